@@ -144,13 +144,13 @@ def _evaluate_system(
     if scores.layout == "top-k":
         from bioeval.tasks.reid import lists
 
-        return lists.evaluate(scores, card, options)
+        return lists.evaluate_lists(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:
         from bioeval.studies.partitions import cards as folds
 
-        return folds.evaluate(scores, card, options)
+        return folds.evaluate_partition(scores, card, options)
     tasks = CardTasks.of(scores, card, options, automatic=protocol == "auto")
     counted, limits = tasks.count(), options.interval
     ranks, datasets = " ".join(map(str, card.report.ranks)), {}

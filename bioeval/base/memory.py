@@ -66,12 +66,12 @@ def require_bytes(name: str, value: object) -> int:
     return size
 
 
-def in_words(size: float) -> str:
+def size_in_words(size: float) -> str:
     """Return a number of bytes in MiB or GiB, rounded up; below 1 MiB as it is.
 
     Examples
     --------
-    >>> in_words(3 << 20), in_words(5 << 29), in_words(1000)
+    >>> size_in_words(3 << 20), size_in_words(5 << 29), size_in_words(1000)
     ('3 MiB', '2.5 GiB', '1,000 bytes')
     """
     if 0 < size < 2**20:

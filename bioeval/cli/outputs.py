@@ -16,7 +16,7 @@ import click
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError, escaped
 from bioeval.cli.console import as_json
-from bioeval.views.show import WIDTH, as_text
+from bioeval.views.show import WIDTH, table_as_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -181,7 +181,7 @@ def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table:
             open(folder / "results.nc", "wb") as file,
         ):
             file.write(made)
-    text = as_text(table, WIDTH)
+    text = table_as_text(table, WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -225,7 +225,7 @@ class Run:
 
     def interval_for(self, scores: Scores, method: str | None) -> Any:
         """Return intervals by this method, or by the one that the scores allow, with a note."""
-        from bioeval.scores.people import knows_people, subject_pattern
+        from bioeval.scores.people import knows_people, subject_pattern_of
 
         if method is None and knows_people(scores):
             method = "people"
@@ -233,7 +233,7 @@ class Run:
             note(
                 "the subjects of the pairs are not known, so intervals are Wilson's and assume "
                 "independent attempts; if names contain the subjects, give --subject-from "
-                f"'{subject_pattern(scores)}'"
+                f"'{subject_pattern_of(scores)}'"
             )
             method = "wilson"
         return self.interval(method)
@@ -272,9 +272,9 @@ class Run:
 
     def table(self, results: Any) -> Any:
         """Return the table of results in the terms of ``--terms``; options stand for arguments."""
-        from bioeval.tables.sections import table_of
+        from bioeval.tables.sections import document_of
 
-        return table_of(results, self.terms, in_options)
+        return document_of(results, self.terms, in_options)
 
     def keep(
         self,

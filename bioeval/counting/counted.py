@@ -110,12 +110,14 @@ class ThreadCounts:
     def _join(self) -> None:
         """Join equal scores where many are kept: as many again as there were distinct ones."""
         if self.waiting > self.most:
-            self.kept = [joined(self.kept)]
+            self.kept = [distinct_scores(self.kept)]
             self.waiting = len(self.kept[0][0])
             self.most = max(JOIN, 2 * self.waiting)
 
 
-def joined(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def distinct_scores(
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct scores of all parts, increasing, and the number of each."""
     if not parts:
         return np.empty(0), np.empty(0, dtype=np.int64)
@@ -319,11 +321,11 @@ class CountedAttempts:
                 for scores, weight in kept
                 if (there := self.kept_cells[self.cells_of(scores)]).any()
             ]
-            self._take(*joined(kept))
+            self._take(*distinct_scores(kept))
             self.flags[:] = np.where(missing, KEPT, 0)
             self.kept_cells |= missing
             return bool(missing.any()) or self.moments is None
-        self._take(*joined(kept))
+        self._take(*distinct_scores(kept))
         self.flags[:] = 0
         return self.moments is None
 

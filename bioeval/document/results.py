@@ -38,7 +38,7 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.variables import figure
-from bioeval.results.words import excluded, method_in_words
+from bioeval.results.words import excluded_in_words, method_in_words
 
 #: What is accepted at a threshold, by the kind of the scores.
 _SCORES = {
@@ -85,7 +85,7 @@ def data_facts(
             Fact("Attempts", str(attrs.get("use", ""))),
             *fact_of_each(results, "Scores", scores_of),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
-            Fact("Excluded", excluded({"": attrs}), "exclude"),
+            Fact("Excluded", excluded_in_words({"": attrs}), "exclude"),
             *more,
             Fact("Terms", Vocabulary()),
             *last,

@@ -36,7 +36,7 @@ from bioeval.document.results import cell_of, span_of_thresholds, threshold_rule
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
-from bioeval.page.svg import places, svg_of
+from bioeval.page.svg import places_in_svg, svg_of
 from bioeval.page.threshold import RATES, Moving, RatesByThreshold
 from bioeval.plot.files import PlotFile, display_of, plot_files
 from bioeval.results.histogram import ScoreHistograms
@@ -425,7 +425,7 @@ class Page:
         shape = "M0 -5L5 0L0 5L-5 0Z" if line is None else f"M0 0V-{high:.0f}"
         for colour, x, y in self._marked(curves or {}, line):
             number = f"mark-{len(self.marks)}"
-            at = places(figure, axes, x, y)
+            at = places_in_svg(figure, axes, x, y)
             self.marks.append([number, at])
             place = at[self.moving.start]
             shown = f'transform="translate({place[0]} {place[1]})"' if place else ""

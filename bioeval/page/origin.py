@@ -25,7 +25,7 @@ def origin_of(files: Iterable[str | os.PathLike[str]], command: str) -> Iterator
     if command:
         yield "Command", command
     for file in dict.fromkeys(files):
-        yield "File", f"{printable(Path(os.fspath(file)).name)} xxh3_128:{digest(file)}"
+        yield "File", f"{printable(Path(os.fspath(file)).name)} xxh3_128:{digest_of_file(file)}"
     versions = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
     python = f"Python {platform.python_version()}"
     yield "Software", ", ".join([f"bioeval {__version__}", python, *versions])
@@ -34,7 +34,7 @@ def origin_of(files: Iterable[str | os.PathLike[str]], command: str) -> Iterator
     yield "Date", date.strftime("%Y-%m-%d")
 
 
-def digest(file: str | os.PathLike[str]) -> str:
+def digest_of_file(file: str | os.PathLike[str]) -> str:
     """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
     hashed = xxhash.xxh3_128()
     path = Path(file)

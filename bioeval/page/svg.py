@@ -106,7 +106,9 @@ def _lines(points: np.ndarray) -> str:
     return path
 
 
-def places(figure: Figure, axes: Axes, x: np.ndarray, y: np.ndarray) -> list[list[float] | None]:
+def places_in_svg(
+    figure: Figure, axes: Axes, x: np.ndarray, y: np.ndarray
+) -> list[list[float] | None]:
     """Return the places of points in the SVG of a figure, at the edge of its axes where outside.
 
     None where a point is not defined.

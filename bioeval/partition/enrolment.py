@@ -383,7 +383,7 @@ class EnrolledSplit(_Drawn):
         outside = np.zeros(len(who), dtype=bool)
         if self.enrolled is None:
             size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
-            number = shuffling.units_of(size, len(who), up=True)
+            number = shuffling.number_of_units(size, len(who), up=True)
             if number >= len(who):
                 raise DataError(
                     f"{samples.who}: unenrolled is {self.unenrolled!r}: {number} of {len(who)} "
@@ -396,7 +396,7 @@ class EnrolledSplit(_Drawn):
             able = order[~few[order]]
             outside[:] = True
             size = shuffling.as_size(samples.who, "enrolled", self.enrolled)
-            number = shuffling.units_of(size, len(able), up=False)
+            number = shuffling.number_of_units(size, len(able), up=False)
             if not 1 <= number <= len(able):
                 raise DataError(
                     f"{samples.who}: `enrolled` is {self.enrolled!r}: {number} "

@@ -262,7 +262,7 @@ class Experiment(Division[ExperimentParts]):
         able, unseen = np.flatnonzero(who.counts > 1), 0
         if not _absent(self.unseen):
             size = shuffling.as_size(samples.who, "unseen", self.unseen)
-            unseen = shuffling.units_of(size, len(able), up=True)
+            unseen = shuffling.number_of_units(size, len(able), up=True)
         if unseen >= len(able):
             raise DataError(
                 f"{samples.who}: {unseen} of the {len(able)} subjects with two templates or more "

@@ -210,7 +210,7 @@ def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> 
     for name, size in sizes.items():
         if size is not None:
             checked = shuffling.as_size(who, name, size)
-            counts[name] = shuffling.units_of(checked, total, up=name != "train_size")
+            counts[name] = shuffling.number_of_units(checked, total, up=name != "train_size")
     rest = total - sum(counts.values())
     for name, size in sizes.items():
         if size is None:

@@ -84,7 +84,7 @@ def as_size(who: str, name: str, size: Any) -> int | float:
     )
 
 
-def units_of(size: int | float, total: int, *, up: bool) -> int:
+def number_of_units(size: int | float, total: int, *, up: bool) -> int:
     """Return the number of units of a size; a proportion is rounded up or down."""
     if isinstance(size, int):
         return size

@@ -20,7 +20,7 @@ from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, CurvesByRank, CurvesDisplay, shown
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, attempts, joined, scalar
+from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.layouts import expanded
 from bioeval.results.support import withheld_targets
 from bioeval.results.words import percent
@@ -311,7 +311,7 @@ class DetDisplay(CurvesDisplay):
                 unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
             else:  # as far to the right as the curve is on the axes
                 self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
-            far, frr = (scalar(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr"))
+            far, frr = (value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr"))
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
@@ -334,7 +334,7 @@ class DetDisplay(CurvesDisplay):
     def _label(self, curve: Curve) -> str:
         """Return the name of a curve, with its EER."""
         variable, called = self._eer
-        eer = scalar(curve.system.dataset, variable)
+        eer = value_or_nan(curve.system.dataset, variable)
         value = f"{called} {percent(eer, 'fine')}" if eer == eer else ""
         return joined(super()._label(curve), value)
 
@@ -432,7 +432,10 @@ class ErrorRatesDisplay(CurvesDisplay):
             floors = (floor_of(x, role) for x in self.systems for role in ("genuine", "impostor"))
             plot_style.log_axis(self.ax_, "y", least((0.1, *floors)) / 1.8, 1.3)
         for number, system in enumerate(self.systems):  # its EER, where the result has it
-            eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
+            eer, threshold = (
+                value_or_nan(system.dataset, "eer"),
+                value_or_nan(system.dataset, "eer_threshold"),
+            )
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
             colour: Any = Style.colour(number)  # which names the system

@@ -175,7 +175,7 @@ def ranked_lists(
     convention, budget
         As for :func:`bioeval.gom`.
     """
-    from bioeval.tasks.reid.ranked_lists import ranked_lists as lists
+    from bioeval.tasks.reid.ranked_lists import lists_of_queries as lists
 
     display = RankedListsDisplay(lists(scores, thresholds, convention, budget))
     return display.plot(ax, **style)

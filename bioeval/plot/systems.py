@@ -244,7 +244,7 @@ def over(system: System) -> str:
     return "" if genuine is None else counted(genuine, "probes")
 
 
-def scalar(dataset: xr.Dataset, name: str) -> float:
+def value_or_nan(dataset: xr.Dataset, name: str) -> float:
     """Return a 0-d variable, NaN where the dataset has none of the name."""
     if name not in dataset or dataset[name].ndim:
         return float("nan")
@@ -262,7 +262,7 @@ def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
     why = ""
     if variable in ("cmc", "interpolated_precision", "mrep"):
         why = "no query has a match: "
-    elif variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
+    elif variable == "mfr" or (variable == "far" and value_or_nan(dataset, "open_queries") == 0):
         why = "the identity of every query is in the gallery: "
     elif attempts(dataset, role) == 0:
         why = f"no {role} attempt: "

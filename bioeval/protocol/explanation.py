@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, SourceSection
 from bioeval.protocol.fields import CardSection, Task, in_lecture_words, write_toml
-from bioeval.scores.exclusions import in_words
+from bioeval.scores.exclusions import exclusions_in_words
 
 WIDTH = 92
 _LABEL = 18
@@ -47,7 +47,8 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
     ]
     if protocol.exclude:
         head += wrap(
-            f"{in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})", "Left out"
+            f"{exclusions_in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})",
+            "Left out",
         )
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]

@@ -522,7 +522,7 @@ def _tie_messages(
             return
 
 
-def open_set_rows(
+def open_set_distances(
     searches: Searches, ties: str, impostors: str, far_targets: np.ndarray
 ) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""

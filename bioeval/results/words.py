@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bioeval.scores.exclusions import in_words
+from bioeval.scores.exclusions import exclusions_in_words
 from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
@@ -43,12 +43,12 @@ def method_in_words(name: str) -> str:
     return _METHODS.get(name, name)
 
 
-def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
+def excluded_in_words(each: Mapping[str, Mapping[Any, Any]]) -> str:
     """Return in words the comparisons left out by metadata; empty without any.
 
     `each` has the attributes of results by system, whose names are given where these differ.
     """
-    texts = [in_words(exclusions_of(attrs)) for attrs in each.values()]
+    texts = [exclusions_in_words(exclusions_of(attrs)) for attrs in each.values()]
     if len(set(texts)) == 1:
         return texts[0]
     return "; ".join(f"{name}: {text or 'none'}" for name, text in zip(each, texts, strict=True))

@@ -145,7 +145,7 @@ def _equal_pairs(
     return int(numbers[place][values[place] == keys[0]].sum())
 
 
-def in_words(texts: Iterable[str]) -> str:
+def exclusions_in_words(texts: Iterable[str]) -> str:
     """Return the pairs that exclusions leave out, as ``genuine pairs of the same session``."""
     phrases: dict[str, list[str]] = {}
     for exclusion in map(Exclusion.parse, texts):

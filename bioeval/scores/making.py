@@ -62,7 +62,7 @@ def memory_attributes() -> Attributes:
     return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
 
 
-def words_of(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
+def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
     """Return kind, policy of NaN and name, checked."""
     require_choice("kind", kind, KINDS)
     require_choice("nan", nan, NAN_POLICIES)
@@ -237,7 +237,7 @@ def _identified(made: Attributes, labelled: bool) -> np.ndarray:
 OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average")
 
 
-def compared(
+def compared_embeddings(
     probe: Any,
     labels: Any,
     gallery: Any = None,

@@ -39,11 +39,11 @@ from bioeval.scores.making import (
     OF_EMBEDDINGS,
     NanPolicy,
     as_ids,
-    compared,
+    checked_words,
+    compared_embeddings,
     memory_attributes,
     searched_lists,
     sides_of_matrix,
-    words_of,
 )
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import ids_of_no_person
@@ -234,7 +234,7 @@ class Scores:
     ):
         """Check what is given, and mark what is left out."""
         made = as_values(values)
-        self._set(**words_of(kind, nan, name), **memory_attributes())
+        self._set(**checked_words(kind, nan, name), **memory_attributes())
         distractors = as_ids(distractor_ids)
         metas = probe_meta, gallery_meta
         sides = sides_of_matrix(
@@ -330,7 +330,7 @@ class Scores:
     def _from_embeddings(cls, *sides: Any, as_read: bool = False, **how: Any) -> Scores:
         """Compare embeddings; with `as_read` no matrix is made, however small it is."""
         of_metric = {name: how.pop(name) for name in OF_EMBEDDINGS if name in how}
-        made, arguments, attributes = compared(*sides, as_read=as_read, **of_metric)
+        made, arguments, attributes = compared_embeddings(*sides, as_read=as_read, **of_metric)
         return cls(made[0], made[1], made[2], **arguments, **how)._with(**attributes)
 
     @classmethod
@@ -423,7 +423,7 @@ class Scores:
     ) -> Scores:
         """Return the scores of a list of pairs, of which each is an attempt."""
         made = cls.__new__(cls)
-        made._set(**words_of(kind, nan, name), **memory_attributes())
+        made._set(**checked_words(kind, nan, name), **memory_attributes())
         made._set(_labelled=False, remarks=tuple(remarks))
         return made.with_pairs(pairs)
 
@@ -505,7 +505,7 @@ class Scores:
                [0]])
         """
         made = cls.__new__(cls)
-        made._set(**words_of(kind, "raise", name), **memory_attributes())
+        made._set(**checked_words(kind, "raise", name), **memory_attributes())
         metas, own = (probe_meta, gallery_meta), (leave_out_query, query_positions)
         made._set(**searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *own))
         return made
@@ -805,7 +805,7 @@ class Scores:
         >>> scores.replace(kind="similarity", name="net").kind
         'similarity'
         """
-        words = words_of(
+        words = checked_words(
             self.kind if kind is None else kind,
             self.nan if nan is None else nan,
             self.name if name is None else name,

@@ -116,12 +116,12 @@ def require_people(scores: Scores, purpose: str = "", *, method: str | None = No
     raise ProtocolError(
         f"{purpose} needs the subjects of both sides of each pair: in a file, the "
         "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
-        f"--subject-from '{subject_pattern(scores)}' where the names of templates hold them; "
+        f"--subject-from '{subject_pattern_of(scores)}' where the names of templates hold them; "
         f"in Python, subjects= to Scores.from_pairs{instead}"
     )
 
 
-def subject_pattern(scores: Scores) -> str:
+def subject_pattern_of(scores: Scores) -> str:
     """Return a pattern that takes the subject from the names of templates, for `subject_from`."""
     return scores.pairs.subject_pattern if scores.layout == "pairs" else EXAMPLE_PATTERN
 

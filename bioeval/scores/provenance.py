@@ -36,7 +36,7 @@ def same_labels(scores: Scores) -> bool:
     return apart and np.array_equal(labels.probe, labels.gallery)
 
 
-def notes_of(scores: Scores) -> list[Message]:
+def notes_on_scores(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
     notes = [*scores.remarks]
     if scores._incomplete is not None:
@@ -202,7 +202,7 @@ class Provenance:
             kind=scores.kind,
             nan=scores.nan,
             fingerprints=(scores.fingerprint,),
-            notes=tuple(notes_of(scores)),
+            notes=tuple(notes_on_scores(scores)),
             origin=scores.origin,
             metric=scores.metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.memory import in_words, memory_limited
+from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.scores.arrays import Mask, as_distances, distance_dtype, rows_of, with_failures
@@ -82,9 +82,9 @@ def rows_within(scores: Scores, chunk: int) -> int:
         why = f"chunks of {chunk:,} rows are read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
     raise DataError(
-        f"`memory_limit` is {in_words(scores._memory_limit)}, too little for "
+        f"`memory_limit` is {size_in_words(scores._memory_limit)}, too little for "
         f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected "
-        f"at least {in_words(least)}{less}"
+        f"at least {size_in_words(least)}{less}"
     )
 
 

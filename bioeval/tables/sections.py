@@ -94,7 +94,7 @@ def _of_study(study: str, results: Mapping[str, xr.Dataset]) -> list[Section]:
     return [section(results)]
 
 
-def table_of(
+def document_of(
     results: Any, vocabulary: str = "", words: Callable[[str], str] = str
 ) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
@@ -180,7 +180,7 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
             "`measures` chooses the columns of evaluations, one row for each system; this result "
             "has tables of its own: leave it out"
         )
-    return table_of(results)
+    return document_of(results)
 
 
 def _grouped(results: Any) -> dict[str, dict[str, xr.Dataset]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
-from bioeval.tables.sections import paper_table, table_of
-from bioeval.views.show import WIDTH, as_text, print_table
+from bioeval.tables.sections import document_of, paper_table
+from bioeval.views.show import WIDTH, print_table, table_as_text
 
 if TYPE_CHECKING:
     from bioeval.views.writers.terminal import Form
@@ -46,7 +46,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
     >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
     Data    2 probes of 2 subjects against 2 gallery templates...
     """
-    table = table_of(results)
+    table = document_of(results)
     if not require_flag("verbose", verbose):
         table = table.in_brief()
     if not _in_notebook():
@@ -54,7 +54,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
         return
     from IPython.display import display
 
-    display({"text/html": table.html(), "text/plain": as_text(table, WIDTH)}, raw=True)
+    display({"text/html": table.html(), "text/plain": table_as_text(table, WIDTH)}, raw=True)
 
 
 def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:

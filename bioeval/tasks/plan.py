@@ -31,7 +31,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.identification import open_set_rows
+from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import best_values
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
@@ -241,7 +241,7 @@ class CardTasks:
             task = searches.task
             assert isinstance(task, OpenSet)
             points.append(
-                open_set_rows(searches.searches, task.ties, task.impostors, self.far_targets)
+                open_set_distances(searches.searches, task.ties, task.impostors, self.far_targets)
             )
             counted["open_set"] = replace(searches, rows=np.unique(np.concatenate(points)))
         rows = np.unique(np.concatenate(points))

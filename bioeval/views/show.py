@@ -35,7 +35,7 @@ def print_table(table: Any, form: Form | None = None) -> None:
         with named_errors():
             Console(highlight=False, emoji=False, markup=False).print(_Printable(table), crop=False)
         return
-    put(as_text(table, pipe_width()))
+    put(table_as_text(table, pipe_width()))
 
 
 class _Printable:
@@ -67,17 +67,17 @@ class Shown:
         return TerminalDocument(self._section(), "lecture")
 
     def __str__(self) -> str:
-        return as_text(self._table(), WIDTH)
+        return table_as_text(self._table(), WIDTH)
 
     def _repr_html_(self) -> str:
         return self._table().html()
 
 
-def as_text(table: Any, width: int) -> str:
+def table_as_text(table: Any, width: int) -> str:
     """Return a table as plain text."""
-    from bioeval.views.writers.terminal import plain
+    from bioeval.views.writers.terminal import plain_text
 
-    return plain(table, width)
+    return plain_text(table, width)
 
 
 def pipe_width() -> int:

@@ -10,7 +10,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.results.layouts import expanded
-from bioeval.tables.sections import table_of
+from bioeval.tables.sections import document_of
 
 
 def folds(**options) -> xr.Dataset:
@@ -22,7 +22,7 @@ def folds(**options) -> xr.Dataset:
 
 def text(results) -> str:
     console = Console(width=100, record=True, quiet=True)
-    console.print(table_of(results))
+    console.print(document_of(results))
     return console.export_text()
 
 

@@ -17,7 +17,7 @@ from bioeval.cli import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Rate
 from bioeval.document.text import Strong
-from bioeval.tables.sections import table_of
+from bioeval.tables.sections import document_of
 from bioeval.views.writers.html import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
@@ -56,7 +56,7 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     text = capsys.readouterr().out
     assert expected in re.sub(r"\s+", " ", text), text
     assert len(text.splitlines()) > 3
-    page = table_of(found).html()
+    page = document_of(found).html()
     assert "<table>" in page and "<pre" not in page
     assert latex_tables(be.to_latex(found)) == markdown_tables(be.to_markdown(found))
     # Both have the same words; a table may be divided in another way where it has more room, and

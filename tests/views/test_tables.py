@@ -11,7 +11,7 @@ from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
-from bioeval.tables.sections import table_of
+from bioeval.tables.sections import document_of
 
 
 def row(text: str, name: str) -> str:
@@ -93,7 +93,7 @@ def test_names_are_not_markup():
     scores = be.Scores(np.eye(2), [1, 2], name="[red]:smile:[/]")
     assert row(as_text(be.closed_set(scores)), "Data").startswith("Data [red]:smile:[/]: ")
     stream = io.StringIO()
-    Console(file=stream, force_terminal=True, width=80).print(table_of(be.closed_set(scores)))
+    Console(file=stream, force_terminal=True, width=80).print(document_of(be.closed_set(scores)))
     assert "[red]:smile:[/]" in stream.getvalue()
 
 

@@ -18,7 +18,7 @@ from bioeval.document.text import Text, say
 from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TARGETS
 from bioeval.tables.sections import sections_of
-from bioeval.views.sections.header import alarms, left_out, optimistic
+from bioeval.views.sections.header import alarms, optimistic, tasks_left_out
 from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import asked_thresholds, datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms, words_of
@@ -121,7 +121,7 @@ class Evaluation:
         if chosen := optimistic(results.values()):
             document["chosen_on"] = written(chosen, "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
-        if why := left_out(results):
+        if why := tasks_left_out(results):
             document["left_out"] = why
         document["messages"] = messages_by_task(results)
         from bioeval.studies.check.findings import TASK
@@ -142,7 +142,7 @@ class Evaluation:
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
-        write_results(folder, self.tree, table_of([self]))
+        write_results(folder, self.tree, document_of_systems([self]))
         for path, dataset in self.datasets.items():
             file = path.replace("/", "_")
             if self.in_folds:
@@ -192,10 +192,10 @@ def finish(run: Run, systems: Sequence[Evaluation]) -> None:
         if document and one.queries:
             of_system = document if len(systems) == 1 else document["systems"][one.name]
             of_system["tasks"]["reid"]["worst_first"] = one.queries
-    run.keep(table_of(systems), document, written=written_files)
+    run.keep(document_of_systems(systems), document, written=written_files)
 
 
-def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:
+def document_of_systems(systems: Sequence[Evaluation]) -> TerminalDocument:
     """Return the tables of one system, or of several side by side."""
     first = systems[0]
     several = len(systems) > 1
@@ -219,7 +219,7 @@ def _write_all(
 
     The plots of several systems together have no such name.
     """
-    write_results(folder, None, table_of(systems))
+    write_results(folder, None, document_of_systems(systems))
     stems: list[str] = []
     for number, one in enumerate(systems, 1):
         part = folder / f"system-{number}"

@@ -34,7 +34,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
 from bioeval.scores.formats.comparisons import (
-    in_order,
+    in_listed_order,
     is_lfw,
     look_up,
     read_comparisons,
@@ -604,7 +604,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
     values = given.with_failures(file.read(name))
     how: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
     if genuine is None and "trials" in given:
-        pairs = in_order(file.path, values, given, how)
+        pairs = in_listed_order(file.path, values, given, how)
         return pairs._with(reading=(*pairs.reading, *file.notes))
     if genuine is None:
         raise DataError(

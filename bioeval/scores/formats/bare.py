@@ -21,7 +21,7 @@ from bioeval.scores.embeddings import (
     describe_metric,
 )
 from bioeval.scores.formats.arrays import KIND_ASSUMED
-from bioeval.scores.formats.comparisons import in_order, look_up, read_comparisons
+from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
@@ -46,7 +46,7 @@ def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> 
         "name": path.stem,
     }
     if impostor is None:
-        return in_order(path, values, given, how)
+        return in_listed_order(path, values, given, how)
     other = _second(impostor, "a .npy file of impostor scores")
     return two_classes(path, values, impostor, _vector(impostor, other), given, how)
 

@@ -324,7 +324,7 @@ def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list
 # ------------------------------------------------------------------------- in order
 
 
-def in_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) -> Scores:
+def in_listed_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) -> Scores:
     """Return scores without names, in the order of a list of comparisons."""
     listed = read_comparisons(given.take("trials"), given)
     values = given.with_failures(values)

@@ -69,7 +69,7 @@ def _require_bytes(shape: tuple[int, ...], dtype: np.dtype, size: int) -> None:
         )
 
 
-def require_text(array: np.ndarray) -> np.ndarray:
+def require_unicode(array: np.ndarray) -> np.ndarray:
     """Return an array; raise where text has a code point that is no character of Unicode."""
     if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
         codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.str[0] + "u4")
@@ -151,7 +151,7 @@ def _read_member(path: Path, name: str) -> np.ndarray:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
             array = npy_format.read_array(file, allow_pickle=False)
             rest = file.read(1)  # the checksum is verified at the end
-        require_text(array)
+        require_unicode(array)
     if rest:
         raise fault(path, f"the array {name!r} is followed by more data than declared")
     return array
@@ -242,7 +242,7 @@ def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
             return np.empty(shape, dtype)
         with guarded(path, f"the array {name!r}"):
             if text and not kind:
-                return require_text(np.asarray(item.asstr()[()]).astype(str))
+                return require_unicode(np.asarray(item.asstr()[()]).astype(str))
             array = np.asarray(item[...])
             array = array.T if kind else array
             if kind == "char":

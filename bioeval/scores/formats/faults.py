@@ -82,7 +82,7 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def naming(place: Any, *others: Any) -> Iterator[None]:
+def naming_file(place: Any, *others: Any) -> Iterator[None]:
     """Name the file in errors that name none, such as those of the scores that are made of it."""
     try:
         yield

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, require_choice
-from bioeval.scores.formats.containers import open_npy, require_text
+from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.layouts import COLUMNS, require_names
@@ -166,7 +166,7 @@ def _array_of_labels(
     expected = "a .npy array of labels"
     array = open_npy(path, expected, "str")
     with guarded(path, expected=expected):
-        require_text(array)
+        require_unicode(array)
         if array.dtype.kind == "S":
             array = np.char.decode(array, "utf-8")
     if array.ndim != 1 or array.dtype.kind not in "Uiu":

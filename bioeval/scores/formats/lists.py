@@ -15,7 +15,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
 from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.columns import CodedSides, places_among, united
-from bioeval.scores.formats.comparisons import in_order, join, read_comparisons, truth_of
+from bioeval.scores.formats.comparisons import in_listed_order, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
@@ -124,7 +124,7 @@ def _scores_alone(
     """Read one score a line: genuine, beside a file of impostor scores, or in order of trials."""
     path = head.path
     if impostor is None and "trials" in given:
-        return in_order(path, _only_column(head), given, how)
+        return in_listed_order(path, _only_column(head), given, how)
     if impostor is None:
         raise DataError(
             f"{path}: holds one number per line; if these are genuine scores, give the file "

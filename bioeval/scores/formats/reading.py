@@ -11,7 +11,7 @@ from bioeval.scores.formats.arrays import scores_of
 from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
-from bioeval.scores.formats.faults import fault, guarded, naming
+from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, looks
 from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import like_number, names_columns
@@ -94,7 +94,7 @@ def read(
         form = recognise(place, given)
     _, expected, _, _ = FORMATS[form]
     others = filter(None, (impostor, *map(given.peek, ("labels", "gallery", "trials"))))
-    with naming(place, *others), guarded(place, expected=expected):
+    with naming_file(place, *others), guarded(place, expected=expected):
         if impostor is not None and form not in ("npy", "text"):
             raise given.no_meaning(place, "path", f"two files, of which one is {expected}")
         if hasattr(path, "iloc"):

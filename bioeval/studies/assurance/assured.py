@@ -16,7 +16,7 @@ from bioeval.counting.thresholds import to_user
 from bioeval.results.support import people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people, subject_pattern
+from bioeval.scores.people import knows_people, subject_pattern_of
 from bioeval.studies.assurance.limits import shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
@@ -208,7 +208,7 @@ def require_named_people(scores: Scores, purpose: str) -> None:
     if scores.layout == "pairs":
         how = (
             "name them: columns subject_a and subject_b in a file, --subject-from "
-            f"'{subject_pattern(scores)}', or subjects= to Scores.from_pairs"
+            f"'{subject_pattern_of(scores)}', or subjects= to Scores.from_pairs"
         )
     raise DataError(
         f"{purpose} rests on the number of people, and the people of these scores are not known; "

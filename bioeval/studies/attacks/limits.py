@@ -155,7 +155,7 @@ def presentation_limits(
     return limits
 
 
-def with_limits(
+def with_limits_of_attacks(
     dataset: xr.Dataset,
     counts: AttackCounts,
     parts: AttackedScores,

@@ -103,7 +103,7 @@ _EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is
 PRIORS = (0.5, 0.1, 0.01, 0.001)
 
 
-def check_costs(costs: Any) -> tuple[float, float]:
+def check_costs_of_errors(costs: Any) -> tuple[float, float]:
     """Return the costs of a miss and of a false accept."""
     miss, false_accept = require_numbers(
         "costs",
@@ -277,7 +277,7 @@ def calibration(
     >>> print(f"{found.cllr.item():.3f} {found.min_cllr.item():.3f}")
     0.140 0.128
     """
-    checked, pair = check_priors(priors), check_costs(costs)
+    checked, pair = check_priors(priors), check_costs_of_errors(costs)
     if not len(checked):
         raise DataError("`priors` is empty; expected at least one prior")
     if not isinstance(scores, Scores):

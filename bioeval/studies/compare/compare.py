@@ -31,7 +31,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
-from bioeval.scores.provenance import left_out, notes_of
+from bioeval.scores.provenance import left_out, notes_on_scores
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant
 from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
@@ -315,7 +315,7 @@ class _Systems:
         with rows_reported_to(reporter()):
             system = self.measure(scores)
         self.measured[name] = system
-        messages = [*notes_of(scores), *system.messages]
+        messages = [*notes_on_scores(scores), *system.messages]
         if self.rules is not None:
             about = Candidates(scores, self.rules).about()
             messages += about.lists.messages() if about.searched is not None else []

@@ -205,7 +205,7 @@ def scalar_at(ds: xr.Dataset, place: int) -> Variable:
     )
 
 
-def places_of(ds: xr.Dataset, place: int) -> dict[str, Any]:
+def place_of_measure(ds: xr.Dataset, place: int) -> dict[str, Any]:
     """Return what a label of the measure is filled with: its target, prior, threshold or rank."""
     places: dict[str, Any] = {}
     for name, variable in PLACES.items():

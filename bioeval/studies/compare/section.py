@@ -26,8 +26,8 @@ from bioeval.document.cells import Count, Label, Number, Probability, Quantity, 
 from bioeval.document.results import data_fact, is_doubt, result_messages, sides_in_words
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
-from bioeval.results.words import excluded, method_in_words
-from bioeval.studies.compare.results import places_of, scalar_at
+from bioeval.results.words import excluded_in_words, method_in_words
+from bioeval.studies.compare.results import place_of_measure, scalar_at
 from bioeval.studies.tracking.measures import FEWEST
 from bioeval.studies.tracking.section import classes_fact
 
@@ -72,7 +72,7 @@ class MeasureOfSystems:
     def __init__(self, ds: xr.Dataset, place: int):
         self._ds = ds.isel(measure=place)
         self.label = str(ds["measure"].values[place])
-        self.scalar, self.places = scalar_at(ds, place), places_of(ds, place)
+        self.scalar, self.places = scalar_at(ds, place), place_of_measure(ds, place)
         self.systems = ds["system"].values.tolist()
         self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
         self.supported = bool(self._ds["supported"])
@@ -242,7 +242,7 @@ def _header(ds: xr.Dataset) -> Facts:
         data,
         *([classes_fact(attrs)] if "classes_evaluated" in attrs else []),
         Fact("Attempts", str(attrs.get("use", ""))),
-        Fact("Excluded", excluded({"": attrs})),
+        Fact("Excluded", excluded_in_words({"": attrs})),
         Fact("Task", task),
         Fact("Terms", Vocabulary()),
     ]

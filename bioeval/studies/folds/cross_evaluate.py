@@ -35,7 +35,7 @@ from bioeval.studies.folds.folds import (
     FoldInterval,
     FoldOptions,
     FoldTask,
-    evaluate,
+    evaluate_folds,
     parse_ranks,
 )
 from bioeval.studies.folds.results import fold_dataset, span
@@ -229,7 +229,7 @@ def _datasets(
 ) -> list[xr.Dataset]:
     """Return the results of several tasks."""
     datasets = []
-    evaluated = evaluate(system, tasks)
+    evaluated = evaluate_folds(system, tasks)
     plan = system.plan
     for options, folds in zip(tasks, evaluated, strict=True):
         about = system.about

@@ -415,7 +415,7 @@ class FoldedSystem:
             fold.counts["crossing_pairs"] = self.sides.crossing(split.test.probes)
 
 
-def evaluate(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
+def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
     by_task: list[Folds] = [{} for _ in tasks]
     tasks = [replace(options, kind=system.kind) for options in tasks]

@@ -332,7 +332,7 @@ def _messages(
     Also of targets that test parts are too small for.
     """
     number = len(folds)
-    yield from without_attempts(
+    yield from parts_without_attempts(
         {name: values[there] for name, values in counts.items()}, number, unit
     )
     for name in ("far", "frr", "cms"):
@@ -387,7 +387,7 @@ def _messages(
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
 
 
-def without_attempts(
+def parts_without_attempts(
     attempts: Mapping[str, np.ndarray], number: int, unit: str
 ) -> Iterator[Message]:
     """Yield messages of parts without an attempt of a class, of the attempts in each by class."""

@@ -271,7 +271,7 @@ class SplitSides(Samples):
 
     def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
-        return selected(self.scores, self.places(part))
+        return selected_part(self.scores, self.places(part))
 
     def places(self, part: Part) -> IndexSet:
         """Return rows of some probes, and columns of a gallery (none without) and of no person."""
@@ -288,7 +288,7 @@ class SplitSides(Samples):
         return bool((last[subject] == fold).all())
 
 
-def selected(scores: Scores, places: IndexSet) -> Scores | None:
+def selected_part(scores: Scores, places: IndexSet) -> Scores | None:
     """Return the scores in some rows and columns; None where there are none of either."""
     rows, columns = places
     if len(rows) and len(columns):

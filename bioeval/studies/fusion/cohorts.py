@@ -250,7 +250,7 @@ def require_other_people(people: Iterable[Any], data: set[Any], cohort: str, who
         )
 
 
-def moments_of(
+def cohort_moments(
     values: np.ndarray,
     top: int | None,
     kind: str,
@@ -378,7 +378,7 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
             f"`top={top}` is more than there are in {input_name}, which has "
             f"{counted(values.shape[1], 'templates')}"
         )
-    mean, sd = moments_of(values, top, scores.kind, input_name, wanted)
+    mean, sd = cohort_moments(values, top, scores.kind, input_name, wanted)
     return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])
 
 

@@ -17,7 +17,7 @@ from bioeval.studies.calibration.several_systems import derived
 from bioeval.studies.fusion.cohorts import (
     CohortMoments,
     cells_of_matrix,
-    moments_of,
+    cohort_moments,
     moments_of_list,
     require_other_people,
 )
@@ -144,9 +144,9 @@ def normalise(
         values, people = oriented(name, given, sides[role], f"the {role} templates of the scores")
         if role == "probe" and method == "zt":
             of_cohort, _ = oriented("cohort", cohort, people, "the cohort of probe_cohort")
-            scale = moments_of(of_cohort, None, scores.kind, "cohort", people)
+            scale = cohort_moments(of_cohort, None, scores.kind, "cohort", people)
             values = (values - scale.mean) / scale.sd
-        return moments_of(values, best, scores.kind, name, sides[role])
+        return cohort_moments(values, best, scores.kind, name, sides[role])
 
     of_gallery = moments("gallery", gallery_cohort) if method != "t" else None
     of_probe = moments("probe", probe_cohort) if method != "z" else None

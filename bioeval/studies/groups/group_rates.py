@@ -303,14 +303,14 @@ def group_intervals(
         for rate in ("frr", "far"):
             between = differences_of_groups(kept[rate], confidence)
             variables |= {f"{rate}_{key}": x for key, x in between.items()}
-    out = with_limits(dataset, options, limits, variables, remarks)
+    out = with_limits_of_groups(dataset, options, limits, variables, remarks)
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
         "jackknife over people of each group"
     )
 
 
-def with_limits(
+def with_limits_of_groups(
     dataset: xr.Dataset,
     options: IntervalMethod,
     limits: dict[str, Limits],
@@ -429,7 +429,7 @@ def condition_intervals(
         variables |= {f"{rate}_{key}": x for key, x in between.items()}
     people = int((~codes.no_person[who]).sum())
     remarks = [*options.few_people(people), *not_compared(len(enough), enough)]
-    return with_limits(dataset, options, limits, variables, remarks)
+    return with_limits_of_groups(dataset, options, limits, variables, remarks)
 
 
 def _differences(

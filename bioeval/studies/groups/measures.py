@@ -33,7 +33,7 @@ def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.nda
     """
     measures = {
         "fdr": 1 - (alpha * _range(far) + (1 - alpha) * _range(frr)),
-        "garbe": alpha * gini(far) + (1 - alpha) * gini(frr),
+        "garbe": alpha * gini_of_rates(far) + (1 - alpha) * gini_of_rates(frr),
     }
     if len(far) < 2:
         measures = {name: np.full(far.shape[1:], np.nan) for name in measures}
@@ -51,7 +51,7 @@ def _range(rates: np.ndarray) -> np.ndarray:
     return rates.max(axis=0) - rates.min(axis=0)
 
 
-def gini(rates: np.ndarray) -> np.ndarray:
+def gini_of_rates(rates: np.ndarray) -> np.ndarray:
     """Return the Gini coefficient, corrected for the number of groups; 0 where all rates are 0."""
     n = len(rates)
     place = (2 * np.arange(n) - n + 1).reshape((n, *[1] * (rates.ndim - 1)))
@@ -147,7 +147,7 @@ def gini_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """
     n = len(low)
     values = np.concatenate([low, high])
-    least = float(gini(np.clip(values, low[:, None], high[:, None])).min())
+    least = float(gini_of_rates(np.clip(values, low[:, None], high[:, None])).min())
     at_low = np.arange(n)[:, None] < np.arange(n + 1)
-    most = gini(np.where(at_low, np.sort(low)[:, None], np.sort(high)[:, None])).max()
+    most = gini_of_rates(np.where(at_low, np.sort(low)[:, None], np.sort(high)[:, None])).max()
     return least, float(most)

@@ -23,7 +23,7 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.folds import INTERVALS, FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
-from bioeval.studies.partitions.repeat import repeated
+from bioeval.studies.partitions.repeat import results_of_partitions
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import compared
 
@@ -31,7 +31,7 @@ from bioeval.tasks.plan import compared
 _EVEN = 0.5
 
 
-def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
     assert card.partition is not None
     galleries = card.partition.by == "gallery-folds"
@@ -47,7 +47,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
         inner = replace(
             card, layout="probe-against-gallery", partition=None, decision=None, uncertainty=None
         )
-        return repeated(scores, splitter_of(card, scores), inner, options)
+        return results_of_partitions(scores, splitter_of(card, scores), inner, options)
     options.refuse_unused(card)
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets

@@ -117,7 +117,7 @@ def scalars_of(
     if scores.layout == "top-k":
         from bioeval.tasks.reid import lists
 
-        tree = lists.evaluate(scores, card, options)
+        tree = lists.evaluate_lists(scores, card, options)
         of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
         return of_tasks, card
     if card.has_folds:
@@ -222,10 +222,10 @@ def repeat(
     if not require_flag("curves", curves):
         for name in options.those_set("thresholds", "max_rank"):
             raise DataError(f"`{name}` is of curves; give `curves=True`")
-    return repeated(scores, partitions, protocol, options, curves=curves)
+    return results_of_partitions(scores, partitions, protocol, options, curves=curves)
 
 
-def repeated(
+def results_of_partitions(
     scores: Scores,
     partitions: Any,
     protocol: str | Protocol,

@@ -27,7 +27,7 @@ from bioeval.results.variables import TASKS, Variable, described, verification_v
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import transaction_notes
-from bioeval.studies.folds.results import undefined_in_parts, without_attempts
+from bioeval.studies.folds.results import parts_without_attempts, undefined_in_parts
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
@@ -198,7 +198,7 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         for role, count in (("genuine", genuine), ("impostor", "impostor_attempts"))
         if count in variables
     }
-    yield from without_attempts(attempts, number, "partition")
+    yield from parts_without_attempts(attempts, number, "partition")
     yield from _support(dataset, node)
     lacking = np.zeros(number, dtype=bool)
     for values in attempts.values():

@@ -43,7 +43,7 @@ from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import along, dataset
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
-from bioeval.results.words import excluded
+from bioeval.results.words import excluded_in_words
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.completeness import MISSING
 from bioeval.stats.options import IntervalMethod
@@ -437,7 +437,7 @@ def _rate_of(ds: xr.Dataset, name: str, at: Mapping[str, int]) -> Estimate:
     )
 
 
-def rounded_down(rate: float) -> float:
+def rate_rounded_down(rate: float) -> float:
     """Return a rate with four significant digits, never larger than it."""
     with localcontext(prec=4, rounding=ROUND_FLOOR):
         return float(+Decimal(f"{rate:.12g}"))  # without the rounding error of a quotient
@@ -460,7 +460,7 @@ def workload_section(results: ResultsBySystem) -> Section:
             *_alarms(ds),
             Fact("Operating point", _operating_point(ds)),
             Fact("Attempts", _attempts(ds)),
-            Fact("Excluded", excluded({"": attrs})),
+            Fact("Excluded", excluded_in_words({"": attrs})),
             Fact("Terms", Vocabulary()),
         )
     )
@@ -532,7 +532,7 @@ def _alarms(ds: xr.Dataset) -> Iterator[Fact]:
         return
     rate = Term("far", "verification") if _is_verification(ds) else "FPIR"
     # Never above the rate that the alarms allow.
-    value = Number(100 * rounded_down(float(ds.attrs["far"])), digits=4)
+    value = Number(100 * rate_rounded_down(float(ds.attrs["far"])), digits=4)
     alarms = float(ds.attrs["alarms_per_day"])
     statement = say(
         "{alarms} a day {are} expected at a {rate} of {value} %",

@@ -32,7 +32,7 @@ from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern
+from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
@@ -159,7 +159,7 @@ def judge_threshold(
         remarks += actual_costs_above_1([variables["dcf"]], [prior], miss, accept)
     for message in messages_of(there.attrs):
         if unknown and message.code == "dependent-attempts":
-            pattern = str(subject_pattern(test))
+            pattern = str(subject_pattern_of(test))
             remarks.append(Message("wilson-without-subjects", pattern=pattern))
         else:
             remarks.append(message)

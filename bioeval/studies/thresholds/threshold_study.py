@@ -29,7 +29,7 @@ from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
-from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern
+from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
@@ -426,7 +426,7 @@ def _on_all(
     known, at = knows_people(scores), chosen.threshold
     rates, _ = rates_at(scores, at, interval if known else None)
     if not known:
-        return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern(scores)))]
+        return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern_of(scores)))]
     return rates, interval.few_people(len(scores.subjects))
 
 

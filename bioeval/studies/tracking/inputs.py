@@ -99,7 +99,7 @@ class BoxRows:
         return f"{self.place} {self.line[i]}"
 
 
-def read_rows(
+def read_boxes(
     value: Any, layout: str, role: str = "", of_result: bool = False, with_class: bool = False
 ) -> BoxRows:
     """Read a box in each row of a file or an array.
@@ -357,8 +357,8 @@ def read_pairs(
             length, source = frames[name], "given"
         result = results[name]
         rows = (
-            read_rows(truth.value, layout, truth.role, with_class=with_class),
-            read_rows(result.value, layout, result.role, of_result=True),
+            read_boxes(truth.value, layout, truth.role, with_class=with_class),
+            read_boxes(result.value, layout, result.role, of_result=True),
         )
         pairs.append(Pair(name, *rows, length, source))
     return pairs, notes

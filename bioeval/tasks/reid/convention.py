@@ -124,7 +124,7 @@ def _of_card(
     convention: str | os.PathLike[str] | Protocol, sections: Sequence[str], argument: str
 ) -> Convention:
     """Return the convention of the first of the sections that a card has."""
-    card = load(convention, argument, partial(conventions, sections))
+    card = load(convention, argument, partial(convention_names, sections))
     for name in sections:
         if (task := card.tasks.get(name)) is not None:
             fields = {x: getattr(task, x) for x in Reid.fields() if x in task.fields()}
@@ -137,11 +137,11 @@ def _of_card(
     lacking = " and no ".join(map("[{}]".format, sections))
     raise CardError(
         f"the card {card.name} has no {lacking} section; expected one of "
-        f"{', '.join(conventions(sections))}, or a card of your own with that section"
+        f"{', '.join(convention_names(sections))}, or a card of your own with that section"
     )
 
 
-def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
+def convention_names(sections: Sequence[str] = ("reid",)) -> list[str]:
     """Return the names of the shipped cards that have one of the sections."""
     return [name for name in available() if set(sections) & set(load(name).tasks)]
 

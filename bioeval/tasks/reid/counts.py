@@ -89,10 +89,10 @@ def plan_reid(
         taus = to_internal(thresholds, scores.kind)
     candidates = Candidates(scores, rules)
     check_max_rank(rules.max_rank, scores.shape[1], rules.last_rank)
-    return partial(count, candidates, taus, name_queries=name_queries)
+    return partial(count_candidates, candidates, taus, name_queries=name_queries)
 
 
-def count(
+def count_candidates(
     candidates: Candidates, taus: np.ndarray | None = None, *, name_queries: bool = False
 ) -> ReidCounts:
     """Count the candidates of queries; `taus` are distances."""
@@ -166,7 +166,7 @@ def plan_gom(
 
 def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, scaled: bool) -> GomCounts:
     low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
-    counted = count(candidates, unscaled(taus, low, high - low))
+    counted = count_candidates(candidates, unscaled(taus, low, high - low))
     counts = GomCounts(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
     counts.matches.distance = (counts.matches.distance - low) / (high - low)
     if task.variant == "reference":

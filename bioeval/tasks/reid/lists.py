@@ -27,7 +27,7 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, convention_of
-from bioeval.tasks.reid.counts import count
+from bioeval.tasks.reid.counts import count_candidates
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import (
     MatchLists,
@@ -68,7 +68,7 @@ def refused_thresholds() -> ProtocolError:
 _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
 
 
-def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+def evaluate_lists(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate top-K lists under a card of re-identification."""
     options.refuse_unused(card)
     ranks = " ".join(map(str, card.report.ranks))
@@ -112,7 +112,7 @@ def reid_of_lists(
             )
     check_max_rank(max_rank, scores.shape[1])
     candidates = Candidates(scores, rules)
-    counts = count(candidates, name_queries=per_query)
+    counts = count_candidates(candidates, name_queries=per_query)
     matches, left_out = counts.matches, counts.left_out
     positives, ranks = matches.positives, ranks_of(matches, "stable")
     valid = positives > 0

@@ -34,7 +34,7 @@ RANKED = {
 }
 
 
-def ranked_lists(
+def lists_of_queries(
     scores: Scores, thresholds: Sequence[float], convention: Any, budget: int | None
 ) -> xr.Dataset:
     """Return the list of each query, nearest first, and its measures at the thresholds."""

@@ -380,7 +380,7 @@ def gom_dataset(counts: GomCounts, *, per_query: bool = False) -> xr.Dataset:
     variables = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
-        **summary(tau, means),
+        **summary_over_thresholds(tau, means),
         **single,
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
         "queries": measures.means["mrep"].counted.sum(),
@@ -566,7 +566,7 @@ def gom_from_curves(
                 f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
                 "is: check that the curves are of the same queries"
             )
-    scalars = summary(tau, means)
+    scalars = summary_over_thresholds(tau, means)
     if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
         scalars["mean_ap"] = means["mrp"][at_one[0]]
     variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
@@ -608,7 +608,7 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
     return curve.astype(np.float64)
 
 
-def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
+def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
     """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`; NaN of none."""
     names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
     if "mvp" in means:

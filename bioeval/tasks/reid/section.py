@@ -15,7 +15,7 @@ from bioeval.document.results import fact_of_each, interval_note, result_message
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Text, say
 from bioeval.results.variables import VARIABLES
-from bioeval.results.words import excluded
+from bioeval.results.words import excluded_in_words
 
 #: The columns of the paper's tables; the CMC is that at rank 1.
 _COLUMNS = ("cmc", "mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
@@ -27,7 +27,7 @@ def gom_section(results: ResultsBySystem) -> Section:
         (
             *fact_of_each(results, "Options", _options),
             *fact_of_each(results, "Over", _over),
-            Fact("Excluded", excluded({name: ds.attrs for name, ds in results.items()})),
+            Fact("Excluded", excluded_in_words({name: ds.attrs for name, ds in results.items()})),
         ),
     )
     return Section(

@@ -19,7 +19,7 @@ from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import ReidCounts, count
+from bioeval.tasks.reid.counts import ReidCounts, count_candidates
 from bioeval.tasks.reid.matches import MatchLists
 from bioeval.tasks.reid.results import reid_measures
 
@@ -65,7 +65,7 @@ def _counts_without(
             kept = scores.select(
                 probes=np.flatnonzero(of_query != which), gallery=np.flatnonzero(of_column != which)
             )
-            yield which, count(Candidates(kept, rules))
+            yield which, count_candidates(Candidates(kept, rules))
         return
     templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
     cells = int(templates[scores.codes.probe].sum()) * groups

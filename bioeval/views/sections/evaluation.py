@@ -28,10 +28,10 @@ from bioeval.views.sections.header import about, alarms, optimistic, paths_of_me
 from bioeval.views.sections.rows import (
     SUPPORT,
     NumberRow,
+    attempts_of_task,
     is_identification,
     precision_of_queries,
     rows_of_task,
-    sample_size,
 )
 from bioeval.views.sections.systems import in_parts, measures_of, remarks, tables_of_systems
 from bioeval.views.tasks import each_once, system_of, systems, value_of
@@ -329,7 +329,7 @@ def _brief(dataset: xr.Dataset, rows: Sequence[NumberRow]) -> list[int] | None:
 
 def _sample_size(dataset: xr.Dataset) -> str:
     """Return the sample size of a task in words."""
-    genuine, impostor, subjects = sample_size(dataset)
+    genuine, impostor, subjects = attempts_of_task(dataset)
     if _is_ranked(dataset):
         queries = value_of(dataset, "queries")
         text = counted(queries, "queries") if queries else ""

@@ -39,11 +39,11 @@ def about(results: Mapping[str, xr.Dataset]) -> Facts:
     return data_facts(
         by_system,
         protocol=protocol,
-        last=[Fact("Left out", left_out(results))],
+        last=[Fact("Left out", tasks_left_out(results))],
     )
 
 
-def left_out(results: Mapping[str, xr.Dataset]) -> str:
+def tasks_left_out(results: Mapping[str, xr.Dataset]) -> str:
     """Return the tasks that the card has and the scores do not support, with reasons."""
     if not results:
         return ""

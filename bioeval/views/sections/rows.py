@@ -302,7 +302,7 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[_At]:
         yield {"threshold": (i, thresholds[i])}
 
 
-def sample_size(dataset: xr.Dataset) -> tuple[int, int, int]:
+def attempts_of_task(dataset: xr.Dataset) -> tuple[int, int, int]:
     """Return the genuine and impostor attempts of a task, and whose probes made them.
 
     Genuine attempts are those of subjects that are in the gallery. In verification every probe

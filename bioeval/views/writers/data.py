@@ -27,7 +27,7 @@ Row = dict[str, Any]
 _NOT_IN_DATA = ("page", "readers")
 
 
-def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
+def exact_value(cell: Text | None, lines: Lines | None = None) -> Any:
     """Return the exact value of a cell; text in the words of `lines`."""
     match cell:
         case None:
@@ -41,7 +41,7 @@ def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
         case Picture():
             return cell.description
         case Strong():
-            return value_of(cell.text, lines)
+            return exact_value(cell.text, lines)
     return (lines or Lines()).write(cell)
 
 
@@ -62,7 +62,7 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
         for column, cell in zip(table.columns, row, strict=True):
             if column.only in _NOT_IN_DATA:
                 continue
-            values[column.name] = value_of(cell, lines)
+            values[column.name] = exact_value(cell, lines)
             if column.name in with_limits:
                 limits = cell.interval if isinstance(cell, Quantity) else None
                 values[f"{column.name}_low"], values[f"{column.name}_high"] = limits or (None, None)
@@ -106,7 +106,7 @@ def facts_data(section: Section) -> Row:
             lines = Lines(task=place.task or section.task)
             for fact in block.facts:
                 if fact.variable and not isinstance(fact.text, Vocabulary):
-                    values[fact.variable] = value_of(fact.text, lines)
+                    values[fact.variable] = exact_value(fact.text, lines)
     return values
 
 

@@ -204,10 +204,10 @@ class TerminalDocument:
 
 def as_text(section: Section, width: int, vocabulary: str = "lecture") -> str:
     """Return a document as plain text of a width."""
-    return plain(TerminalDocument(section, vocabulary), width)
+    return plain_text(TerminalDocument(section, vocabulary), width)
 
 
-def plain(renderable: Any, width: int) -> str:
+def plain_text(renderable: Any, width: int) -> str:
     """Return what rich prints as plain text."""
     stream = io.StringIO()
     options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
