@@ -61,6 +61,8 @@ def test_samples():
     assert unenrolled_probes.found.arguments["probe_dtype"] == "int64"
     one = checked(distances()[:4, :4], WHO[:4])["samples"]
     assert one.severity == "error" and one.code == "labels-doubtful"
+    mates_alone = be.check_data(be.Scores.from_pairs(np.arange(9.0), np.ones(9)))
+    assert mates_alone["samples"].severity == "error"
     some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
     assert some.severity == "ok" and "40 probes of subjects that are not" in some.message
 

@@ -83,6 +83,8 @@ def test_pairs_with_folds_have_no_others():
     unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, pair_folds=fold), "eer")
     assert math.isnan(unknown.optimistic_far_low.item())
     assert "no-interval-by-subject" in codes(unknown)
+    divided = be.study_threshold(be.Scores.from_pairs(pairs.values, same), folds=5, repeats=1)
+    assert "pairs-divided" in codes(divided) and "subjects" not in divided
 
 
 def test_only_a_promise_says_install(shown):
