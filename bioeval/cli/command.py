@@ -75,9 +75,9 @@ class Command(click.Command):
 
         options = {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 
-        def option_of(found: re.Match[str]) -> str:
+        def option_of(match: re.Match[str]) -> str:
             """Return the option of an argument, and its value if any."""
-            name, value = found[1], found[2] or ""
+            name, value = match[1], match[2] or ""
             if name not in options and "lists" in options:
                 name = LOAD_NAMES.get(name, name)
             name, _, key = name.partition(".")
@@ -86,7 +86,7 @@ class Command(click.Command):
             option, value = options.get(name), value.strip('"')
             if option is None:
                 of_card = value and name in OF_A_CARD
-                return f"{name} = {found[2]} in a protocol card" if of_card else found[0]
+                return f"{name} = {match[2]} in a protocol card" if of_card else match[0]
             if key and value in ("", "...", "True"):
                 value = f"{key}=NAME" if name == "columns" else key
             elif key:

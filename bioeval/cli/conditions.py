@@ -53,10 +53,10 @@ class Condition:
     @classmethod
     def parse(cls, text: str) -> Condition:
         """Return the condition that a text says; raise ValueError if it says none."""
-        found = _FORM.fullmatch(text)
-        if found is None:
+        match = _FORM.fullmatch(text)
+        if match is None:
             raise ValueError(text)
-        name, place, sign, limit = found.groups()
+        name, place, sign, limit = match.groups()
         at = None if place is None else PROPORTION.read(place)
         return cls(name.replace("-", "_"), at, sign, PROPORTION.read(limit), text.strip())
 

@@ -9,7 +9,7 @@ from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import compiled
 
-# Marks of a member in a search: not reached, at an even or odd distance from the root, and in an
+# Labels of a member in a search: not visited, at an even or odd distance from the root, and in an
 # earlier search without success, in whose reach no pair can be gained any more.
 _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
 
@@ -20,7 +20,7 @@ class SearchState(NamedTuple):
     parent: np.ndarray
     base: np.ndarray
     mate: np.ndarray
-    mark: np.ndarray
+    label: np.ndarray
     queue: np.ndarray
 
 
@@ -49,38 +49,38 @@ def match_most(start, neighbour, mate):
     - `mate` (int64 (members,), changed): as in :func:`match_in_order`
     """
     n = len(mate)
-    mark, seen = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)
+    label, visited = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)
     parent, base = np.full(n, -1, dtype=np.int64), np.arange(n)
     queue = np.empty(n, dtype=np.int64)
-    search = SearchState(parent, base, mate, mark, queue)
+    search = SearchState(parent, base, mate, label, queue)
     step = 0
     for root in range(n):
         if mate[root] >= 0 or start[root] == start[root + 1]:
             continue
-        queue[0], mark[root] = root, _EVEN
+        queue[0], label[root] = root, _EVEN
         head, tail, gained = 0, 1, False
         while head < tail and not gained:
             v = queue[head]
             head += 1
             for k in range(start[v], start[v + 1]):
                 u = neighbour[k]
-                if mark[u] == _ODD or mark[u] == _DONE or _base(base, u) == _base(base, v):
+                if label[u] == _ODD or label[u] == _DONE or _base(base, u) == _base(base, v):
                     continue
-                if mark[u] == _FREE:
-                    mark[u], parent[u] = _ODD, v
+                if label[u] == _FREE:
+                    label[u], parent[u] = _ODD, v
                     if mate[u] < 0:
                         _exchange(parent, mate, u)
-                        mark[u] = _FREE
+                        label[u] = _FREE
                         gained = True
                         break
-                    mark[mate[u]], queue[tail] = _EVEN, mate[u]
+                    label[mate[u]], queue[tail] = _EVEN, mate[u]
                     tail += 1
                     continue
                 step += 1
-                common = _meeting(u, v, parent, base, mate, seen, step)
+                common = _meeting(u, v, parent, base, mate, visited, step)
                 for one, other in ((u, v), (v, u)):
                     tail = _shrink(one, other, common, search, tail)
-        _leave(queue[:tail], mate, mark, parent, base, _FREE if gained else _DONE)
+        _leave(queue[:tail], mate, label, parent, base, _FREE if gained else _DONE)
 
 
 @register_jitable
@@ -103,14 +103,14 @@ def _exchange(parent, mate, u):
 
 
 @register_jitable
-def _meeting(u, v, parent, base, mate, seen, step):
+def _meeting(u, v, parent, base, mate, visited, step):
     """Return the base where the paths of two members to the root meet."""
     while True:
         if u >= 0:
             u = _base(base, u)
-            if seen[u] == step:
+            if visited[u] == step:
                 return u
-            seen[u] = step
+            visited[u] = step
             u = parent[mate[u]] if mate[u] >= 0 else -1
         u, v = v, u
 
@@ -118,12 +118,12 @@ def _meeting(u, v, parent, base, mate, seen, step):
 @register_jitable
 def _shrink(u, v, common, search, tail):
     """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
-    parent, base, mate, mark, queue = search
+    parent, base, mate, label, queue = search
     while _base(base, u) != common:
         parent[u] = v
         v = mate[u]
-        if mark[v] == _ODD:
-            mark[v], queue[tail] = _EVEN, v
+        if label[v] == _ODD:
+            label[v], queue[tail] = _EVEN, v
             tail += 1
         if base[u] == u:
             base[u] = common
@@ -134,9 +134,9 @@ def _shrink(u, v, common, search, tail):
 
 
 @register_jitable
-def _leave(reached, mate, mark, parent, base, last):
-    """Mark the members that a search has reached (the queue and their mates) with `last`."""
-    for v in reached:
+def _leave(tree, mate, label, parent, base, last):
+    """Label the members that a search has visited (the queue and their mates) `last`."""
+    for v in tree:
         for u in (v, mate[v]):
             if u >= 0:
-                mark[u], parent[u], base[u] = last, -1, u
+                label[u], parent[u], base[u] = last, -1, u

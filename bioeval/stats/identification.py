@@ -223,8 +223,8 @@ class SearchColumns:
         hits = self.genuine.hits.within(rank)
         if far is not None:
             nearest = np.sort(self.impostor.hits.distance)
-            reached = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
-            end = np.append(nearest, np.nan)[(reached <= far).sum()]  # the first that is too loose
+            fars = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
+            end = np.append(nearest, np.nan)[(fars <= far).sum()]  # the first that is too loose
             inside = ~np.isnan(hits.distance) if np.isnan(end) else hits.distance < end
             hits = Hits(*(x[inside] for x in hits))
         return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.made))

@@ -199,13 +199,13 @@ def people_counts(
     rows[~np.isnan(at)] = place.reshape(-1)
     (counted,) = reduce(scores, CountPeople(layers, fused))
     genuine = counted.genuine, counted.genuine_person
-    reached = by_subject(*genuine, layers, counted.people).cumsum(axis=0)
+    accepted = by_subject(*genuine, layers, counted.people).cumsum(axis=0)
     return PeopleCounts(
         counted.names,
         counted.no_person,
         given,
-        reached[-1],
-        _of_rows(reached, rows),
+        accepted[-1],
+        _of_rows(accepted, rows),
         counted,
         rows,
     )
