@@ -17,9 +17,8 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report_rows
 from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
-from bioeval.scores.blocks import Block, BlockLines, Genuine, Mates, is_few
+from bioeval.scores.blocks import Block, BlockLines, GalleryOrder, Genuine, Mates, is_few
 from bioeval.scores.excluded import excluded
-from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import (
@@ -171,7 +170,7 @@ class RowParts(Parts):
     @cached_property
     def _whole(self) -> Block:
         """All rows of few scores, read once; an error says so where not even a row fits."""
-        rows_per_block(self.scores)
+        rows_within(self.scores, self.scores.cells.row_chunk)
         return self._read(0, self.scores.shape[0])
 
     def _read(self, low: int, high: int) -> Block:

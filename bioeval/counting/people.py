@@ -313,7 +313,7 @@ def count_layers(
         assert isinstance(rows, RowParts)
         rows.mates_at_hand = tiles.mates
     with rows_reported_to(report):  # of the stage that counts them
-        (failed,) = reduce(scores, _CountLayers(people, fused, thresholds, sinks), parts=rows)
+        (failed,) = reduce(rows, _CountLayers(people, fused, thresholds, sinks))
     return *_genuine(rows.mates, people.of_code[scores.codes.probe], fused), failed
 
 

@@ -63,21 +63,20 @@ class Reducer:
         return self
 
 
-def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> list[Any]:
+def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
     """Show all blocks of scores to reducers, and return their results in order.
 
     Parameters
     ----------
-    scores : Scores
-        Of any layout.
+    scores : Scores or Parts
+        Of any layout; the parts of scores where they were made before.
     *reducers : Reducer
         Each block is read, or computed, once for all of them.
-    parts : Parts, optional
-        The parts of these scores, where they were made before.
     """
-    if parts is None:
+    parts = scores
+    if not isinstance(parts, Parts):
         nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
-        parts = parts_of(scores, nearest=nearest)
+        parts = parts_of(parts, nearest=nearest)
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import Workers
@@ -85,14 +84,14 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
         workers = Workers(OPTIONS["client"], parts)
         if isinstance(parts, RowParts) and parts.mates_at_hand is None:
             parts.mates = workers.mates()
-    with threads_for(scores):
+    with threads_for(parts.scores):
         for reducer in reducers:
             reducer.prepare(parts)
         if parts.few:
             block = parts.whole()
             for reducer in reducers:
                 reducer.add(block)
-            report_rows(scores.shape[0], scores.shape[0])
+            report_rows(parts.scores.shape[0], parts.scores.shape[0])
         wanting: Sequence[Reducer] = () if parts.few else reducers
         while wanting:
             read = look_at(parts, wanting) if workers is None else [workers.look(wanting)]

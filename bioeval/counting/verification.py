@@ -29,9 +29,8 @@ from bioeval.counting.thresholds import (
     with_infinities,
 )
 from bioeval.scores.arrays import Templates, parse_fusion, scored
-from bioeval.scores.blocks import Block
+from bioeval.scores.blocks import Block, cells_between
 from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.gallery_order import cells_between
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, People, knows_people
 from bioeval.scores.provenance import Provenance
@@ -162,7 +161,7 @@ class Verifying:
         if self.claims is not None:
             return None
         if isinstance(self.given, int) and not parts.few:
-            (extent,) = reduce(self.scores, Extent(self.use.fused), parts=parts)
+            (extent,) = reduce(parts, Extent(self.use.fused))
             self.grid = grid_over(*extent, number=self.given)
         thresholds = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.rows is not None:
@@ -232,7 +231,7 @@ def count(
             fusions.add(x.use.fused)
     parts = parts_of(scores, nearest=fusions <= {None, "min"})
     collecting = [x.collecting(parts) for x in verifying]
-    reduced = reduce(scores, *filter(None, collecting), *further, parts=parts)
+    reduced = reduce(parts, *filter(None, collecting), *further)
     counted, verified = iter(reduced), []
     for x, reducer in zip(verifying, collecting, strict=True):
         verified.append(x.result(None if reducer is None else next(counted)))

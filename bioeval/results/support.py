@@ -132,7 +132,8 @@ def support_messages(
     for code in sorted(missed, reverse=True):
         rule = RuleOf(30 if code == "target-uncertain" else 3)
         needed = list(map(rule.attempts_for, missed[code]))
-        have = {f"{role} {'pairs' if symmetric else 'attempts'}": _whole(attempts)}
+        number = int(attempts) if attempts == int(attempts) else attempts  # half of an odd one
+        have = {f"{role} {'pairs' if symmetric else 'attempts'}": number}
         if by_people is not None:
             each = of_frr or rate == "dir"
             needed_people = needed if each else list(map(people_with, needed))
@@ -188,11 +189,6 @@ def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
     return [Message("threshold-beyond-scores", threshold=threshold, does=does)]
 
 
-def _whole(attempts: float) -> int | float:
-    """Return a number of attempts as a whole number, unless it is half of an odd one."""
-    return int(attempts) if attempts == int(attempts) else attempts
-
-
 #: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so
 #: that the group of a genuine attempt has one template less than others (of 2 templates, 0.618).
 _CHANCE_OF_FUSED = 0.62
@@ -232,14 +228,16 @@ class KindVerdict:
         Attempts of several templates are `fused`. The kind of scores by a `metric` of bioeval is
         certain. The EER is over all attempts, or over a `sample` of the scores.
         """
+        if kind == "order" or math.isnan(eer):
+            return cls("ok")
         other = "distance" if larger_is_closer(kind) else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
         over = "in a sample of the scores" if sample else "over all attempts"
         about = {"kind": kind, "eer": float(eer), "over": over}
         near_chance = Message("near-chance", **about, other=other)
+        if not eer > 0.5 - margin / 2:
+            return cls("ok")
         if not eer > 0.5:
-            if not eer > 0.5 - margin / 2:
-                return cls("ok")
             return cls("warning", near_chance)
         certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
         known = bool(metric)
@@ -253,16 +251,6 @@ class KindVerdict:
             evidence = ", and each template is farthest from itself" if diagonal < 0 else ""
             return cls("error", Message("kind-wrong", **about, other=other, evidence=evidence))
         return cls("warning", near_chance)
-
-    @classmethod
-    def doubt(cls, eer: float, kind: str, people: int, **facts: Any) -> Message | None:
-        """Return the message of scores near chance or below it; None where there is no doubt.
-
-        `facts` are for the verdict.
-        """
-        if kind == "order" or math.isnan(eer):
-            return None
-        return cls.of(eer, kind, people, **facts).message
 
 
 # --------------------------------------------------------------------------------------------- ties

@@ -158,13 +158,13 @@ def _messages(verified: Verified, points: VerificationPoints) -> list[Message]:
 def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
     genuine, people = verified.attempts.genuine_attempts, verified.people
-    return KindVerdict.doubt(
+    return KindVerdict.of(
         eer,
         verified.about.kind,
         min(genuine, people.number if people and people.number else genuine),
         fused=verified.use.fused is not None or bool(verified.about.use),
         metric=verified.about.metric,
-    )
+    ).message
 
 
 def _independent(verified: Verified) -> float:

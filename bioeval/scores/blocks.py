@@ -12,6 +12,7 @@ infinite score is then the largest number of the dtype
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +43,67 @@ class BlockLines(NamedTuple):
     person: np.ndarray  # int64 (w,): the place of each template's person among them
     starts: np.ndarray | None = None  # int64 (g + 1,): where the templates of each begin
     layers: np.ndarray | None = None  # int64 (k,): how many people each layer has
+
+
+class GalleryOrder:
+    """The gallery in the order of the kernels: the templates of a subject side by side.
+
+    Where it is not `grouped` the templates are in their own order.
+    """
+
+    def __init__(self, scores: Scores, *, grouped: bool = True):
+        """Order the gallery by subject, and find the place of each probe in it."""
+        codes = scores.codes.gallery
+        # Subjects in the order of their first column, so that their names change nothing, not even
+        # the last digit of a sum.
+        _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+        group = np.argsort(np.argsort(first))[back.reshape(-1)]
+        order = np.argsort(group, kind="stable")
+        # The column of each position; None where the columns already are in order.
+        self.order = self.by_subject = None if (group[1:] >= group[:-1]).all() else order
+        if grouped:
+            self.by_subject = None
+        else:
+            self.order, order = None, np.arange(len(order))
+        self.columns = order[None]  # the same, of shape (1, n), for stable ties
+        self.subjects = codes[np.sort(first)]  # the subject code of each group
+        # Group g is at positions starts[g]:starts[g + 1].
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
+        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
+        self._group[self.subjects] = np.arange(len(self.subjects))
+        # The group of each probe's own subject, and the position of the probe itself.
+        self.probe_group = self._group[scores.codes.probe]
+        self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)
+        self.mate_stop = np.where(self.probe_group >= 0, self.starts[self.probe_group + 1], 0)
+        if self.order is None:
+            ids = scores.gallery_ids
+        else:
+            ids = scores.gallery_ids[self.order]
+        position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
+        position[ids] = np.arange(len(ids))
+        self.probe_position = position[scores.probe_ids]
+
+    def group_of(self, subject: np.ndarray) -> np.ndarray:
+        """Return the group of each subject code, -1 where it is not enrolled."""
+        return np.where(subject >= 0, self._group[subject], -1)
+
+    @cached_property
+    def lines(self) -> BlockLines:
+        """Whose the gallery templates are."""
+        person = np.repeat(np.arange(len(self.subjects)), np.diff(self.starts))
+        return BlockLines(self.subjects, person, starts=self.starts)
+
+    def same_subject_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return place among rows, and position, of the cells of each probe's own subject."""
+        row, place = cells_between(self.mate_start[rows], self.mate_stop[rows])
+        return row, place if self.by_subject is None else self.by_subject[place]
+
+
+def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return row and position of the cells from a start to a stop of each row, in order."""
+    size = stop - start
+    row = np.repeat(np.arange(len(size)), size)
+    return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
 
 
 #: Probe, gallery template and distance of genuine attempts, each (g,).
@@ -112,7 +174,7 @@ class Block(NamedTuple):
         line, position = self.mated
         distance = self.values[line, position]
         there = ~np.isnan(distance)
-        return self.probes[line[there]], self.candidates[position[there]], distance[there]
+        return self.probe[line[there], 0], self.gallery[0, position[there]], distance[there]
 
     def impostors(self) -> Block:
         """Return a copy without mates: NaN in their place."""
@@ -208,26 +270,16 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
     return with_failures(of_scores, failed)
 
 
+@dataclass(eq=False)
 class Mates:
-    """Genuine attempts in the order of their probes, then of the gallery.
+    """Genuine attempts in the order of their probes, then of the gallery."""
 
-    - `probe`, `gallery` (int64 (g,)): rows and columns of the scores; of pairs, places in the list
-    - `distance` (float (g,)): without NaN; as of a block, +inf where an attempt failed and is
-      `rejected`
-    - `probes` (int): how many probes there are, with and without mates
-    """
-
-    def __init__(
-        self,
-        probe: np.ndarray,
-        gallery: np.ndarray,
-        distance: np.ndarray,
-        probes: int,
-        *,
-        rejected: bool = False,
-    ):
-        self.probe, self.gallery, self.distance = probe, gallery, distance
-        self.probes, self.rejected = probes, rejected
+    #: int64 (g,): rows and columns of the scores; of pairs, places in the list.
+    probe: np.ndarray
+    gallery: np.ndarray
+    distance: np.ndarray  # float (g,): without NaN; as of a block, +inf where an attempt failed
+    probes: int  # how many there are, with and without mates
+    rejected: bool = False  # whether failures are attempts
 
     @cached_property
     def first(self) -> np.ndarray:

@@ -27,11 +27,11 @@ from bioeval.scores.arrays import (
     doubt_of_square,
     named_choice,
 )
+from bioeval.scores.blocks import GalleryOrder
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.exclusions import Exclusions
-from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import Codes, digest, fixed, present
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (

@@ -23,9 +23,8 @@ from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.scores.arrays import Mask, as_distances, distance_dtype, rows_of, with_failures
-from bioeval.scores.blocks import Block, is_few
+from bioeval.scores.blocks import Block, GalleryOrder, is_few
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
-from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -208,7 +207,9 @@ def read_rows(
     else:
         cells, low, high = scores.cells.select(rows, None), 0, len(rows)
     raw = cells.read(low, high, gallery.order)
-    left_out: list[Any] = [gallery.itself(rows)]
+    itself = gallery.probe_position[rows]
+    known = np.flatnonzero(itself >= 0)
+    left_out: list[Any] = [(known, itself[known])]
     if scores.exclude:
         left_out.append(_excluded(scores, gallery, rows))
     if cells.mask is not None:

@@ -265,7 +265,7 @@ def test_reducers_count_what_loops_count_on_any_number_of_threads(seed, way):
     some, threads = world(seed, way), THREADS[seed % len(THREADS)]
     with sent(way, threads):
         parts, used = parts_in(some, way), reducers(way)
-        check_results(some, used, reduce(some.scores(), *used, parts=parts), parts)
+        check_results(some, used, reduce(parts, *used), parts)
 
 
 @each_way

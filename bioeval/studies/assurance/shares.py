@@ -122,7 +122,7 @@ def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None 
     if at is not None:
         return _of_pairs(parts, np.array([at]), at)
     assert up_to is not None  # one of both is given
-    (attempts,) = reduce(scores, CollectAttempts(), parts=parts)
+    (attempts,) = reduce(parts, CollectAttempts())
     cells = attempts.cells
     upto = cells.negative_infinite + np.cumsum(cells.counts)
     edges = np.append(cells.grid.edges, _ALL)
@@ -145,13 +145,13 @@ def _impostors_up_to(parts: Parts, limit: float) -> np.ndarray:
     def near(scores: np.ndarray) -> np.ndarray:
         return scores[is_accepted(scores, limit)]
 
-    (scores,) = reduce(parts.scores, OfEachBlock(near), parts=parts)
+    (scores,) = reduce(parts, OfEachBlock(near))
     return np.concatenate([np.empty(0), *scores])
 
 
 def _of_pairs(parts: Parts, thresholds: np.ndarray, beyond: float) -> Shares:
     """Return the shares of pairs of people at some distances."""
-    (counted,) = reduce(parts.scores, CountPeople(thresholds), parts=parts)
+    (counted,) = reduce(parts, CountPeople(thresholds))
     n, k = max(counted.people, 1), len(thresholds)
 
     def of_people(

@@ -162,7 +162,7 @@ def pad(
     }
     warnings = _doubts(data, targets, units.get("instrument"))
     *attacks, bona_fide = map(len, data.answered)
-    doubt = KindVerdict.doubt(data.pooled_eer, kind, min(sum(attacks), bona_fide))
+    doubt = KindVerdict.of(data.pooled_eer, kind, min(sum(attacks), bona_fide)).message
     if doubt is not None and doubt.code == "kind-wrong":
         over = "over all attacks together"
         warnings.append(Message(doubt.code, **{**doubt.arguments, "over": over}))

@@ -324,9 +324,9 @@ class _Systems:
         for measure in system.measures:
             if measure.scalar.name == "eer":
                 fused = bool(scores.claims)
-                doubt = KindVerdict.doubt(
+                doubt = KindVerdict.of(
                     measure.value, scores.kind, system.people, fused=fused, metric=scores.metric
-                )
+                ).message
                 if doubt is not None:
                     messages.append(doubt)
                     warn_of_kind(doubt.concerning(name))

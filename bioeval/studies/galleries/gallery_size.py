@@ -279,7 +279,7 @@ def gallery_size(
     candidates = CandidateSubjects(search.fusion, grid, subjects, are_enrolled(scores))
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
-        *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
+        *facts, within = reduce(parts, *searching.reducers, candidates)
     return _dataset(searching.result(*facts), grid, within, chosen, search)
 
 

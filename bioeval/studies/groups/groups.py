@@ -158,13 +158,13 @@ def by_group(
         report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
     chosen = choose(as_distance, attempts)
     who = np.union1d(codes.probe, codes.gallery)
-    doubt = KindVerdict.doubt(
+    doubt = KindVerdict.of(
         attempts.equal_error().eer,
         scores.kind,
         min(len(who), attempts.genuine_attempts),
         fused=bool(scores.claims),
         metric=scores.metric,
-    )
+    ).message
     warn_of_kind(doubt)
     at = to_user(np.array([chosen.threshold]), scores.kind)
     counts = counting.by_fold(chosen.threshold)

@@ -101,7 +101,8 @@ def _summary_of_system(
         _, subjects = scalars.variables.get("subjects", ((), genuine))
         _, eer = scalars.variables["eer"]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        warn_of_kind(KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores.metric))
+        verdict = KindVerdict.of(eer, scores.kind, people, fused=fused, metric=scores.metric)
+        warn_of_kind(verdict.message)
     return {node: scalars.plain(card.report.ranks) for node, scalars in by_task.items()}
 
 

@@ -109,10 +109,10 @@ def count_candidates(
         single = candidates.under(rules.removed, by_label=True)
         optional["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
     if rules.removed == rules.ap_removed:
-        counted = _reduced(parts(rules.removed), [*of_ap, *of_cmc])
+        counted = reduce(parts(rules.removed), *of_ap, *of_cmc)
     else:
-        counted = _reduced(candidates.parts(rules.ap_removed), of_ap)
-        ranks, *more = _reduced(parts(rules.removed), [MateRanks(), *of_cmc])
+        counted = reduce(candidates.parts(rules.ap_removed), *of_ap)
+        ranks, *more = reduce(parts(rules.removed), MateRanks(), *of_cmc)
         optional["cmc_matches"] = MatchLists.of(ranks)
         counted += more
     ranks, *counted = counted
@@ -135,10 +135,6 @@ def count_candidates(
         subject_of_query=candidates.identity,
         **optional,
     )
-
-
-def _reduced(parts: Any, reducers: list[Reducer]) -> list[Any]:
-    return reduce(parts.scores, *reducers, parts=parts)
 
 
 def query_labels(scores: Scores) -> np.ndarray:
@@ -179,7 +175,7 @@ def _ends(scores: Scores) -> tuple[float, float]:
     """Return the smallest and the largest finite distance."""
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
     with rows_reported_to(None):
-        ((low, high, *_),) = _reduced(parts, [Extent()])
+        ((low, high, *_),) = reduce(parts, Extent())
     if not low < high:
         raise DataError(
             "distances cannot be normalised: there are not two different finite ones; give "

@@ -75,9 +75,8 @@ def _counts_without(
         candidates = Candidates(scores.select(probes=rows), rules)
         matches = {}
         for rule in {rules.ap_removed, rules.removed}:
-            parts = candidates.parts(rule)
             matches[rule] = reduce(
-                parts.scores, MateRanks(), MateRanks(of_column, groups), parts=parts
+                candidates.parts(rule), MateRanks(), MateRanks(of_column, groups)
             )
         counts = ReidCounts(
             about=candidates.about(),
