@@ -342,18 +342,12 @@ def is_symmetric(scores: Scores) -> bool:
     if source is not None:
         return not callable(source.metric)  # the named metrics are symmetric
     some = cells.select(sample, sample)
-    if not is_mapped(scores):
-        return same_both_ways(some.read(0, len(sample)))
-    rows = []
-    for k in range(len(sample)):
-        rows.append(some.read(k, k + 1))
+    rows, step = [], 1 if is_mapped(scores) else len(sample)
+    for k in range(0, len(sample), step):
+        rows.append(some.read(k, k + step))
         give_back(scores)
-    return same_both_ways(np.concatenate(rows))
-
-
-def same_both_ways(values: np.ndarray) -> bool:
-    """Whether both directions of each pair of templates have one score; NaN equals NaN."""
-    return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
+    values = np.concatenate(rows)
+    return np.array_equal(values, values.T, equal_nan=True)
 
 
 def _listed_both_ways(scores: Scores) -> bool:

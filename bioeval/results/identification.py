@@ -327,7 +327,15 @@ class OpenSetAttempts:
         `options` say how it was evaluated, with ``impostors`` resolved; of the messages, `remarks`
         are made only where there are attempts of both classes.
         """
-        messages = [*notes, *self._messages(remarks)]
+        messages = [*notes]
+        if not self.genuine:
+            messages.append(_without_attempt("genuine", ["dir", "frr"]))
+        if not self.impostor:
+            messages.append(_without_attempt("impostor", ["far", "grr"]))
+        if self.genuine and self.impostor:
+            messages += remarks
+        if self.unmated:
+            messages.append(Message("enrolled-without-mate", probes=self.unmated))
         genuine = about.gallery_subjects  # 0 if unknown
         sizes = {"unenrolled": genuine, "leave-subject-out": genuine - 1}
         impostor = sizes.get(options["impostors"], f"{genuine - 1} or {genuine}")
@@ -337,19 +345,6 @@ class OpenSetAttempts:
             "genuine_gallery_subjects": genuine,
             "impostor_gallery_subjects": impostor if genuine else 0,
         }
-
-    def _messages(self, remarks: Iterable[Message]) -> list[Message]:
-        """Return messages about the attempts; `remarks` where both classes have some."""
-        messages = []
-        if not self.genuine:
-            messages.append(_without_attempt("genuine", ["dir", "frr"]))
-        if not self.impostor:
-            messages.append(_without_attempt("impostor", ["far", "grr"]))
-        if self.genuine and self.impostor:
-            messages += remarks
-        if self.unmated:
-            messages.append(Message("enrolled-without-mate", probes=self.unmated))
-        return messages
 
 
 def _without_attempt(role: str, rates: list[str]) -> Message:
