@@ -235,7 +235,9 @@ def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     except DataError:
         raise
     except ValueError as error:
-        raise DataError(f"errors and attempts do not broadcast as counts: {error}") from None
+        raise DataError(f"`errors` and `attempts` do not broadcast as counts: {error}") from None
     if not ((x >= 0) & (x <= n) & (n <= _MOST)).all():
-        raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
+        raise DataError(
+            "`errors` and `attempts`; expected finite counts with 0 <= errors <= attempts"
+        )
     return x, n
