@@ -236,11 +236,11 @@ class RowParts(Parts):
     @cached_property
     def _at_hand(self) -> bool:
         """Whether a thread can read the rows that it counts, while they are in its cache."""
-        _ = self._own_cells  # found once, before threads want it
+        _ = self._genuine_cells  # found once, before threads want it
         return self.scores.cells.in_memory and not is_mapped(self.scores)
 
     @cached_property
-    def _own_cells(self) -> tuple[np.ndarray, np.ndarray]:
+    def _genuine_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the cells of each probe's own subject begin, and their positions."""
         row, position = self._same_subject
         return row.searchsorted(np.arange(self.scores.shape[0] + 1)), position
@@ -278,7 +278,7 @@ class RowParts(Parts):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return distances with NaN in place of each probe's own subject; and the other NaN."""
         order = self.gallery.order
-        starts, own = self._own_cells
+        starts, genuine = self._genuine_cells
         starts = starts[low : low + len(raw) + 1]
         from bioeval.kernels.rows import impostors
 
@@ -286,7 +286,7 @@ class RowParts(Parts):
         failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if order is None else order
         sign = self.dtype.type(-1 if larger_is_closer(self.scores.kind) else 1)
-        impostors.on_one_thread(raw, sign, order, starts, own, values, failed)
+        impostors.on_one_thread(raw, sign, order, starts, genuine, values, failed)
         return values, failed
 
     def _add(

@@ -179,8 +179,8 @@ class Squares:
         """Write what is below the diagonal of one set."""
         if self.symmetric and i == j:
             size = self.rows[i].stop - self.rows[i].start
-            own = tile[:size, :size]
-            np.copyto(own, own.T, where=np.tri(size, k=-1, dtype=bool))
+            square = tile[:size, :size]
+            np.copyto(square, square.T, where=np.tri(size, k=-1, dtype=bool))
 
     def holds_mates(self, i: int, j: int) -> bool:
         """Whether a tile may hold comparisons of a probe with its own subject."""

@@ -361,8 +361,8 @@ def searched_lists(
     codes = Codes(searched, enrolled)
     columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")
     named = NamedTemplates.of(*columns, (searched, enrolled))
-    own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
-    entry, remarks = own.find()
+    entries = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
+    entry, remarks = entries.find()
     probe_ids = np.arange(n, n + q, dtype=np.int64)
     if entry is not None:
         lists, probe_ids = lists.without(entry), np.where(entry >= 0, entry, probe_ids)

@@ -506,8 +506,10 @@ class Scores:
         """
         made = cls.__new__(cls)
         made._set(**checked_words(kind, "raise", name), **memory_attributes())
-        metas, own = (probe_meta, gallery_meta), (leave_out_query, query_positions)
-        made._set(**searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *own))
+        metas, queries = (probe_meta, gallery_meta), (leave_out_query, query_positions)
+        made._set(
+            **searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *queries)
+        )
         return made
 
     def at_pairs(

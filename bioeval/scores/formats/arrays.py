@@ -216,8 +216,8 @@ class Arrays:
     @property
     def is_own(self) -> bool:
         """Whether the file is in bioeval's own layout, where every array of metadata has to fit."""
-        own = all(self.roles.get(role, role) == role for role in ("scores", "embeddings"))
-        return own and not self.given.names_arrays
+        of_bioeval = all(self.roles.get(role, role) == role for role in ("scores", "embeddings"))
+        return of_bioeval and not self.given.names_arrays
 
     @property
     def exclude(self) -> list[str]:

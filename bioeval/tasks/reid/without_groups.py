@@ -45,14 +45,14 @@ def means_without_groups(
     of_query, of_column = group[codes.probe], group[codes.gallery]
     groups = int(group.max(initial=-1)) + 1
     values: dict[tuple[int, int], list[np.ndarray]] = {}
-    for which, counts in _counts_without(scores, rules, of_query, of_column, groups):
+    for one_group, counts in _counts_without(scores, rules, of_query, of_column, groups):
         chosen = means(reid_measures(counts, curves=False)).values()
         for place, mean in enumerate(chosen):
-            values.setdefault((place, which), []).append(mean.values)
+            values.setdefault((place, one_group), []).append(mean.values)
     without = np.empty((len(of_all), groups))
-    for (place, which), parts in values.items():
-        mean = of_all[place].of_some(of_query != which, np.concatenate(parts))
-        without[place, which] = mean.mean
+    for (place, one_group), parts in values.items():
+        mean = of_all[place].of_some(of_query != one_group, np.concatenate(parts))
+        without[place, one_group] = mean.mean
     return without
 
 
@@ -61,11 +61,12 @@ def _counts_without(
 ) -> Iterator[tuple[int, ReidCounts]]:
     """Yield each group, and the counts of some queries of others without it, in their order."""
     if rules.cmc in ("identity-dedup", "single-gallery-shot"):
-        for which in range(groups):
+        for one_group in range(groups):
             kept = scores.select(
-                probes=np.flatnonzero(of_query != which), gallery=np.flatnonzero(of_column != which)
+                probes=np.flatnonzero(of_query != one_group),
+                gallery=np.flatnonzero(of_column != one_group),
             )
-            yield which, count_candidates(Candidates(kept, rules))
+            yield one_group, count_candidates(Candidates(kept, rules))
         return
     templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
     cells = int(templates[scores.codes.probe].sum()) * groups
@@ -87,12 +88,12 @@ def _counts_without(
             matches=MatchLists.of(matches[rules.ap_removed][0]),
             subject_of_query=candidates.identity,
         )
-        for which in range(groups):
-            kept = of_query[rows] != which
-            of_rule = {rule: _without(ranks, which, kept) for rule, ranks in matches.items()}
-            others = None if len(of_rule) == 1 else of_rule[rules.removed]
+        for one_group in range(groups):
+            kept = of_query[rows] != one_group
+            of_rule = {rule: _without(ranks, one_group, kept) for rule, ranks in matches.items()}
+            of_cmc = None if len(of_rule) == 1 else of_rule[rules.removed]
             yield (
-                which,
+                one_group,
                 replace(
                     counts,
                     enrolled=counts.enrolled[kept],
@@ -100,12 +101,12 @@ def _counts_without(
                     removed_entries=counts.removed_entries[kept],
                     subject_of_query=counts.subject_of_query[kept],
                     matches=of_rule[rules.ap_removed],
-                    cmc_matches=others,
+                    cmc_matches=of_cmc,
                 ),
             )
 
 
-def _without(ranks: Sequence[MateRanks], which: int, kept: np.ndarray) -> MatchLists:
+def _without(ranks: Sequence[MateRanks], one_group: int, kept: np.ndarray) -> MatchLists:
     """Return the matches of some queries among the candidates that are not of a group.
 
     `ranks` are those among all candidates, and among those of each group.
@@ -116,7 +117,7 @@ def _without(ranks: Sequence[MateRanks], which: int, kept: np.ndarray) -> MatchL
     return MatchLists(
         np.append(0, np.cumsum(matches.counts[kept])),
         matches.distance[chosen],
-        closer=(every.closer - by_group.closer[which])[chosen],
-        tied=(every.tied - by_group.tied[which])[chosen],
-        before=(every.before - by_group.before[which])[chosen],
+        closer=(every.closer - by_group.closer[one_group])[chosen],
+        tied=(every.tied - by_group.tied[one_group])[chosen],
+        before=(every.before - by_group.before[one_group])[chosen],
     )
