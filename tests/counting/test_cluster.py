@@ -300,5 +300,5 @@ def test_a_worker_that_ends_loses_nothing(client, looks):
 def test_a_client_that_is_closed_is_named(client):
     with distributed.Client(client.scheduler.address, set_as_default=False) as other:
         pass
-    with be.set_options(client=other), pytest.raises(be.DataError, match="client is closed"):
+    with be.set_options(client=other), pytest.raises(be.DataError, match="`client` is closed"):
         be.evaluate(be.Scores(VALUES, LABELS))
