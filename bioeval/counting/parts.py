@@ -190,10 +190,9 @@ class RowParts(Parts):
         for low in range(0, number, step):
             some = rows[low : low + step]
             try:
-                read = read_rows(scores, some, self.gallery)
+                block = read_rows(scores, some, self.gallery).impostors()
             except DataError:  # raised again, with the right rows, when these are counted
                 return []
-            block = read.impostors()
             groups = min(GROUPS, len(some))
             blocks += [block.lines(k, groups) for k in range(groups)]
             give_back(scores)
