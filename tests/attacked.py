@@ -1,7 +1,5 @@
 """Scores with presentation attacks, drawn between the attacker and the target."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

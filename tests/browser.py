@@ -1,7 +1,5 @@
 """A headless Chromium for tests: Debian's, by its path, or one that the environment names."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

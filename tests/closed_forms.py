@@ -1,7 +1,5 @@
 """True rates of simulated populations in closed form."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every test shares: slow tests, hypothesis profiles, headless plots, the shared data."""
 
-from __future__ import annotations
-
 import gc
 import os
 import secrets

@@ -1,7 +1,5 @@
 """The arguments of public calls as their signatures and docstrings describe them."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import functools

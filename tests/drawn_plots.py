@@ -1,7 +1,5 @@
 """Data of every plot, of one to six systems with long names, and where its texts lie."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Scores under a memory limit, and intervals of few replicates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bioeval as be

@@ -1,7 +1,5 @@
 """Tables of LaTeX and Markdown read back into cells, by rules of these languages alone."""
 
-from __future__ import annotations
-
 import re
 
 LATEX = {

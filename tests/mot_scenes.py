@@ -1,7 +1,5 @@
 """Small scenes of tracking, made by hand and at random, and how results are compared."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sequences with the results of trackers, made at random, and folders as benchmarks have them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The slow twin of vulnerability to presentation attacks, written from the definition alone."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -4,8 +4,6 @@ As in ``naive.py`` nothing here imports ``bioeval``. Scores are plain Python flo
 closer, unless a function says otherwise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Slow twin of `exclude`, written from its forms alone: one comparison at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verification in folds, written from the definitions: slow, and read by people."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

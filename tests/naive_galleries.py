@@ -4,8 +4,6 @@ Written from the definitions alone, on top of :mod:`naive`; nothing here imports
 chances are fractions.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

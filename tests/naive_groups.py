@@ -1,7 +1,5 @@
 """Groups, expected performance and discarding by quality, from their definitions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

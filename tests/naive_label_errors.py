@@ -1,7 +1,5 @@
 """The slow twin of the search for errors of labels, written from the definition alone."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 ``columns`` are a value, and the value without each person.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

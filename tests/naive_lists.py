@@ -5,8 +5,6 @@ once, and twice with another score is an error; a-b and b-a are two attempts, or
 is unordered, that with the first name first; a template compared with itself is not an attempt.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

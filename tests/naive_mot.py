@@ -5,8 +5,6 @@ of a frame is tried, but for HOTA, where scipy assigns. Nothing here imports ``b
 boxes in a few frames.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import sqrt

@@ -1,7 +1,5 @@
 """Slow, readable twin of presentation attack detection: loops and exact fractions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Slow twins of assured thresholds, from their definitions, by plain loops."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

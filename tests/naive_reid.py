@@ -5,8 +5,6 @@ imports ``bioeval``. Arguments are those of ``naive``, with ``cameras`` of both 
 parameters of a convention; ``Fraction`` wherever a value is a ratio of counts.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The slow twin of the worst pairs, written from the definition alone."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import naive

@@ -1,7 +1,5 @@
 """Slow, readable twin of the zoo: loops over attempts, written from the definitions alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

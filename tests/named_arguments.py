@@ -1,7 +1,5 @@
 """Errors asked for the arguments that they name, and not for their words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

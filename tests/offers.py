@@ -18,8 +18,6 @@ Each of these is a dictionary, and may be missing:
     Results, with the descriptions of their variables, by what they are.
 """
 
-from __future__ import annotations
-
 import functools
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Optional dependencies in tests: skipped where absent, unless they are said to be required."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from types import ModuleType

@@ -10,8 +10,6 @@ A page runs from its top in an empty folder. Three comments, which no reader of 
     Numbers do not come from a block above, but from there: up to the next block or heading.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

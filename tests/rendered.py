@@ -1,7 +1,5 @@
 """Sections as every writer writes them, for tests of what studies say."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

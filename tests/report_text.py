@@ -1,7 +1,5 @@
 """Pages of reports as tests read them."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Messages of results by their codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results as the plain text of their table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bioeval.views.sections.evaluation import evaluation_section

@@ -1,7 +1,5 @@
 """A small result of each public call, for tests of what readers are shown."""
 
-from __future__ import annotations
-
 import numpy as np
 from attacked import simulated_attacks
 

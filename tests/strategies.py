@@ -4,8 +4,6 @@
 Shapes, dtypes and memory layouts come from small pools, so that nothing compiles again and again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Scores that tests of several studies evaluate: systems of one to six, and small ones."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The benchmarks run, and the page has what they recorded; how fast anything is, is not tested."""
 
-from __future__ import annotations
-
 import json
 
 import bench

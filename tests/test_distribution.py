@@ -1,7 +1,5 @@
 """The name under which bioeval is installed, and the other project that is called ``bioeval``."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The examples in the docstrings of every module run, and give what they show."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import pkgutil

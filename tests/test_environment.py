@@ -3,8 +3,6 @@
 An installer that writes down what it is called with takes the place of uv.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

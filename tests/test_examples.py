@@ -1,7 +1,5 @@
 """Examples that hypothesis draws are the same in every run, in any order of the tests."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

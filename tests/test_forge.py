@@ -1,7 +1,5 @@
 """The workflows and templates of the forge are valid, and the version is one."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`import bioeval` and `bioeval --help` answer at once: the heavy libraries wait until needed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

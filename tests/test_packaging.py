@@ -1,7 +1,5 @@
 """What a user installs: wheel, sdist and editable all carry the cards, the link and the command."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import site

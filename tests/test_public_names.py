@@ -1,7 +1,5 @@
 """Names that people script against stay where they are."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -4,8 +4,6 @@ The data lie beside the checkout, in ``shared/data``; where they do not, these t
 Expected numbers are those of their descriptions, found with other programs.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules of the source text that no linter has."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

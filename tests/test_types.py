@@ -1,7 +1,5 @@
 """A type checker finds the mistakes in scripts of users, and none where there is none."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

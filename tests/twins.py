@@ -1,7 +1,5 @@
 """Hold the results of one evaluation to the slow twins, task by task."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from typing import Any

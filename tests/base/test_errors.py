@@ -1,7 +1,5 @@
 """Errors: text with the names of arguments in backquotes."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Odd arguments of public calls: a small part of ``scripts/fuzz --calls``."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

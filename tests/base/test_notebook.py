@@ -1,7 +1,5 @@
 """Progress in a notebook: a line below the cell while it runs, and nothing else is changed."""
 
-from __future__ import annotations
-
 import sys
 import types
 

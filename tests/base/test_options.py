@@ -1,7 +1,5 @@
 """Options of all calls: set, within contexts, restored."""
 
-from __future__ import annotations
-
 import numba
 import pytest
 

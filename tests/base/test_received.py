@@ -1,7 +1,5 @@
 """A message shows what was received in one line, and takes no bytes for numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from named_arguments import raises_about

@@ -1,7 +1,5 @@
 """Files that belong to one target are replaced together: all of them, or none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """An argument means one thing in all calls, and each option is described by a docstring."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import defaultdict

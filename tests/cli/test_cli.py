@@ -1,7 +1,5 @@
 """The command line: what it prints where, what it writes, and its exit codes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

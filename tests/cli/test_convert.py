@@ -1,7 +1,5 @@
 """Converting files: nothing changes but what the other format cannot hold, and that is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Variables of the environment: what cannot be used is said in one line, before any work."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

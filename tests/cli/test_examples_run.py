@@ -1,7 +1,5 @@
 """The examples in the help of every command run, in a folder with small files of their names."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Every command that leaves out comparisons says above its table which ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Commands that end with exit code 1 by a condition, an error in the data or a refuted promise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

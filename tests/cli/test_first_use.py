@@ -1,7 +1,5 @@
 """What the first answers of the program say to somebody who has only its help."""
 
-from __future__ import annotations
-
 import pytest
 
 import bioeval as be

@@ -1,7 +1,5 @@
 """Hostile input to the command line: bounds, pipes, full disks and odd names of files."""
 
-from __future__ import annotations
-
 import errno
 import io
 import json

@@ -1,7 +1,5 @@
 """No command writes over a file that it reads, by whatever name it is called."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

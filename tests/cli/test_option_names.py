@@ -1,7 +1,5 @@
 """An option bears the name of the library's argument, so that a message names the option."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Options have the values that are declared, whatever the version of click does with defaults."""
 
-from __future__ import annotations
-
 import inspect
 
 import click

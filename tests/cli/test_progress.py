@@ -1,7 +1,5 @@
 """Progress: on a terminal, and nowhere else."""
 
-from __future__ import annotations
-
 import io
 import re
 

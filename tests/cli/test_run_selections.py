@@ -1,7 +1,5 @@
 """What ``run`` does with thresholds that are given, and with a gallery that nothing trains."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """Several systems in one run of ``bioeval run``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lists of scores of the same trials are the systems of one run."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

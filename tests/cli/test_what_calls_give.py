@@ -1,7 +1,5 @@
 """A command gives what its call gives, number for number, and its options are arguments of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Blocks, mates and reducers by themselves, beside plain loops over small random worlds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The workers of a cluster: the same results, to the last bit, and errors that say what to do."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Embeddings that are counted by tiles give what their matrix gives, sorted."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Everything is held to slow loops over the attempts, in which a failure is no num
 small whole numbers, infinite ones among them, so that there are ties of all kinds.
 """
 
-from __future__ import annotations
-
 import math
 from contextlib import contextmanager
 from fractions import Fraction

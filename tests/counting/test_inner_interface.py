@@ -1,7 +1,5 @@
 """The study of CONTRIBUTING.md, "The inner interface", beside plain loops."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

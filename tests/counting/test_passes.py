@@ -1,7 +1,5 @@
 """What a pass over the scores refuses, and how often it looks at them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

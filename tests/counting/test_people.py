@@ -1,7 +1,5 @@
 """The table of people is that of a loop over all attempts, however these are read and counted."""
 
-from __future__ import annotations
-
 import math
 from contextlib import contextmanager
 from typing import Any

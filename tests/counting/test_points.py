@@ -1,7 +1,5 @@
 """Operating points against brute force over all thresholds, and against scikit-learn."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import warnings

@@ -4,8 +4,6 @@ Whatever the cells, the tiles and the threads are, and however often the scores 
 for bit, but for the last digits of d' and the thresholds of the curve that are there by default.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

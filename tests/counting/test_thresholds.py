@@ -1,7 +1,5 @@
 """Thresholds: those that may be given, and the default grid."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

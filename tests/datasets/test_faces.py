@@ -3,8 +3,6 @@
 Rates were computed by scikit-learn and plain loops on the same images, outside of bioeval.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 

@@ -1,7 +1,5 @@
 """The page of the Python package names what is public, and the site describes every variable."""
 
-from __future__ import annotations
-
 import re
 import runpy
 

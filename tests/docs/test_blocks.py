@@ -1,7 +1,5 @@
 """Every block of code of every page runs, and prints what the page shows."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

@@ -1,7 +1,5 @@
 """The scripts of docs/examples run as they are, and write what they say."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The checks of the lab: right answers pass, at any time; others stop with a sentence."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

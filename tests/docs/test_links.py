@@ -1,7 +1,5 @@
 """Every link of every page has its target, and every anchor is there once."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

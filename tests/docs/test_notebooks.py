@@ -1,7 +1,5 @@
 """Every notebook runs from its top, without a network and without what was run before."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Other programs: the frame of their scripts, and the tables that the page quotes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

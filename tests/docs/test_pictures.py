@@ -1,7 +1,5 @@
 """The pictures of the pages are those that ``docs/images/make.py`` draws."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

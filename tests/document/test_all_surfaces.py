@@ -1,7 +1,5 @@
 """Every public result in every form: the same numbers, intervals, labels and messages."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -1,7 +1,5 @@
 """The catalogue of messages: each has a code and a sentence."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

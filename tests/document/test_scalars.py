@@ -1,7 +1,5 @@
 """A scalar says what its value is: it is shown as that, and nothing is guessed from its name."""
 
-from __future__ import annotations
-
 import pytest
 
 import bioeval as be

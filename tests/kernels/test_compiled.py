@@ -1,7 +1,5 @@
 """Where compiled kernels are kept, and what is said while they are compiled."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What few numbers are counted by, in place of a compiled loop: the same bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal

@@ -1,7 +1,5 @@
 """Kernels in a forked process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -5,8 +5,6 @@ by a coverage tool, and an integer that wraps around is an error. What each kern
 plain loops in ``tests/oracle``; what few numbers are counted by is in ``test_few.py``.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Public calls from several threads of a user give, to the last bit, what they give alone."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The tests of this folder know nothing of the inside."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -5,8 +5,6 @@ thread and on two, and the same templates in another order have the same numbers
 Negated similarities, as distances, have them but for the sign and the order of scores.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

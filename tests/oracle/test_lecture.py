@@ -1,7 +1,5 @@
 """The worked examples of the biometrics lecture, through the public functions."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Fusion by the mean: the exact sum of the scores, rounded once, over their number."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """The order of the lines of a list, and of the rows of a matrix with names, decides no number."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -5,8 +5,6 @@ recall and F1 are in ``tests/tasks/reid/test_reid.py``, and the curve of isotoni
 ``tests/studies/calibration/test_calibration.py``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy

@@ -1,7 +1,5 @@
 """What holds whatever the scores: no slow twin is needed to know it."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

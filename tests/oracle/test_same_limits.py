@@ -1,7 +1,5 @@
 """The limits of one measure are the same whatever else is asked for, and by whom."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every task against its slow twin, on small cases with everything that goes wrong in them."""
 
-from __future__ import annotations
-
 import contextlib
 
 import naive

@@ -1,7 +1,5 @@
 """Embeddings become templates by means within media first, then over the media."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """The page in a real browser: the control, without a script, accessibility, paper, no network."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page as text: its threshold, answer, sections and figures, escaping, and what is refused."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lecture's tree of partitions keeps its promises."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

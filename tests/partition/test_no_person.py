@@ -1,7 +1,5 @@
 """Distractors and junk: never divided, in the gallery of every part, no probes of any."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -4,8 +4,6 @@ The goldens were made by this library, once: another number means that every see
 has changed.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """Cards of the field: FVC, IJB-C, FRTE, VoxCeleb. They count what their sources count."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

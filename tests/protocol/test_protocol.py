@@ -1,7 +1,5 @@
 """Protocol cards: the shipped ones, what the reader refuses and how it says so."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Failures to acquire and to enrol, against the formulas of ISO/IEC 19795-1."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr

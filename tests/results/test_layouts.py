@@ -1,7 +1,5 @@
 """Layouts of results: statistics on a dimension, read from a file that an earlier run saved."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr

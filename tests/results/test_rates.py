@@ -1,7 +1,5 @@
 """Rates follow from counts by their descriptions; some means count queries without a match."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

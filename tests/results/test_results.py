@@ -1,7 +1,5 @@
 """Results: what their variables and attributes are, and that files keep them as they are."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

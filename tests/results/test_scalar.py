@@ -1,7 +1,5 @@
 """A measure of one's own is in every result, and is what its definition says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """How many people a rate needs: one question, one answer."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Independent units beside attempts: subjects, disjoint pairs of them, each pair once."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

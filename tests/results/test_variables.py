@@ -1,7 +1,5 @@
 """Every variable of every result is described in the registry, and every scalar is consistent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

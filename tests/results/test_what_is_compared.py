@@ -1,7 +1,5 @@
 """What a result says of the comparisons that it counts: sessions, exclusions, values, layout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from result_messages import arguments, codes

@@ -1,7 +1,5 @@
 """The threads of linear algebra, while evaluations of embeddings run side by side."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Claim scores: what a claim is compared with is decided before anything is counted."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Complete or said: searches of a part of the gallery, and transactions that lack a try."""
 
-from __future__ import annotations
-
 import json
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Scores from embeddings: every metric against its formula, in blocks, with failed templates."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Pairs of one subject that agree in a metadata column are left out, in every task."""
 
-from __future__ import annotations
-
 import naive_exclusion
 import naive_reid
 import numpy as np

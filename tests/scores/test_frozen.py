@@ -1,7 +1,5 @@
 """Scores do not change: what was evaluated keeps what it says."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

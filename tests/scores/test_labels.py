@@ -1,7 +1,5 @@
 """Labels: any hashable values, never confused, never missing, never rounded."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import numbers

@@ -1,7 +1,5 @@
 """Lists that name the templates of both sides, against plain loops over their lines."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

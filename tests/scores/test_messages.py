@@ -1,7 +1,5 @@
 """What users see of odd values: messages that a terminal can show, and no warning of numpy."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What may be given as scores: dtypes, memory, stored arrays, NaN, masks, views and pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import naive

@@ -1,7 +1,5 @@
 """Simulated populations, and the closed forms that say what their rates are."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 

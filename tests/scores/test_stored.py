@@ -1,7 +1,5 @@
 """Matrices in containers: each chunk once, under a memory limit."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Embeddings without a matrix: the same numbers, whatever the limit, in bounded memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

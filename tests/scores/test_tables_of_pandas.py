@@ -1,7 +1,5 @@
 """Tables of pandas as scores, and labels that leave a class empty."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

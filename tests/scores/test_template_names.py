@@ -1,7 +1,5 @@
 """Templates with one name are one template, in every task, layout and reader."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from optional import optional_import

@@ -1,7 +1,5 @@
 """No claim of an interval fails in the simulations that are stored, and in a few made anew."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals of identification. Those by leaving out each person: ``test_people.py``."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from limits import few_replicates

@@ -1,7 +1,5 @@
 """Intervals of results: each replicate against resampling people by hand, and what users see."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest

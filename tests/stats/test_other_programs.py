@@ -3,8 +3,6 @@
 `docs/uncertainty.md`, "The same limits elsewhere", gives their agreement.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy

@@ -1,7 +1,5 @@
 """Limits by leaving out each person: from values of the others, which are evaluated anew."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive_limits

@@ -1,7 +1,5 @@
 """The corrected interval of Nadeau and Bengio, by hand."""
 
-from __future__ import annotations
-
 import math
 
 from named_arguments import raises_about

@@ -1,7 +1,5 @@
 """Tests and limits of all differences together, ranks and letters, against plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Intervals by attempts and by subject, against scipy, formulas written out, and brute force."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 The points of whole data are in tests/counting/test_points.py, their replicates in tests/stats.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import naive

@@ -1,7 +1,5 @@
 """Operating points are among the thresholds of a result, with the counts of the definition."""
 
-from __future__ import annotations
-
 import math
 
 import naive

@@ -1,7 +1,5 @@
 """Several galleries: each at its own thresholds, and the mean of the rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """One template of each subject: exact means against every gallery there is."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive_galleries

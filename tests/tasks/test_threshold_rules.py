@@ -1,7 +1,5 @@
 """One grammar of rules for every `threshold`: numbers, names, texts and tuples, and one message."""
 
-from __future__ import annotations
-
 import functools
 
 import naive

@@ -5,8 +5,6 @@ what lies beyond the dtype of the scores. Counts are those of loops over Python 
 compare integers and floats exactly.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from fractions import Fraction

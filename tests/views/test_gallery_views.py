@@ -1,7 +1,5 @@
 """Plots and tables of galleries of one template of each subject, and of gallery sizes."""
 
-from __future__ import annotations
-
 import pytest
 from result_text import as_text
 from twins import one_thread  # noqa: F401

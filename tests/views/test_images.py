@@ -1,7 +1,5 @@
 """Images of samples: which are shown, which files are never read, and the plot of worst pairs."""
 
-from __future__ import annotations
-
 import os
 
 import matplotlib.pyplot as plt

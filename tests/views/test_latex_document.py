@@ -1,7 +1,5 @@
 """A document of LaTeX that compiles on its own, as handouts need."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

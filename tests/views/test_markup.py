@@ -1,7 +1,5 @@
 """Tables for a paper: LaTeX with booktabs, Markdown, and systems in rows."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

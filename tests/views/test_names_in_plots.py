@@ -1,7 +1,5 @@
 """Names in plots are those of the data, also where they have the letters of a rate."""
 
-from __future__ import annotations
-
 import pytest
 import xarray as xr
 from drawn_plots import ONE, made_for

@@ -1,7 +1,5 @@
 """Words of plots lie inside the figure and off the data, in each style and of many systems."""
 
-from __future__ import annotations
-
 import itertools
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Plots: the arrays are the dataset's, the axes say what they are, and files appear whole."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

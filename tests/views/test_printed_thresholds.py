@@ -1,7 +1,5 @@
 """A printed threshold keeps what its row states: a bound of FAR or of FRR, or its own rates."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

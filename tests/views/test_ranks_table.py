@@ -1,7 +1,5 @@
 """Ranks as a table: who each probe is, and the worst first."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """be.show: the table of every result, as text and as HTML."""
 
-from __future__ import annotations
-
 import re
 import sys
 from types import SimpleNamespace

@@ -4,8 +4,6 @@
 10 % needs 30 pairs, 1 % needs 300 and 0.01 % needs 30,000.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The table: values are those of the datasets, each row says what it is over."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Damaged files: whatever a reader raises is one error that names the file and what to do."""
 
-from __future__ import annotations
-
 import io
 import struct
 import tokenize

@@ -1,7 +1,5 @@
 """Columns of the wrong length, words for the class that are not known, and what is read beside."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from named_arguments import raises_about

@@ -4,8 +4,6 @@ Made by their libraries: MATLAB 5 (scipy), Parquet (pyarrow). By hand, from thei
 IJB's lists of pairs of templates.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from optional import optional_import

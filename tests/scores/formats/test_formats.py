@@ -1,7 +1,5 @@
 """Files: what is written is read back as it was, and a bad file gives one clear error."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import zipfile

@@ -1,7 +1,5 @@
 """A system like Windows: it neither moves, replaces nor removes a file that is open or mapped."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

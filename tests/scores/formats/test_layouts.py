@@ -1,7 +1,5 @@
 """The table of layouts: each list without names of columns is read in one way, or refused."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

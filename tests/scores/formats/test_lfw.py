@@ -1,7 +1,5 @@
 """Lists of pairs in LFW's form: read line by line, found by name and number."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from named_arguments import raises_about

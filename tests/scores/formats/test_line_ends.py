@@ -1,7 +1,5 @@
 """Texts whose lines end in CR, LF or CR LF, or in each of them, are read alike."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 

@@ -1,7 +1,5 @@
 """Lists and matrices as other programs leave them: their names, comments, compression, orders."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lists of pairs whose templates have metadata in a table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from named_arguments import raises_about

@@ -1,7 +1,5 @@
 """Logs of comparisons, as a system writes them: read in one call, from a file or a DataFrame."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from optional import optional_import

@@ -1,7 +1,5 @@
 """MATLAB files: read as MATLAB shows them, in every version, and never trusted."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

@@ -1,7 +1,5 @@
 """Lists of every format that name their templates: what contradicts, occurs again or is itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from optional import optional_import

@@ -1,7 +1,5 @@
 """Labels whose rows name templates: those of the scores, in the same order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

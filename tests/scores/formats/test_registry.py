@@ -1,7 +1,5 @@
 """What is said of formats holds in the reader, the writer and the documents."""
 
-from __future__ import annotations
-
 import inspect
 
 from click.testing import CliRunner

@@ -1,7 +1,5 @@
 """What is written is read back as it was, in every format that can be written, or is refused."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

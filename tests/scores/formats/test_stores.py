@@ -1,7 +1,5 @@
 """Stores and tables: HDF5, Parquet, BEE."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Numbers that have no single meaning are refused, and the error says where they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Lists of scores in text: layouts, trials, matrices, and errors with the line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

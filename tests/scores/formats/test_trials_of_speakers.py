@@ -1,7 +1,5 @@
 """Lists of trials as speaker researchers have them: names in either order, tables of recordings."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

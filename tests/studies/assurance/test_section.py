@@ -1,7 +1,5 @@
 """What is said of a promise, in every form of text and in both vocabularies."""
 
-from __future__ import annotations
-
 import pytest
 
 import bioeval as be

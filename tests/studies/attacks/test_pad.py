@@ -1,7 +1,5 @@
 """Presentation attack detection: the twin, the definition's identities, and wrong input."""
 
-from __future__ import annotations
-
 import math
 
 import naive_pad as slow

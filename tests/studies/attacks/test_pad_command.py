@@ -1,7 +1,5 @@
 """The command pad: lists of presentations as they are written, documents, files, plots, errors."""
 
-from __future__ import annotations
-
 import pytest
 
 from bioeval.cli import main

@@ -1,7 +1,5 @@
 """Plots of attacks: the arrays are those of the result, and the page has the three classes."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

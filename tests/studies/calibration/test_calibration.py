@@ -1,7 +1,5 @@
 """Calibration against the slow twins and scikit-learn: Cllr, decision costs, calibrators."""
 
-from __future__ import annotations
-
 import math
 
 import naive

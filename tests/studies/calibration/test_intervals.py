@@ -1,7 +1,5 @@
 """Intervals of Cllr and of actual costs, against plain loops."""
 
-from __future__ import annotations
-
 import math
 
 import naive_limits

@@ -1,7 +1,5 @@
 """What ``be.check_data`` finds in sound data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of data: each fault is found where it is planted, and nothing is found in sound data."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

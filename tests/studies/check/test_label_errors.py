@@ -1,7 +1,5 @@
 """Templates under a wrong label: the rule against plain loops, and against planted errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import naive_label_errors

@@ -1,7 +1,5 @@
 """Checks raise no alarm in sound data of ten kinds."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

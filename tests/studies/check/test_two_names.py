@@ -1,7 +1,5 @@
 """One person under two labels: held to plain loops, and no right label is called wrong."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

@@ -1,7 +1,5 @@
 """Systems over the same data: measures without each person, differences, ranks and letters."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

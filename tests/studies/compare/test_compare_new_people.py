@@ -1,7 +1,5 @@
 """Intervals of the difference of two systems for new people."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy

@@ -1,7 +1,5 @@
 """Two systems of re-identification: paired by the identity of the queries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401

@@ -1,7 +1,5 @@
 """``bioeval compare`` with a list of trials as its last file."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

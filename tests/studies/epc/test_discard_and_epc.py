@@ -1,7 +1,5 @@
 """Error against discard and expected performance, held to their definitions."""
 
-from __future__ import annotations
-
 import math
 
 import naive

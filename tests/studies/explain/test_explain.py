@@ -1,7 +1,5 @@
 """The public calls, the command, and what they say of bad input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

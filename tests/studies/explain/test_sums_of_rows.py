@@ -1,7 +1,5 @@
 """The rows of any matrix sum to the counts of the task, which kernels count without a list."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

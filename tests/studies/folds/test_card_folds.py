@@ -1,7 +1,5 @@
 """Cards with folds: what they ask for is what is done, from Python and on the command line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

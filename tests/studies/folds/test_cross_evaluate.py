@@ -1,7 +1,5 @@
 """Folds in one sweep: the same counts, fold by fold, as loops written from the definitions."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

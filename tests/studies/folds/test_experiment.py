@@ -1,7 +1,5 @@
 """The lecture's whole experiment, against the slow twins of its parts."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Systems that are fitted anew in each fold, on the training subjects alone."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

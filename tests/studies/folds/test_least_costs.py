@@ -1,7 +1,5 @@
 """minDCF of each fold and partition, against loops over the thresholds of its test part."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from naive_calibration import min_dcf

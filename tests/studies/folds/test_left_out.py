@@ -1,7 +1,5 @@
 """Comparisons that are left out, by `exclude`, a mask or a NaN policy, are so in every fold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from twins import in_folds, one_thread  # noqa: F401

@@ -1,7 +1,5 @@
 """Pairs with named subjects: folds that share nobody, and numbers that count people."""
 
-from __future__ import annotations
-
 import naive
 import numpy as np
 import pytest

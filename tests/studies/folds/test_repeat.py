@@ -1,7 +1,5 @@
 """The scalars of many partitions in one call."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import namedtuple

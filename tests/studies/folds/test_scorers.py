@@ -3,8 +3,6 @@
 Scorers by name are in test_fitted_systems.py.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """The scalars of a summary are those of the datasets, to the last bit."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fusion of systems against the slow twin and scikit-learn, in folds and from the shell."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Score normalisation of lists of trials, against a plain loop written from the papers."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Score normalisation by a cohort, against the slow twin."""
 
-from __future__ import annotations
-
 import naive_calibration as twin
 import numpy as np
 import pytest

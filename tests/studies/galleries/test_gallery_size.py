@@ -1,7 +1,5 @@
 """Rates against the size of the gallery: every smaller gallery there is."""
 
-from __future__ import annotations
-
 import naive
 import naive_galleries
 import numpy as np

@@ -1,7 +1,5 @@
 """Differences of each two groups, and their limits."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive_groups

@@ -1,7 +1,5 @@
 """Groups of attempts, such as by day and by night, beside plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,7 +1,5 @@
 """Whether groups differ: limits of all rates together, of the measures, and the tests."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

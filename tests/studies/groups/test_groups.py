@@ -1,7 +1,5 @@
 """Verification by group: counts, inequity, intervals and errors."""
 
-from __future__ import annotations
-
 import math
 
 import naive

@@ -1,7 +1,5 @@
 """Plots of groups, expected performance and discarding: their arrays, marks and words."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Who is enrolled in a list of trials: the first name, or that which columns call so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

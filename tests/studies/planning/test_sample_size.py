@@ -1,7 +1,5 @@
 """The size of a test, against the definition of the components and simulated tests."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The errors of a day, against sums of the binomial distribution and a simulated year."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Assured thresholds and claims against slow twins, and what cannot be promised."""
 
-from __future__ import annotations
-
 import math
 
 import naive_promise as twin

@@ -1,7 +1,5 @@
 """``bioeval threshold --assure`` and ``--promise``: the sentence, the verdict, and wrong use."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A threshold of a development set on an evaluation set, against plain loops."""
 
-from __future__ import annotations
-
 import json
 
 import naive

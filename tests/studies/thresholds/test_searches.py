@@ -1,7 +1,5 @@
 """Thresholds of open set for a fixed gallery: chosen, judged and assured as plain loops do."""
 
-from __future__ import annotations
-
 import math
 
 import naive_promise as twin

@@ -1,7 +1,5 @@
 """A threshold study: what is installed, what is expected, how far the data reach."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 

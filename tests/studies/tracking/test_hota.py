@@ -1,7 +1,5 @@
 """HOTA: worked by hand, by plain loops and by TrackEval, what must hold, and its plot."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

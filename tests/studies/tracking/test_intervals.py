@@ -1,7 +1,5 @@
 """Intervals over sequences: against a loop that leaves out one sequence, and what must hold."""
 
-from __future__ import annotations
-
 import math
 
 import naive_limits

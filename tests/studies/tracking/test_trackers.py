@@ -1,7 +1,5 @@
 """Trackers compared on the same sequences: against loops, and what must hold."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Tracking: against the naive twin, worked examples, other programs' figures, files and folders."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

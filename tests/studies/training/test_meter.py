@@ -1,7 +1,5 @@
 """Embeddings batch by batch, against all of them at once (``be.summary``, ``be.evaluate``)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

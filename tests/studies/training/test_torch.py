@@ -1,7 +1,5 @@
 """The code of the page "In a training loop" that needs torch, with the real packages."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

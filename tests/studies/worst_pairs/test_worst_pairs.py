@@ -1,7 +1,5 @@
 """The worst pairs, held to plain loops over all comparisons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr

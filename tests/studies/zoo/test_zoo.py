@@ -1,7 +1,5 @@
 """The zoo: every variable against loops, the halves of templates, and the tests of existence."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Lists of an index that is searched with its own vectors: a query is no match of its own."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Top-K lists: what they cover is exact, and what they do not is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """GOM as a protocol: curves as input, the card, merging by queries, the command and the figure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from kept_pairs import kept

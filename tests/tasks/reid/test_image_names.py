@@ -1,7 +1,5 @@
 """Names of images and lists of them: identities and cameras, or one clear error."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

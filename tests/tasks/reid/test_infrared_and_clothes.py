@@ -4,8 +4,6 @@ The loops know what the papers and the authors' programs do with a query: which 
 list that the CMC counts, and which queries are left out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Intervals of re-identification and GOM: queries of resampled people, evaluated by slow twins."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import naive_limits

@@ -5,8 +5,6 @@ query that is itself in the gallery is not compared with itself. Top-K lists ans
 GOM, and open-set identification alone.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

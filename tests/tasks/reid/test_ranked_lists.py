@@ -1,7 +1,5 @@
 """The picture of the ranked lists of a few queries: the lists of the paper on GOM."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Re-identification and GOM: held to slow twins, to worked lists, and to what must always hold."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -5,8 +5,6 @@ tests are skipped. A reference that sorts with an unstable sort leaves ties unde
 the ends, pessimistic and optimistic. One that draws at random is held to its standard error.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
