@@ -110,8 +110,8 @@ class FoldAttempts(Reducer):
     Parameters
     ----------
     fusion : str, optional
-        As of :class:`bioeval.counting.collect.CollectAttempts`. Fused, all templates of a subject
-        in the gallery must be in one fold.
+        As of :class:`bioeval.counting.verification.CollectAttempts`. Fused, all templates of a
+        subject in the gallery must be in one fold.
     codes : sequence of pairs of ndarray
         The fold of each probe and of each gallery template, from 0, of each division; of listed
         pairs, of both sides of each pair.

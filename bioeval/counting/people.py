@@ -13,7 +13,7 @@ from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import guide_to, rounded_down
-from bioeval.counting.verification import Verifying, claimed
+from bioeval.counting.verification import Verification, claimed
 from bioeval.kernels.count import list_pairs
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, Mates, among_distances
@@ -292,7 +292,7 @@ class Sink(Protocol):
 
 
 def count_layers(
-    verifying: Verifying, thresholds: np.ndarray, *sinks: Sink
+    made: Verification, thresholds: np.ndarray, *sinks: Sink
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Count the impostor attempts of each pair of people between many thresholds into sinks.
 
@@ -300,9 +300,9 @@ def count_layers(
     ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN
     where one failed, the person of each, and whether an impostor attempt failed.
     """
-    scores, fused, people = verifying.scores, verifying.use.fused, verifying.people
-    if verifying.claims is not None or scores.layout == "pairs":
-        return _count_listed(verifying, thresholds, sinks)
+    scores, fused, people = made.scores, made.use.fused, made.people
+    if made.claims is not None or scores.layout == "pairs":
+        return _count_listed(made, thresholds, sinks)
     probing = scores.codes.probe
     changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
     if changes > len(np.unique(probing)):  # make the probes of each person adjacent
@@ -318,20 +318,20 @@ def count_layers(
 
 
 def _count_listed(
-    verifying: Verifying, thresholds: np.ndarray, sinks: Sequence[Sink]
+    made: Verification, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Do so for listed pairs, and for claims."""
-    scores, people, codes = verifying.scores, verifying.people, verifying.scores.codes
+    scores, people, codes = made.scores, made.people, made.scores.codes
     probe, claimed_person = people.of_code[codes.probe], people.of_code[codes.gallery]
-    if verifying.claims is None:
+    if made.claims is None:
         values = scores.pair_distances()
         some = np.flatnonzero(~np.isnan(values))
         values = scored(values[some]) if scores.nan == "reject" else values[some]
     else:
-        values, some = claimed(scores, verifying.use.fused, verifying.claims)
-        probe = probe[verifying.claims.probe]
+        values, some = claimed(scores, made.use.fused, made.claims)
+        probe = probe[made.claims.probe]
         enrolled = people.of_code[scores.gallery_order.subjects]
-        claimed_person = enrolled[verifying.claims.group]
+        claimed_person = enrolled[made.claims.group]
     values, probe, claimed_person = values.astype(np.float64), probe[some], claimed_person[some]
     same = probe == claimed_person
     layers, n = len(thresholds) + 1, people.number

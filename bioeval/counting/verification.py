@@ -1,4 +1,4 @@
-"""Verification: which attempts are made, what was counted of them, and whether twice."""
+"""Verification: which attempts are made, what counts them, and whether twice."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from bioeval.base.errors import require_choice
-from bioeval.counting.collect import CollectAttempts
+from bioeval.counting.counted import CountedAttempts, ThreadCounts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.points import VerificationPoints
 from bioeval.counting.reduce import Extent, Reducer, reduce
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing
 from bioeval.counting.thresholds import (
     DEFAULT_COUNT,
     CellCounts,
@@ -72,43 +72,123 @@ class Claims(NamedTuple):
     group: np.ndarray
 
 
-@dataclass(eq=False)
-class Verified:
-    """The attempts of verification, and how they were made.
+class CollectAttempts(Reducer):
+    """The attempts of verification: comparisons of templates, or claims of people.
 
-    `given` are the user's thresholds, as distances, or their number; None is a default. `grid` are
-    the thresholds of the curve, if they were known before. `points` are found afterwards.
+    Parameters
+    ----------
+    fusion : str, optional
+        The rule by which the templates of a person are fused; None: each comparison is an attempt.
+    wanted : PointsWanted, optional
+        The operating points that will be asked for; few attempts answer all.
+    thresholds : ndarray of float64
+        Distances, increasing, at which false accepts will be asked for.
+    more : ndarray
+        Further impostor scores, such as those of attacks; NaN is one that failed.
     """
 
-    about: Provenance
-    use: Use
-    attempts: Attempts
-    given: np.ndarray | int | None = None
-    grid: np.ndarray | None = None
-    claims: str = "all"
-    skipped_claims: int = 0
-    people: ComparedPeople | None = None  # where they are known
-    unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
-    points: VerificationPoints | None = None
+    def __init__(
+        self,
+        fusion: str | None = None,
+        wanted: PointsWanted | None = None,
+        thresholds: np.ndarray | None = None,
+        more: np.ndarray | None = None,
+    ):
+        self.fusion, self.wanted = fusion, wanted
+        self.thresholds = np.empty(0) if thresholds is None else thresholds
+        self.more = np.empty(0) if more is None else more[~np.isnan(more)]
+        self.kept: list[np.ndarray] = []
+        self.failed = 0 if more is None else len(more) - len(self.more)
 
-    @cached_property
-    def curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
-        attempts, thresholds = self.attempts, self.grid
-        if self.given is None and attempts.near is not None:
-            return _counted_curve(attempts)
-        if thresholds is None:
-            assert not isinstance(self.given, np.ndarray)
-            thresholds = grid_over(*attempts.extent(), number=self.given)
-        return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
+    def prepare(self, parts: Parts) -> None:
+        """Take the genuine scores, and expect by a sample where the points are."""
+        genuine, self.missed = parts.mates.scores(self.fusion)
+        self.genuine = increasing(genuine)
+        self.counting: CountedAttempts | None = None
+        if parts.few:
+            return
+        exact = self.fusion in (None, "min", "max") and not len(self.more)
+        dtype = parts.dtype if exact else np.dtype(np.float64)
+        self.genuine = self.genuine.astype(np.float64)
+        self.counting = CountedAttempts(
+            dtype, self.wanted, self.thresholds, self.genuine, self.missed
+        )
+        sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
+        self.counting.place(sample, parts.size)
+        self.counting.prepare()
+        self.counts = self._before_blocks()
+
+    def _before_blocks(self) -> list[ThreadCounts]:
+        """Return what is counted before any block: further impostor scores."""
+        if self.counting is None or not len(self.more):
+            return []
+        counts = self.counting.start()
+        self.counting.count(counts, self.more[None], -1)
+        return [counts]
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.kept, other.failed = [], 0
+        if self.counting is not None:
+            other.counts = [self.counting.start()]
+        return other
+
+    def add(self, block: Block) -> None:
+        """Keep the scores of a block, or count them."""
+        for side, (values, weight, failed) in enumerate(self._scores(block)):
+            self.failed += weight * failed
+            if self.counting is None:
+                self.kept.append(values.ravel())
+            else:
+                number = 2 * block.number + side
+                self.counting.count(self.counts[0], np.atleast_2d(values), number, weight)
+
+    def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
+        """Return scores of a block, how many attempts each stands for, and how many failed."""
+        if self.fusion is None:
+            scores, failed = block.scores()
+            return [(scores, block.weight, failed)]
+        claims = (side.by_person(self.fusion).scores() for side in block.sides())
+        return [(scores, 1, failed) for scores, failed in claims]
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has kept, or counted."""
+        self.kept += other.kept
+        self.failed += other.failed
+        if self.counting is not None:
+            self.counts += other.counts
+
+    def finish_pass(self) -> bool:
+        """Find the points; return whether some are where no scores were kept."""
+        if self.counting is None:
+            return False
+        another = self.counting.finish(self.counts, self.failed)
+        self.counts = self._before_blocks()
+        return another
+
+    def result(self) -> Attempts:
+        """Return the attempts in order."""
+        if self.counting is not None:
+            return self.counting.attempts()
+        dtype = np.empty(0, np.float16)
+        impostor = increasing(np.concatenate([dtype, *self.kept, self.more]))
+        return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)
 
 
-class Verifying:
-    """Verification that is about to be counted.
+class Verification:
+    """Verification: what is asked for and, after :func:`count`, its attempts.
 
     Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `more` are
     further impostor scores, such as those of attacks.
     """
+
+    #: What :func:`count` finds: the attempts, and the scores (increasing) of drawn claims by probes
+    #: who are not enrolled, if there are any.
+    attempts: Attempts
+    unenrolled: np.ndarray | None = None
+    #: Its operating points, found by :func:`points_of` where they are wanted.
+    points: VerificationPoints
 
     def __init__(
         self,
@@ -130,12 +210,15 @@ class Verifying:
         if use.fused or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.use, self.wanted, self.more = scores, use, wanted, more
-        self.about = about
+        if about is not None:
+            self.about = about
         self.claims: Claims | None = None
         self.not_enrolled: Claims | None = None  # claims of probes who are not enrolled, drawn
-        self.claims_of, self.skipped = "all" if claims is None else "explicit", 0
+        self.claims_of, self.skipped_claims = "all" if claims is None else "explicit", 0
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
+        #: The user's thresholds, as distances, or their number; None is a default. And those of the
+        #: curve, if they are known before.
         self.given = check_thresholds(thresholds)
         self.grid: np.ndarray | None = None
         if isinstance(self.given, np.ndarray):
@@ -153,13 +236,11 @@ class Verifying:
             not_enrolled = claims.probe[~enrolled], claims.subject[~enrolled]
             self.not_enrolled = Claims(*parse_claims(self.scores, not_enrolled, "raise")[0])
             claims = claims.probe[enrolled], claims.subject[enrolled]
-        listed, self.skipped = parse_claims(self.scores, claims, unenrolled)
+        listed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
         self.claims = Claims(*listed)
 
-    def collecting(self, parts: Parts) -> CollectAttempts | None:
-        """Return what counts its attempts; None of listed claims, which are read one by one."""
-        if self.claims is not None:
-            return None
+    def collecting(self, parts: Parts) -> CollectAttempts:
+        """Return what counts its attempts, unless claims are listed."""
         if isinstance(self.given, int) and not parts.few:
             (extent,) = reduce(parts, Extent(self.use.fused))
             self.grid = grid_over(*extent, number=self.given)
@@ -168,29 +249,32 @@ class Verifying:
             thresholds = np.union1d(thresholds, self.wanted.rows)
         return CollectAttempts(self.use.fused, self.wanted, thresholds, self.more)
 
-    def result(self, attempts: Attempts | None) -> Verified:
-        """Return what was counted; of listed claims, it is read now."""
-        unenrolled = None
-        if attempts is None:
-            assert self.claims is not None
-            values, claim = claimed(self.scores, self.use.fused, self.claims)
-            group = self.scores.gallery_order.probe_group[self.claims.probe]
-            genuine = (group == self.claims.group)[claim]
-            attempts = Attempts.with_failures(values[genuine], values[~genuine])
+    def read_claims(self, claims: Claims) -> None:
+        """Read the attempts of listed claims one by one."""
+        values, claim = claimed(self.scores, self.use.fused, claims)
+        group = self.scores.gallery_order.probe_group[claims.probe]
+        genuine = (group == claims.group)[claim]
+        self.attempts = Attempts.with_failures(values[genuine], values[~genuine])
         if self.not_enrolled is not None:
-            unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
-        about = self.about or Provenance.of(self.scores)
-        return Verified(
-            about,
-            self.use,
-            attempts,
-            self.given,
-            self.grid,
-            self.claims_of,
-            self.skipped,
-            self._compared(about),
-            unenrolled,
-        )
+            self.unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
+
+    @cached_property
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
+        attempts, thresholds = self.attempts, self.grid
+        if self.given is None and attempts.near is not None:
+            return _counted_curve(attempts)
+        if thresholds is None:
+            assert not isinstance(self.given, np.ndarray)
+            thresholds = grid_over(*attempts.extent(), number=self.given)
+        return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
+
+    # -- data and people
+
+    @cached_property
+    def about(self) -> Provenance:
+        """The provenance of the scores."""
+        return Provenance.of(self.scores)
 
     @property
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
@@ -206,75 +290,66 @@ class Verifying:
         """The people of the attempts, numbered."""
         return People(self.scores.codes, *self._sides)
 
-    def _compared(self, about: Provenance) -> ComparedPeople | None:
-        """Return the people who are compared, where they are known."""
-        scores = self.scores
-        if self.claims is not None:
+    @cached_property
+    def compared(self) -> ComparedPeople | None:
+        """How many people are compared, where they are known."""
+        scores, pairs = self.scores, self.scores.layout == "pairs"
+        if self.claims is not None or (pairs and knows_people(scores)):
             return ComparedPeople.listed(scores.codes, *self._sides, disjoint=True)
-        if scores.layout != "pairs":
-            sides = about.people
-            return None if sides is None else ComparedPeople.of_sides(*sides)
-        if not knows_people(scores):
-            return None
-        return ComparedPeople.listed(scores.codes, *self._sides, disjoint=True)
+        sides = None if pairs else self.about.people
+        return None if sides is None else ComparedPeople.of_sides(*sides)
 
 
-def count(
-    scores: Scores, verifying: Sequence[Verifying], *further: Reducer
-) -> tuple[list[Verified], list[Any]]:
-    """Count verifications, and what other reducers count, in one pass over the scores."""
+def count(scores: Scores, verifying: Sequence[Verification], *further: Reducer) -> list[Any]:
+    """Find the attempts of verifications, and what other reducers count, in one pass.
+
+    Returned is what the others have counted.
+    """
     if not verifying and not further:
-        return [], []
-    fusions = {x.fusion for x in further}
-    for x in verifying:
-        if x.claims is None:
-            fusions.add(x.use.fused)
+        return []
+    by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read one by one
+    fusions = {*(x.use.fused for x in by_blocks), *(x.fusion for x in further)}
     parts = parts_of(scores, nearest=fusions <= {None, "min"})
-    collecting = [x.collecting(parts) for x in verifying]
-    reduced = reduce(parts, *filter(None, collecting), *further)
-    counted, verified = iter(reduced), []
-    for x, reducer in zip(verifying, collecting, strict=True):
-        verified.append(x.result(None if reducer is None else next(counted)))
-    return verified, [*counted]
+    counted = reduce(parts, *(x.collecting(parts) for x in by_blocks), *further)
+    for x, attempts in zip(by_blocks, counted, strict=False):
+        x.attempts = attempts
+    for x in verifying:
+        if x.claims is not None:
+            x.read_claims(x.claims)
+    return counted[len(by_blocks) :]
 
 
-def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
-    """Count one verification; the options are those of :class:`Verifying`."""
-    return count(scores, [Verifying(scores, use, **options)])[0][0]
+def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verification:
+    """Count one verification; the options are those of :class:`Verification`."""
+    made = Verification(scores, use, **options)
+    count(scores, [made])
+    return made
 
 
 def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of attempts of listed claims, NaN of one that failed, and the claims."""
+    """Return the scores of attempts of listed claims, NaN of one that failed, and the claims.
+
+    Each template of the person who is claimed makes one attempt, unless they are fused.
+    """
     values, made = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     with threads_for(scores):
         for block in blocks_of(scores):
-            value, claim = gather_claims(block, claims, fusion)
-            values.append(scored(value) if block.rejected else value)
-            made.append(claim)
+            low, high = np.searchsorted(
+                claims.probe, [block.number, block.number + len(block.values)]
+            )
+            claim, position = np.arange(high - low), claims.group[low:high]
+            if fusion is None:
+                assert block.columns is not None
+                assert block.columns.starts is not None
+                starts = block.columns.starts
+                claim, position = cells_between(starts[position], starts[position + 1])
+            else:
+                block = block.by_person(fusion)
+            value = block.values[claims.probe[low:high][claim] - block.number, position]
+            there = ~np.isnan(value)
+            values.append(scored(value[there]) if block.rejected else value[there])
+            made.append(claim[there] + low)
     return np.concatenate(values), np.concatenate(made)
-
-
-def gather_claims(
-    block: Block, claims: tuple[np.ndarray, np.ndarray], fusion: str | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the claims of the rows of a block, and the claims' numbers.
-
-    Claim ``c`` is made by the probe ``claims[0][c]`` for the group ``claims[1][c]``; each template
-    of the group makes one attempt, unless they are fused.
-    """
-    probes, groups = claims
-    low, high = np.searchsorted(probes, [block.number, block.number + len(block.values)])
-    claim, position = np.arange(high - low), groups[low:high]
-    if fusion is None:
-        assert block.columns is not None
-        assert block.columns.starts is not None
-        starts = block.columns.starts
-        claim, position = cells_between(starts[position], starts[position + 1])
-    else:
-        block = block.by_person(fusion)
-    value = block.values[probes[low:high][claim] - block.number, position]
-    there = ~np.isnan(value)
-    return value[there], claim[there] + low
 
 
 def curve_thresholds(genuine: np.ndarray, impostor: CellCounts) -> np.ndarray:

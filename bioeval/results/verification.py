@@ -9,7 +9,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.counting.points import EqualError, VerificationPoints, normalised_cost
 from bioeval.counting.thresholds import to_user
-from bioeval.counting.verification import Verified
+from bioeval.counting.verification import Verification
 from bioeval.results.dataset import (
     COSTS,
     Scalars,
@@ -36,21 +36,19 @@ from bioeval.results.variables import (
 )
 
 
-def verification_scalars(verified: Verified) -> Scalars:
+def verification_scalars(verified: Verification) -> Scalars:
     """Return the attempts and the operating points."""
     values, labels = _numbers(verified)
-    assert verified.points is not None
     labels["cost"] = verified.points.costs[:, 0]
     return Scalars(with_dims(values, verification_variables()), labels)
 
 
-def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
+def _numbers(verified: Verification) -> tuple[Variables, dict[str, np.ndarray]]:
     """Return the attempts and the operating points by name, and what labels their dimensions.
 
     Points that need every impostor score are left out where these were not counted.
     """
-    points, attempts, people = verified.points, verified.attempts, verified.people
-    assert points is not None  # which have been found
+    points, attempts, people = verified.points, verified.attempts, verified.compared
     values: Variables = {
         "genuine_attempts": np.int64(attempts.genuine_attempts),
         "impostor_attempts": np.int64(attempts.impostor_attempts),
@@ -99,14 +97,13 @@ def _in_units(values: Variables, kind: str) -> Variables:
     return {k: to_user(x, kind) if table[k].units == "score" else x for k, x in values.items()}
 
 
-def verification_dataset(verified: Verified) -> xr.Dataset:
+def verification_dataset(verified: Verification) -> xr.Dataset:
     """Return counts and rates over the counted thresholds.
 
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
     points, attempts, about = verified.points, verified.attempts, verified.about
-    assert points is not None
     thresholds, fa = verified.curve
     thresholds, first = np.unique(np.append(thresholds, points.rows), return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
@@ -123,9 +120,9 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     messages = _messages(verified, points)
     title = f"verification, {verified.use.templates}-template"
     attrs = about_attrs(about, "verification", title, messages)
-    attrs |= {**verified.use.attrs, "claims": verified.claims}
-    if verified.people is not None and (about.layout == "pairs" or verified.claims != "all"):
-        attrs["pairs_of_people"] = verified.people.pairs
+    attrs |= {**verified.use.attrs, "claims": verified.claims_of}
+    if verified.compared is not None and (about.layout == "pairs" or verified.claims_of != "all"):
+        attrs["pairs_of_people"] = verified.compared.pairs
     if about.nan == "reject":
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
     coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
@@ -135,10 +132,10 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     return made
 
 
-def _messages(verified: Verified, points: VerificationPoints) -> list[Message]:
+def _messages(verified: Verification, points: VerificationPoints) -> list[Message]:
     """Return the messages of a result."""
     genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
-    error, people = points.equal_error, verified.people
+    error, people = points.equal_error, verified.compared
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
         messages.append(without_attempts("genuine"))
@@ -155,9 +152,9 @@ def _messages(verified: Verified, points: VerificationPoints) -> list[Message]:
     return messages if doubt is None else [*messages, doubt]
 
 
-def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
+def doubt_of_kind(verified: Verification, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
-    genuine, people = verified.attempts.genuine_attempts, verified.people
+    genuine, people = verified.attempts.genuine_attempts, verified.compared
     return KindVerdict.of(
         eer,
         verified.about.kind,
@@ -167,7 +164,7 @@ def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
     ).message
 
 
-def _independent(verified: Verified) -> float:
+def _independent(verified: Verification) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
     impostor = verified.attempts.impostor_attempts
-    return impostor / 2 if verified.points is not None and verified.points.symmetric else impostor
+    return impostor / 2 if verified.points.symmetric else impostor

@@ -14,10 +14,9 @@ from typing import Literal
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.points import EqualError
 from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.verification import Verified, Verifying
+from bioeval.counting.verification import Verification
 from bioeval.results.support import RuleOf
 from bioeval.scores.people import ComparedPeople
 from bioeval.stats.error_curves import ErrorColumns
@@ -46,7 +45,7 @@ _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 _SINGLE = 10
 
 
-def thresholds_of(verifying: Verifying, verified: Verified) -> tuple[np.ndarray, bool]:
+def thresholds_of(verified: Verification) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores.
 
     They are denser around the equal error rate, and depend on the scores alone.
@@ -56,8 +55,8 @@ def thresholds_of(verifying: Verifying, verified: Verified) -> tuple[np.ndarray,
     if total <= _FEW and len(genuine) <= _FEW:
         every_score = verified.attempts
         if every_score.counted_at is not None:
-            kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verifying.use.fused)
-            (scores,) = reduce(verifying.scores, kept)
+            kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
+            (scores,) = reduce(verified.scores, kept)
             every_score = Attempts.listed(genuine, np.concatenate(scores).astype(np.float64))
         edges, accepted = every_score.values, every_score.accepted
         every = np.union1d(genuine, edges)
@@ -68,8 +67,7 @@ def thresholds_of(verifying: Verifying, verified: Verified) -> tuple[np.ndarray,
         edges = cells.grid.edges
         accepted = cells.negative_infinite + np.cumsum(cells.counts)
     if len(edges):  # else no impostor score is finite
-        error = EqualError() if verified.points is None else verified.points.equal_error
-        around = error.eer * total
+        around = verified.points.equal_error.eer * total
         level = _levels(total)
         if around > 0:
             level = np.append(level, around * np.geomspace(0.5, 2.0, 33))

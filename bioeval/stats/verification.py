@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.people import count_layers
-from bioeval.counting.verification import Verified, Verifying
+from bioeval.counting.verification import Verification
 from bioeval.results.variables import verification_variables
 from bioeval.scores.people import People, require_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 def verification_intervals(
     dataset: xr.Dataset,
-    verified: Verified,
-    verifying: Verifying,
+    verified: Verification,
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals; `verified` has its points."""
@@ -44,8 +43,8 @@ def verification_intervals(
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
     else:
-        require_people(verifying.scores, method=options.method)
-        columns = VerificationColumns.of(verified, verifying, options)
+        require_people(verified.scores, method=options.method)
+        columns = VerificationColumns.of(verified, options)
         limits, remarks = columns.limits()
         limits |= {"far": columns.curve.far.at(dataset["far"].values)}
         limits |= {"frr": columns.curve.frr.at(dataset["frr"].values)}
@@ -98,7 +97,7 @@ class VerificationColumns:
     The first column of all is the data. Thresholds that a measure chooses are chosen anew.
     """
 
-    verified: Verified
+    verified: Verification
     people: People
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
@@ -117,8 +116,7 @@ class VerificationColumns:
     @stage("intervals")
     def of(
         cls,
-        verified: Verified,
-        verifying: Verifying,
+        verified: Verification,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
         *,
@@ -129,14 +127,13 @@ class VerificationColumns:
         People are `drawn` again where the method resamples them, unless it is said. Where there are
         more distinct scores than thresholds, points are interpolated linearly between two
         thresholds, and every column is corrected by the interpolation error of the data themselves.
-        `verified` is of `verifying`, and has its operating points.
+        `verified` has its operating points.
         """
         points, measures = verified.points, measures or curve_measures()
-        assert points is not None
         # The limit of the EER bounds that of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
-        usual, exact = thresholds_of(verifying, verified)
-        people = verifying.people
+        usual, exact = thresholds_of(verified)
+        people = verified.people
         thresholds = usual
         if not exact:
             of_measures = [x.own_thresholds(points) for x in measures]
@@ -147,7 +144,7 @@ class VerificationColumns:
             weights = options.weights(people.number, people.no_person)
             forms = QuadraticForms(weights, len(thresholds) + 1)
         sinks = [persons] if forms is None else [persons, forms]
-        distances, owners, failed = count_layers(verifying, thresholds, *sinks)
+        distances, owners, failed = count_layers(verified, thresholds, *sinks)
         genuine = distances, owners
         columns = cls(
             verified,
@@ -183,7 +180,6 @@ class VerificationColumns:
         else is asked for.
         """
         points = self.verified.points
-        assert points is not None
         for measure in measures:
             chosen = measure.own_thresholds(points)
             targets = [None] if measure.targets is None else measure.targets(points)
@@ -215,8 +211,8 @@ class VerificationColumns:
         made = np.bincount(self.genuine[1], minlength=len(people))
         probing, claimed = self.persons.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        assert self.verified.people is not None
-        pairs = min(self.verified.people.disjoint, *(x for x in sides if x), np.inf)
+        assert self.verified.compared is not None
+        pairs = min(self.verified.compared.disjoint, *(x for x in sides if x), np.inf)
         return {"genuine": kish(made[people]), "impostor": pairs}
 
     # -- limits
@@ -268,13 +264,12 @@ class VerificationColumns:
             limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
         remarks: list[Message] = []
         if "frr_at_far" in limits:
-            assert self.verified.points is not None
             limits["frr_at_far"], remarks = open_at_targets(
                 limits["frr_at_far"],
                 "upper",
                 self.verified.points.far_target,
                 self.verified.attempts.impostor_attempts / copies_of(self.verified),
-                self.verified.people,
+                self.verified.compared,
                 rate="frr",
             )
         return limits, remarks
@@ -291,7 +286,6 @@ class VerificationColumns:
         if len(measure.rate_of) == 2:
             return self.curve.at_equal_error(columns)
         if measure.of_target in ("far", "frr"):
-            assert self.verified.points is not None
             thresholds = measure.own_thresholds(self.verified.points)
             rates = [*map(self.at_threshold, thresholds)]
             return self.curve.at_targets(measure.of_target, columns, rates)
@@ -335,9 +329,9 @@ class VerificationColumns:
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
 
 
-def copies_of(verified: Verified) -> int:
+def copies_of(verified: Verification) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
-    return 2 if verified.points is not None and verified.points.symmetric else 1
+    return 2 if verified.points.symmetric else 1
 
 
 def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -345,10 +339,9 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
-def _wanted(verified: Verified) -> np.ndarray:
+def _wanted(verified: Verification) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = verified.points
-    assert points is not None
     given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]

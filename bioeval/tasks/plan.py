@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from bioeval.counting.thresholds import (
     require_values,
     to_internal,
 )
-from bioeval.counting.verification import Use, Verified, Verifying, count, is_symmetric
+from bioeval.counting.verification import Use, Verification, count, is_symmetric
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
@@ -45,7 +44,7 @@ from bioeval.tasks.single_template_counts import SingleTemplateCounted
 from bioeval.tasks.task_counts import (
     CountedTask,
     SearchCounted,
-    VerificationCounted,
+    VerificationTask,
 )
 
 # The node of the mean over galleries.
@@ -69,7 +68,7 @@ class CardTasks:
     frr_targets: np.ndarray
     costs: np.ndarray
     thresholds: np.ndarray | int | None
-    verifying: dict[str, Verifying] = field(default_factory=dict)
+    verifying: dict[str, VerificationTask] = field(default_factory=dict)
     searching: dict[str, OpenSet | ClosedSet] = field(default_factory=dict)
     #: What counts re-identification and GOM.
     retrieval: Mapping[str, Callable[[], CountedTask]] = field(default_factory=dict)
@@ -131,7 +130,7 @@ class CardTasks:
             for templates in use.templates:
                 if self.automatic and templates == "multi" and not may_fuse:
                     continue  # a mask alone does not say which templates belong together
-                self.verifying[f"verification/{templates}"] = Verifying(
+                self.verifying[f"verification/{templates}"] = VerificationTask(
                     self.scores,
                     Use(templates, use.fusion),
                     wanted=self.wanted,
@@ -184,17 +183,11 @@ class CardTasks:
                 way = task.rank_unit, task.fusion
                 searching.setdefault(way, Searching(self.scores, task, self.about))
         reducers = [reducer for x in searching.values() for reducer in x.reducers]
-        verified: list[Verified] = []
-        ranked: Any = iter(())
-        if self.verifying or reducers:
-            verified, facts = count(self.scores, [*self.verifying.values()], *reducers)
-            ranked = iter(facts)
+        ranked = iter(count(self.scores, [*self.verifying.values()], *reducers))
         searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
         for key, one in searching.items():
             searches[key] = one.result(*(next(ranked) for _ in one.reducers)), {}
-        counted: dict[str, CountedTask] = {}
-        for node, made in zip(self.verifying, verified, strict=True):
-            counted[node] = VerificationCounted(self.verifying[node], made)
+        counted: dict[str, CountedTask] = {**self.verifying}
         for node, task in self.searching.items():
             if task.gallery == "single":
                 counted[node] = SingleTemplateCounted.of(
@@ -207,18 +200,17 @@ class CardTasks:
             )
         for node, counting in self.retrieval.items():
             counted[node] = counting()
-        self._refine(counted, verified, curves=curves)
+        self._refine(counted, curves=curves)
         return counted
 
     @stage("finding operating points")
-    def _refine(
-        self, counted: dict[str, CountedTask], verified: Sequence[Verified], *, curves: bool
-    ) -> None:
+    def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
         """Find the operating points of verification.
 
         With extra thresholds, those and the points of all tasks are rows of each.
         """
         extra, kind = self.options.extra_thresholds, self.scores.kind
+        verified = [*self.verifying.values()]
         both_ways = bool(verified) and is_symmetric(self.scores)
         rows = None if extra is None else to_internal(extra, kind)
         for made in verified:
@@ -235,7 +227,7 @@ class CardTasks:
             )
         if rows is None:
             return
-        points = [rows, *(made.points.rows for made in verified if made.points is not None)]
+        points = [rows, *(made.points.rows for made in verified)]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
@@ -246,13 +238,12 @@ class CardTasks:
             counted["open_set"] = replace(searches, rows=np.unique(np.concatenate(points)))
         rows = np.unique(np.concatenate(points))
         rows = rows[np.isfinite(rows)]
-        again = verified
+        again: Sequence[Verification] = verified
         if any(made.attempts.counted_at is not None for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
-            uses = [Verifying(self.scores, x.use, thresholds=at) for x in verified]
-            again, _ = count(self.scores, uses)
+            again = [Verification(self.scores, x.use, thresholds=at) for x in verified]
+            count(self.scores, again)
         for made, other in zip(verified, again, strict=True):
-            assert made.points is not None
             made.points.rows, made.points.rows_fa = rows, other.attempts.false_accepts(rows)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.counting.identification import Searches
-from bioeval.counting.verification import Verified, Verifying
+from bioeval.counting.verification import Verification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars
 from bioeval.results.identification import (
@@ -44,26 +44,22 @@ class CountedTask(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class VerificationCounted:
-    """Verification."""
-
-    verifying: Verifying
-    verified: Verified
+class VerificationTask(Verification):
+    """Verification, with its results."""
 
     def scalars(self) -> Scalars:
         """Return the attempts and the operating points."""
-        return verification_scalars(self.verified)
+        return verification_scalars(self)
 
     def dataset(self) -> xr.Dataset:
         """Return the result."""
-        return warn_of_kinds(verification_dataset(self.verified))
+        return warn_of_kinds(verification_dataset(self))
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
         from bioeval.stats.verification import verification_intervals
 
-        return verification_intervals(dataset, self.verified, self.verifying, limits)
+        return verification_intervals(dataset, self, limits)
 
 
 @dataclass(frozen=True, eq=False)

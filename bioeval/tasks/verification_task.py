@@ -14,16 +14,14 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
-from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count, is_symmetric
+from bioeval.counting.verification import UnenrolledClaims, Use, count, is_symmetric
 from bioeval.results.variables import best_values
-from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.task_counts import VerificationCounted
-from bioeval.views.messages import warn_of_kinds
+from bioeval.tasks.task_counts import VerificationTask
 
 
 @leaves_out_attacks
@@ -138,7 +136,7 @@ def verification(
         frr_targets=at_frr,
         optima=best_values(),
     )
-    verifying = Verifying(
+    made = VerificationTask(
         scores,
         Use(templates, fusion),
         wanted=wanted,
@@ -147,11 +145,11 @@ def verification(
         unenrolled_claims=unenrolled_claims,
     )
     with rows_reported():
-        ((made,), _) = count(scores, [verifying])
-    symmetric, with_rows = templates == "single" and is_symmetric(scores), made.given is None
-    made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
-    dataset = warn_of_kinds(verification_dataset(made))
+        count(scores, [made])
+        symmetric, with_rows = templates == "single" and is_symmetric(scores), made.given is None
+        made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
+        dataset = made.dataset()
     if limits is None:
         return dataset
     with threads_for(scores):
-        return VerificationCounted(verifying, made).with_intervals(dataset, limits)
+        return made.with_intervals(dataset, limits)

@@ -9,11 +9,11 @@ import pytest
 from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
 from strategies import FUSIONS
 
-from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.identification import RankFacts
 from bioeval.counting.parts import Parts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.sorted_attempts import PointsWanted
+from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.blocks import Block
 
 SEEDS = range(18)

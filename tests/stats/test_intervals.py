@@ -15,7 +15,7 @@ from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.points import check_costs
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
-from bioeval.counting.verification import Use, Verifying, count
+from bioeval.counting.verification import Use, verify
 from bioeval.stats import curve_limits
 from bioeval.stats.verification import VerificationColumns
 
@@ -36,10 +36,9 @@ def drawn_by(scores, interval, **options):
         every_score=True,
         frr_targets=np.array(TARGETS),
     )
-    verifying = Verifying(scores, use, wanted=wanted, **options)
-    ((verified,), _) = count(scores, [verifying])
+    verified = verify(scores, use, wanted=wanted, **options)
     verified.points = points_of(verified.attempts, wanted, symmetric=False, with_rows=False)
-    return VerificationColumns.of(verified, verifying, interval)
+    return VerificationColumns.of(verified, interval)
 
 
 # ------------------------------------------------------------------ by hand

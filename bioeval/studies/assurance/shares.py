@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.people import CountPeople, summed
 from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.thresholds import is_accepted
+from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.matrix import Scores
 from bioeval.studies.assurance.limits import PeopleMeans
 

@@ -179,7 +179,7 @@ def with_limits_of_attacks(
     wanted = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
     at = np.unique(np.concatenate([dataset[name].values.ravel() for name in wanted.values()]))
     at = at[np.isfinite(at)]
-    use: dict[str, Any] = asdict(counts.verifying.use)
+    use: dict[str, Any] = asdict(counts.verified.use)
     bona_fide = verification(
         parts.bona_fide,
         **use,
@@ -216,9 +216,7 @@ def with_limits_of_attacks(
                 continue
             known = np.isfinite(where).reshape(where.shape + (1,) * (ends[0].ndim - 1))
             shown[variable] = tuple(np.where(known, end[place], np.nan) for end in ends)
-    out = options.added_to(
-        dataset, shown, names, options.few_people(counts.verifying.people.number)
-    )
+    out = options.added_to(dataset, shown, names, options.few_people(counts.verified.people.number))
     also = [f"{name}s" for name in also]
     return out.assign_attrs(
         interval_threshold="thresholds stay",

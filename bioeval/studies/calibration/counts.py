@@ -12,10 +12,10 @@ from itertools import chain
 import numpy as np
 import scipy
 
-from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts, increasing
+from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import threads_for

@@ -18,7 +18,7 @@ from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import to_internal
-from bioeval.counting.verification import Verified, Verifying, count, is_symmetric
+from bioeval.counting.verification import Verification, count, is_symmetric
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
@@ -108,11 +108,11 @@ def by_attempts(
         frr_targets=wanted.frr_targets,
         optima=best_values(),
     )
-    verifying: list[Verifying] = []
+    verifying: list[Verification] = []
     searching: list[Searching] = []
     if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
-        verifying = [Verifying(scores, wanted=points, thresholds=given)]
+        verifying = [Verification(scores, wanted=points, thresholds=given)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:
@@ -120,25 +120,24 @@ def by_attempts(
             "there is nothing to compare: pairs and claims have no identification, and scores "
             "that hold only an order no verification"
         )
-    counted, facts = count(scores, verifying, *(r for x in searching for r in x.reducers))
+    facts = count(scores, verifying, *(r for x in searching for r in x.reducers))
     measures: list[SystemMeasure] = []
     people = len(scores.codes.people(scores.codes.probe))
     attempts: list[int] = []
     messages: list[Message] = []
     with threads_for(scores):
-        if counted:
-            (verified,) = counted
+        for verified in verifying:
             verified.points = points_of(
                 verified.attempts, points, symmetric=False, with_rows=verified.given is None
             )
-            people = int((~verifying[0].people.no_person).sum())
+            people = int((~verified.people.no_person).sum())
             attempts += [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
             out_of = {"frr": genuine, "far": impostor}
-            who = verified.people
-            measures += _verification(verified, verifying[0], wanted, interval, out_of, who)
+            who = verified.compared
+            measures += _verification(verified, wanted, interval, out_of, who)
             at_far, at_frr = wanted.far_targets, wanted.frr_targets
             if impostor and wanted.asks("frr_at_far"):
                 messages += support_messages(at_far, impostor, both_ways, "frr", who)
@@ -165,8 +164,7 @@ def by_attempts(
 
 
 def _verification(
-    verified: Verified,
-    verifying: Verifying,
+    verified: Verification,
     wanted: WantedMeasures,
     interval: IntervalMethod,
     made: dict[str, float],
@@ -178,8 +176,7 @@ def _verification(
     people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
     counts once.
     """
-    points, kind = verified.points, verifying.scores.kind
-    assert points is not None
+    points, kind = verified.points, verified.scores.kind
     people = {"far": who, "frr": ComparedPeople(who.number, who.number) if who else None}
     measures = []
     for measure in curve_measures():
@@ -187,7 +184,7 @@ def _verification(
         if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
     quantiles = any(x.scalar.quantile for x in measures)
-    counted = VerificationColumns.of(verified, verifying, interval, measures, drawn=quantiles)
+    counted = VerificationColumns.of(verified, interval, measures, drawn=quantiles)
     limits, _ = counted.limits()
     for measure in measures:
         columns, drawn = np.atleast_2d(counted.values[measure.name]), None
@@ -238,7 +235,6 @@ def _decisions(
     """
     if measure.thresholds is None:
         return counted.placements_of_each(), NONE
-    assert counted.verified.points is not None
     thresholds = measure.own_thresholds(counted.verified.points)
     rejects, accepts = counted.errors_of_each(float(thresholds[place]))
     own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE

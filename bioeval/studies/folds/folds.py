@@ -20,7 +20,7 @@ from bioeval.counting.points import normalised_cost
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
-from bioeval.counting.verification import Use, Verified, verify
+from bioeval.counting.verification import Use, Verification, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.matrix import Scores
@@ -212,7 +212,7 @@ class FoldSide:
             wanted = replace(wanted, rows=np.array(rule.values))
         return self._verified(options, wanted).attempts
 
-    def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
+    def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verification:
         assert self.scores is not None
         return verify(
             self.scores, options.use, claims=self.claims, wanted=wanted, about=self._about

@@ -319,7 +319,7 @@ def _of_comparisons(
     folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
     of_kind = rule.as_distance(scores.kind)
     verified = verify(scores, wanted=PointsWanted.of_rule(of_kind))
-    attempts, compared = verified.attempts, verified.people
+    attempts, compared = verified.attempts, verified.compared
     chosen = choose(of_kind, attempts)
     pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
     subjects = len(scores.subjects) if knows_people(scores) else 0
