@@ -149,7 +149,7 @@ def test_a_workload_is_at_a_point_of_its_result():
 
 @pytest.mark.parametrize("rule", ["eer", "far=0.1"])
 def test_curves_that_are_given_have_numbers_alone(rule):
-    from bioeval.tasks.reid.results import gom_from_curves
+    from bioeval.tasks.reid.gom import gom_from_curves
 
     with pytest.raises(be.DataError, match="expected an increasing array of numbers"):
         gom_from_curves(rule, mrep=[0, 1], mfr=[0, 1])

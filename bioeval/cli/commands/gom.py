@@ -55,7 +55,7 @@ def gom_command(
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
     from bioeval.cli.commands.run_outputs import curve_rows
-    from bioeval.tasks.reid.reid import gom
+    from bioeval.tasks.reid.gom import gom
 
     results, rows = {}, []
     limits = run.interval(interval)

@@ -44,8 +44,13 @@ from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
 from bioeval.studies.compare.wanted import IDENTIFICATION, WantedMeasures
 from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import Convention, cameras_of, column_warnings, convention_of
-from bioeval.tasks.reid.reid import Named
+from bioeval.tasks.reid.convention import (
+    Convention,
+    Named,
+    cameras_of,
+    column_warnings,
+    convention_of,
+)
 from bioeval.views.messages import warn_of_kind
 
 #: Adjustments of the conclusions for the number of measures.

@@ -29,9 +29,8 @@ from bioeval.studies.compare.measures import (
 )
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import plan_reid
 from bioeval.tasks.reid.intervals import QueryColumns
-from bioeval.tasks.reid.results import reid_dataset, reid_measures, require_matches
+from bioeval.tasks.reid.reid import plan_reid, require_matches
 from bioeval.tasks.reid.without_groups import means_without_groups
 
 # Groups of people who are left out in turn.
@@ -58,7 +57,7 @@ def by_queries(
         dataset, measures = reid_of_lists(scores, rules)
     else:
         counts = plan_reid(scores, rules)()
-        dataset, measures = reid_dataset(counts), reid_measures(counts, curves=False)
+        dataset, measures = counts.dataset(), counts.measures(curves=False)
         if rules.unmatched == "skip":
             require_matches(dataset)
     cut = rules.rank_k or int(dataset.get("rank_k", 0))

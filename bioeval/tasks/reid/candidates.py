@@ -12,7 +12,7 @@ from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.labels import Codes
+from bioeval.scores.labels import NAME_COLUMNS, Codes, template_names
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, camera_notes
@@ -47,6 +47,28 @@ class Candidates:
         templates = np.bincount(codes.gallery, minlength=len(codes.values))[codes.probe]
         self.enrolled = (templates > self.itself) & ~self.left_out & are_enrolled(scores)
         self.cameras = camera_codes(scores) if rules.needs_cameras else None
+
+    @property
+    def absent(self) -> np.ndarray:
+        """Which queries are of an identity that the gallery lacks, but for those left out."""
+        return ~self.enrolled & ~self.left_out
+
+    def labels(self) -> np.ndarray:
+        """Return the label of each query: a number, or a text as Python writes it."""
+        codes = self.scores.codes
+        values = codes.values
+        if values.dtype.kind not in "iuU":
+            listed = values.tolist()
+            all_text = all(isinstance(x, str) for x in listed)
+            values = np.array(listed if all_text else [*map(repr, listed)], dtype=str)
+        return values[codes.probe]
+
+    def names(self) -> np.ndarray | None:
+        """Return the name of the template of each query, if they have names."""
+        meta = self.scores.probe_meta
+        if {*NAME_COLUMNS}.isdisjoint(meta):
+            return None
+        return np.array(template_names(meta, self.scores.shape[0]), dtype=str)
 
     def under(self, rule: str, *, by_label: bool = False) -> Scores:
         """Return the scores without what a rule, and junk, remove; see the field of cards.

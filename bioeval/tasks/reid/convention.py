@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_tex
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import pairs_of_same
+
+#: The name, the path or the card of a convention.
+Named: TypeAlias = str | os.PathLike[str] | Protocol
 
 S = TypeVar("S", bound=CardSection)
 
@@ -101,7 +104,7 @@ class Convention(Reid):
 
 
 def convention_of(
-    convention: str | os.PathLike[str] | Protocol | Convention,
+    convention: Named,
     sections: Sequence[str] = ("reid",),
     argument: str = "convention",
     **options: Any,
@@ -112,30 +115,29 @@ def convention_of(
     its ties. Options are fields of ``[reid]``; None leaves the card's value. Messages call it the
     `argument` of the call.
     """
-    base = convention
-    if not isinstance(base, Convention):
-        base = _of_card(base, sections, argument)
-    rules = with_options(base, **options)
-    changed = [name for name in options if getattr(rules, name) != getattr(base, name)]
-    return replace(rules, changed=(*base.changed, *changed))
-
-
-def _of_card(
-    convention: str | os.PathLike[str] | Protocol, sections: Sequence[str], argument: str
-) -> Convention:
-    """Return the convention of the first of the sections that a card has."""
     card = load(convention, argument, partial(convention_names, sections))
     for name in sections:
         if (task := card.tasks.get(name)) is not None:
-            fields = {x: getattr(task, x) for x in Reid.fields() if x in task.fields()}
-            return Convention(name=card.name, exclude=card.exclude, **fields)
+            break
+    else:
+        raise _no_convention(card, sections)
+    fields = task.fields()
+    of_card = {x: getattr(task, x) for x in Reid.fields() if x in fields}
+    base = Convention(name=card.name, exclude=card.exclude, **of_card)
+    rules = with_options(base, **options)
+    changed = [x for x in options if getattr(rules, x) != getattr(base, x)]
+    return replace(rules, changed=tuple(changed))
+
+
+def _no_convention(card: Protocol, sections: Sequence[str]) -> CardError:
+    """Return the error that a card has none of the sections."""
     if sections == ("reid",) and "gom" in card.tasks:
-        raise CardError(
+        return CardError(
             f"the card {card.name} is of GOM, by which systems are not compared; evaluate each by "
             "be.gom (bioeval gom)"
         )
     lacking = " and no ".join(map("[{}]".format, sections))
-    raise CardError(
+    return CardError(
         f"the card {card.name} has no {lacking} section; expected one of "
         f"{', '.join(convention_names(sections))}, or a card of your own with that section"
     )

@@ -1,44 +1,75 @@
-"""Counts of re-identification and of GOM: the ranks of the matches of each query."""
+"""What re-identification counts of each query's candidates, and the means over the queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import xarray as xr
 
-from bioeval.base.errors import DataError
-from bioeval.base.progress import rows_reported_to
-from bioeval.counting.identification import RankFacts, check_max_rank
+from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.counting.identification import ENDS, RankFacts
 from bioeval.counting.mate_ranks import MateRanks, Within
-from bioeval.counting.parts import parts_of
-from bioeval.counting.reduce import Extent, Reducer, reduce
+from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
-from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.protocol.tasks import Gom
-from bioeval.scores.labels import NAME_COLUMNS, template_names
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
+from bioeval.counting.thresholds import check_thresholds, to_user
+from bioeval.results.dataset import Scalars, about_attrs, dataset, rate
+from bioeval.results.query_means import (
+    OF_MATCH,
+    OF_QUERY,
+    OF_RANK,
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+)
+from bioeval.results.support import rank_message, tie_message
+from bioeval.results.variables import QUERY_MEANS, REID, Variable
+from bioeval.scores.people import require_people
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.matches import MatchLists
+from bioeval.tasks.reid.matches import (
+    TENTHS,
+    MatchLists,
+    RetrievedSets,
+    average_precision,
+    counted_places,
+    cut_average_precision,
+    cut_messages,
+    first_places,
+    interpolated_precision,
+    match_places,
+    match_sum,
+    over_smaller,
+)
+
+#: The recall levels of interpolated precision.
+RECALL_LEVELS = np.arange(TENTHS + 1) / TENTHS
+
+#: Dimensions of means that are not single numbers.
+_OVER = {
+    "interpolated_precision": ("recall_level",),
+    **dict.fromkeys(("precision", "recall", "f1"), ("threshold",)),
+}
+
+#: The names of the CMC at rank 1 and at others in messages.
+CMC_WORDS = ("the rate at rank 1", "the rate at rank")
+
+#: The message of results in which no query has a match.
+NO_MATCH = "no-query-with-match"
 
 
-@dataclass
+@dataclass(eq=False, kw_only=True)
 class ReidCounts:
     """Counts from which the measures of re-identification are computed, query by query."""
 
-    about: Provenance
-    rules: Convention
-    #: bool (m,): whether the query's identity is in the gallery, the query itself not counted.
-    enrolled: np.ndarray
-    left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
-    subject_of_query: np.ndarray  # int64 (m,): a number for the subject of each query
-    removed_entries: np.ndarray  # int64 (m,): gallery entries removed from the query's list
+    candidates: Candidates
     matches: MatchLists  # on the list for average precision and INP
-    cmc_matches: MatchLists | None = None  # on the list for the CMC, if that is another one
+    cmc_matches: MatchLists  # on the list for the CMC: the same, unless the convention has two
     #: The probability that the one match of a single-shot gallery is at rank 1 ... K, and under the
     #: ends of ties.
     shots: SingleShots | None = None
@@ -46,171 +77,302 @@ class ReidCounts:
     thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
     #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None
-    labels: np.ndarray | None = None  # int or str (m,): the identity of each query
-    names: list[str] | None = None  # the template of each query
+    per_query: bool = False  # whether the result has the values of each query
+
+    table: ClassVar[Mapping[str, Variable]] = REID
+
+    @classmethod
+    def of(cls, candidates: Candidates, thresholds: np.ndarray | None = None, **more: Any) -> Self:
+        """Count the candidates of queries; `thresholds` are distances."""
+        rules = candidates.rules
+        of_ap: list[Reducer] = [MateRanks()]
+        if thresholds is not None:
+            of_ap.append(Within(thresholds))
+        of_cmc = [RankFacts("min")] if rules.cmc == "identity-dedup" else []
+        parts = candidates.people if of_cmc else candidates.parts
+        if rules.cmc == "single-gallery-shot":
+            single = candidates.under(rules.removed, by_label=True)
+            more["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
+        if rules.removed == rules.ap_removed:
+            ranks, *counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
+            matches = cmc_matches = MatchLists.of(ranks)
+        else:
+            ranks, *counts = reduce(candidates.parts(rules.ap_removed), *of_ap)
+            cmc_ranks, *of_identities = reduce(parts(rules.removed), MateRanks(), *of_cmc)
+            matches, cmc_matches = MatchLists.of(ranks), MatchLists.of(cmc_ranks)
+            counts += of_identities
+        if thresholds is not None:
+            more["retrieved"] = counts.pop(0) * ~candidates.left_out[:, None]
+        if of_cmc:
+            more["identities"] = counts.pop(0)
+        return cls(
+            candidates=candidates,
+            matches=matches,
+            cmc_matches=cmc_matches,
+            thresholds=thresholds,
+            **more,
+        )
+
+    @cached_property
+    def ambiguous(self) -> int:
+        """The number of queries with a non-match tied with one of their matches."""
+        return len(np.unique(self.matches.query[self.matches.tied > 0]))
+
+    def in_means(self, matches: MatchLists) -> np.ndarray:
+        """Return which queries are in the means over a list: those with a match on it, or all."""
+        every = self.candidates.rules.unmatched == "zero"
+        return (matches.counts > 0) | (every & ~self.candidates.left_out)
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        return Scalars.of_dataset(self.dataset())
+
+    def dataset(self) -> xr.Dataset:
+        """Return the measures of re-identification; see :func:`bioeval.reid`."""
+        candidates, matches, rules = self.candidates, self.matches, self.candidates.rules
+        about, removed_entries = candidates.about(), candidates.removed_entries(rules.removed)
+        measures, in_means = self.measures(), self.in_means(matches)
+        searching = int((~candidates.left_out).sum())
+        queries, valid = int(in_means.sum()), int((matches.counts > 0).sum())
+        absent, cmc_queries = int(candidates.absent.sum()), int(measures.cmc.counted.sum())
+        at_rank = measures.cmc.counts(rules.max_rank)
+        if rules.ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
+            at_rank = np.rint(at_rank).astype(np.int64)
+        variables = {
+            "cmc": (("rank",), rate(at_rank, cmc_queries)),
+            "cmc_count": (("rank",), at_rank),
+            **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
+            **{name: (("rank",), x.means(rules.max_rank)) for name, x in measures.curves.items()},
+            "queries": queries,
+            "skipped": searching - queries,
+            "unmatched": searching - valid,
+            "not_in_gallery": absent,
+            "left_out": len(in_means) - searching,
+            "removed": removed_entries.sum(),
+            "tied": self.ambiguous,
+        }
+        if self.cmc_matches is not matches:
+            variables["cmc_queries"] = cmc_queries
+        if about.people:
+            variables["subjects"] = len(np.unique(candidates.identity[in_means]))
+        coordinates = {"rank": np.arange(1, rules.max_rank + 1), "recall_level": RECALL_LEVELS}
+        if self.thresholds is not None:
+            variables["micro_f1"] = ("threshold",), self._in_order(self._sets.micro_f1())
+            coordinates["threshold"] = self._in_order(to_user(self.thresholds, about.kind))
+        if self.per_query:
+            query, rank, weight = first_places(self.cmc_matches, rules.ties)
+            first = np.bincount(query, rank * weight, minlength=len(in_means))
+            each = {
+                "first_match_rank": np.where(self.cmc_matches.counts > 0, first, np.nan),
+                "matches": matches.counts,
+                "removed_entries": removed_entries,
+                "identity": candidates.labels(),
+            }
+            if (names := candidates.names()) is not None:
+                each["template"] = names
+            for name, of_query in OF_QUERY.items():
+                if name in measures.means:
+                    variables[of_query] = ("probe",), measures.means[name].each
+            variables |= {name: (("probe",), values) for name, values in each.items()}
+            coordinates["probe"] = np.arange(len(in_means))
+        messages = [*self._tie_messages()]
+        if rules.rank_k is not None:
+            messages += cut_messages(matches.counts, rules.rank_k, rules.rank_k_over)
+        messages += _unmatched(searching, valid, absent, rules.unmatched, rules.ap_removed)
+        if valid and not self.cmc_matches.counts.any():
+            consequence = "the CMC is not defined"
+            messages.append(no_match(searching, absent, rules.removed, consequence))
+        attrs = about_attrs(about, "reid", "re-identification", messages)
+        table = self.table
+        if rules.cmc in ("single-gallery-shot", "identity-dedup"):
+            cmc = table["cmc"]
+            words = f"{cmc.long_name}; on one entry of each identity, other measures on all"
+            table = {**table, "cmc": replace(cmc, long_name=words)}
+        attrs |= {**rules.attrs(), "ties": rules.ties}
+        return dataset(variables, table, coordinates, attrs)
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals, by the people of the queries."""
+        from bioeval.tasks.reid.intervals import query_mean_intervals
+
+        if limits.by_subject:
+            require_people(self.candidates.scores, method=limits.method)
+        people = self.candidates.identity
+        return query_mean_intervals(dataset, self.measures(), people, self.table, limits)
+
+    def measures(self, *, curves: bool = True) -> QueryMeasures:
+        """Return the measures of re-identification, by the contribution of each query.
+
+        Without `curves`, of those that are curves the CMC alone.
+        """
+        matches, rules, counted = self.matches, self.candidates.rules, self.in_means(self.matches)
+        cmc, values = self._cmc(rules.ties), self._values()
+        query = np.flatnonzero(matches.counts)
+        means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
+        if self.thresholds is not None:
+            for name, mean in self._sets.measures(counted).items():
+                means[name] = replace(mean, values=self._in_order(mean.values))
+        if not curves:
+            return QueryMeasures(cmc, means)
+        levels = np.full((len(counted), TENTHS + 1), np.nan)
+        if rules.ties != "expected" or not self.ambiguous:
+            levels = interpolated_precision(matches, self._plain)
+        means["interpolated_precision"] = QueryMean(counted, query, levels[query])
+        how = rules.ties, rules.max_rank, matches.counts
+        over_ranks = ranked_curves(matches, counted, *how, precision_over=rules.precision_over)
+        return QueryMeasures(cmc, means, over_ranks)
 
     @property
-    def absent(self) -> np.ndarray:
-        """Which queries are of an identity that the gallery lacks, but for those left out."""
-        return ~self.enrolled & ~self.left_out
+    def _plain(self) -> str:
+        """The policy of ties, for lists without ties under expected ones: all are the same."""
+        ties = self.candidates.rules.ties
+        return "stable" if ties == "expected" else ties
+
+    def _values(self) -> dict[str, np.ndarray]:
+        """Return what the means are over, of each query; NaN if ties leave it undefined."""
+        matches, rules = self.matches, self.candidates.rules
+        undefined = rules.ties == "expected" and self.ambiguous > 0
+        nothing = np.full(len(matches.counts), np.nan)
+        values: dict[str, np.ndarray] = {"mean_ap": nothing}
+        if not undefined or rules.ap == "tied-once":
+            values["mean_ap"] = average_precision(matches, self._plain, rules.ap)
+        for name in OF_MATCH:
+            if not undefined or name in OF_RANK:
+                ties = "expected" if undefined else self._plain
+                values[name] = match_sum(matches, ties, name)
+            else:
+                values[name] = nothing
+        if rules.rank_k is not None:
+            values["rank_k_mean_ap"] = nothing
+            if not undefined:
+                cut = rules.rank_k, rules.rank_k_over
+                values["rank_k_mean_ap"] = cut_average_precision(matches, self._plain, *cut)
+        return values
+
+    @cached_property
+    def _sets(self) -> RetrievedSets:
+        """The entries retrieved within thresholds, where these are given."""
+        assert self.thresholds is not None and self.retrieved is not None
+        return RetrievedSets(self.matches, self.retrieved, self.thresholds)
+
+    def _in_order(self, values: np.ndarray) -> np.ndarray:
+        """Return values over increasing distances in the order of the user's thresholds."""
+        return values[..., ::-1] if larger_is_closer(self.candidates.scores.kind) else values
+
+    def _cmc(self, ties: str) -> MatchCurve:
+        """Return the counted matches of the queries on the list of the CMC."""
+        matches, rules = self.cmc_matches, self.candidates.rules
+        counted = self.in_means(matches)
+        if self.shots is not None:
+            query, place = np.indices((len(counted), rules.max_rank)).reshape(2, -1)
+            chances = self.shots.at_rank
+            if ties != rules.ties:
+                chances = self.shots.at_ends[:, ENDS.index(ties)]
+            return MatchCurve(counted, query, 1 + place, chances.reshape(-1))
+        if self.identities is not None:
+            query, facts = np.flatnonzero(matches.counts), self.identities
+            closer, tied, before = facts.closer[query], facts.tied[query], facts.before[query]
+            if ties == "expected" and tied.any():
+                raise ProtocolError(
+                    f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
+                    "is not offered under expected ties; choose stable, pessimistic or optimistic"
+                )
+            behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
+            return MatchCurve(counted, query, 1 + closer + behind, np.ones(len(closer)))
+        places = counted_places if rules.cmc == "allshots" else first_places
+        return MatchCurve(counted, *places(matches, ties))
+
+    def _tie_messages(self) -> Iterator[Message]:
+        """Yield the messages of measures that the order of equal scores decides."""
+        matches, rules = self.matches, self.candidates.rules
+        if rules.ap != "tied-once":
+            yield from precision_message(matches, self.in_means(matches), rules.ap)
+        if self.cmc_matches.tied.any():
+            yield from rank_message(
+                "cmc", lambda ties: self._cmc(ties).means(rules.max_rank), CMC_WORDS
+            )
+        if rules.ties == "expected" and self.ambiguous:
+            undefined = ["mAP", *(QUERY_MEANS[x].label for x in OF_MATCH if x not in OF_RANK)]
+            undefined.append("interpolated precision")
+            yield Message("expected-ties", queries=self.ambiguous, measures=undefined)
 
 
-@dataclass(kw_only=True)
-class GomCounts(ReidCounts):
-    """Gallery entries retrieved by each query within each threshold, for GOM.
-
-    Distances and thresholds are normalised. Of the variant ``"reference"``, removed entries are
-    counted at distance 1.
-    """
-
-    thresholds: np.ndarray
-    retrieved: np.ndarray
-    task: Gom
-    #: ``(distance - low) / (high - low)`` is the normalised distance.
-    low: float
-    high: float
+def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
+    """Return the thresholds of a task on retrieved sets, checked; a number of them is refused."""
+    grid = check_thresholds(thresholds)
+    if isinstance(grid, int):
+        raise DataError(
+            f"`thresholds` = {grid}; of {task} expected None or an increasing array, "
+            "not a number of them"
+        )
+    return grid
 
 
-def plan_reid(
-    scores: Scores,
-    rules: Convention,
+def ranked_curves(
+    matches: MatchLists,
+    counted: np.ndarray,
+    ties: str,
+    max_rank: int,
+    positives: np.ndarray,
     *,
-    thresholds: np.ndarray | None = None,
-    name_queries: bool = False,
-) -> Callable[[], ReidCounts]:
-    """Return what counts the ranks of each query's matches, under a convention.
-
-    With `thresholds`, increasing ones in the units of the scores, the entries within each are
-    counted too. With `name_queries` the counts know the label of each query.
-    """
-    taus = None
-    if thresholds is not None:
-        require_values(scores, "retrieval within a threshold")
-        taus = to_internal(thresholds, scores.kind)
-    candidates = Candidates(scores, rules)
-    check_max_rank(rules.max_rank, scores.shape[1], rules.last_rank)
-    return partial(count_candidates, candidates, taus, name_queries=name_queries)
+    precision_over: str,
+) -> dict[str, MatchCurve]:
+    """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
+    query, rank, weight = match_places(matches, ties, max_rank)
+    precision = MatchCurve(counted, query, rank, weight, per_rank=True)
+    if precision_over == "smaller":
+        numbers = np.where(counted, positives, 0)
+        precision = MatchCurve(counted, *over_smaller(query, rank, weight, numbers, max_rank))
+    return {
+        "precision_at_k": precision,
+        "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),
+    }
 
 
-def count_candidates(
-    candidates: Candidates, taus: np.ndarray | None = None, *, name_queries: bool = False
-) -> ReidCounts:
-    """Count the candidates of queries; `taus` are distances."""
-    scores, rules = candidates.scores, candidates.rules
-    of_ap: list[Reducer] = [MateRanks()]
-    if taus is not None:
-        of_ap.append(Within(taus))
-    of_cmc: list[Reducer] = []
-    if rules.cmc == "identity-dedup":
-        of_cmc.append(RankFacts("min"))
-    parts = candidates.people if of_cmc else candidates.parts
-    optional: dict[str, Any] = {}
-    if rules.cmc == "single-gallery-shot":
-        single = candidates.under(rules.removed, by_label=True)
-        optional["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
-    if rules.removed == rules.ap_removed:
-        counted = reduce(parts(rules.removed), *of_ap, *of_cmc)
+def precision_message(
+    lists: MatchLists, counted: np.ndarray, form: str = "sum"
+) -> Iterator[Message]:
+    """Yield the message of mAP where the order of equal scores decides it."""
+    if lists.tied.any():
+        ends = [average_precision(lists, ties, form)[lists.counts > 0].sum() for ties in ENDS]
+        yield from tie_message("mean_ap", (rate(x, int(counted.sum())) for x in ends), "mAP")
+
+
+def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
+    """Return why no query has a match; `queries` are those that are no junk."""
+    if not queries:
+        why = "all queries are junk or distractors; give queries of people"
+    elif absent == queries:
+        why = (
+            f"no identity of the {counted(queries, 'queries')} is in the gallery; check that both "
+            "sides use the same labels"
+        )
     else:
-        counted = reduce(candidates.parts(rules.ap_removed), *of_ap)
-        ranks, *more = reduce(parts(rules.removed), MateRanks(), *of_cmc)
-        optional["cmc_matches"] = MatchLists.of(ranks)
-        counted += more
-    ranks, *counted = counted
-    if taus is not None:
-        optional["retrieved"] = counted.pop(0) * ~candidates.left_out[:, None]
-    if of_cmc:
-        optional["identities"] = counted.pop(0)
-    if name_queries:
-        optional["labels"] = query_labels(scores)
-        if not {*NAME_COLUMNS}.isdisjoint(scores.probe_meta):
-            optional["names"] = template_names(scores.probe_meta, scores.shape[0])
-    return ReidCounts(
-        about=candidates.about(),
-        rules=rules,
-        enrolled=candidates.enrolled,
-        left_out=candidates.left_out,
-        removed_entries=candidates.removed_entries(rules.removed),
-        matches=MatchLists.of(ranks),
-        thresholds=taus,
-        subject_of_query=candidates.identity,
-        **optional,
-    )
-
-
-def query_labels(scores: Scores) -> np.ndarray:
-    """Return the label of each query: a number, or a text as Python writes it."""
-    codes = scores.codes
-    values = codes.values
-    if values.dtype.kind not in "iuU":
-        listed = values.tolist()
-        all_text = all(isinstance(x, str) for x in listed)
-        values = np.array(listed if all_text else [*map(repr, listed)], dtype=str)
-    return values[codes.probe]
-
-
-def plan_gom(
-    scores: Scores, rules: Convention, task: Gom, taus: np.ndarray, *, scaled: bool
-) -> Callable[[], GomCounts]:
-    """Return what counts the entries retrieved within each threshold, under a convention.
-
-    With `scaled`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
-    of the variant ``"reference"``, a removed entry stays, at distance 1.
-    """
-    rules = replace(rules, removed_for_ap="as-above", cmc="first-match", max_rank=1)
-    return partial(_count_gom, Candidates(scores, rules), task, taus, scaled)
-
-
-def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, scaled: bool) -> GomCounts:
-    low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
-    counted = count_candidates(candidates, unscaled(taus, low, high - low))
-    counts = GomCounts(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
-    counts.matches.distance = (counts.matches.distance - low) / (high - low)
-    if task.variant == "reference":
-        removed = np.where(counts.left_out, 0, counts.removed_entries)
-        counts.retrieved[:, np.searchsorted(taus, 1.0) :] += removed[:, None]
-    return counts
-
-
-def _ends(scores: Scores) -> tuple[float, float]:
-    """Return the smallest and the largest finite distance."""
-    parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
-    with rows_reported_to(None):
-        ((low, high, *_),) = reduce(parts, Extent())
-    if not low < high:
-        raise DataError(
-            "distances cannot be normalised: there are not two different finite ones; give "
-            "scaled=False"
+        why = (
+            f"all matches of {queries - absent:,} of {counted(queries, 'queries')} are removed "
+            f"({rule}) or failed, and {absent:,} have none in the gallery; check the cameras, and "
+            "if all images are of one camera, choose a convention that removes none, such as "
+            "vehicleid"
         )
-    if not np.isfinite(high - low):
-        raise DataError(
-            f"distances cannot be normalised: they reach from {low:g} to {high:g}; scale them"
-        )
-    return low, high
+    return Message(NO_MATCH, why=why, consequence=consequence)
 
 
-def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
-    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span`` at most it.
-
-    Found by halving the range of all numbers: around 0 there are too many to go one by one.
-    """
-    if (low, span) == (0.0, 1.0):
-        return thresholds
-    within = np.full(thresholds.shape, _order(np.array(-np.inf)))
-    beyond = np.full(thresholds.shape, _order(np.array(np.inf)))
-    with np.errstate(over="ignore"):
-        while (beyond - 1 > within).any():
-            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
-            inside = (_number(middle) - low) / span <= thresholds
-            within, beyond = np.where(inside, middle, within), np.where(inside, beyond, middle)
-    return np.where(np.isfinite(thresholds), _number(within), thresholds)
+def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -> list[Message]:
+    """Return messages of queries without a match, if there are any."""
+    if not valid:
+        consequence = "nothing can be ranked"
+        if total and unmatched != "skip":
+            consequence += ", and every mean is 0"
+        return [no_match(total, absent, rule, consequence)]
+    if valid == total:
+        return []
+    treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
+    return [without_match(absent, total - valid - absent, treatment)]
 
 
-def _order(x: np.ndarray) -> np.ndarray:
-    """Return integers in the order of float64 numbers, consecutive for neighbours."""
-    bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-
-
-def _number(order: np.ndarray) -> np.ndarray:
-    """Return the float64 number of an integer made by :func:`_order`."""
-    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
+def without_match(absent: int, removed: int, treatment: str) -> Message:
+    """Return how queries are treated whose matches are absent, or all removed."""
+    whys = [f"{absent:,} not in the gallery"] if absent else []
+    whys += [f"all matches of {removed:,} are removed"] if removed else []
+    about = {"queries": absent + removed, "why": ", ".join(whys), "treatment": treatment}
+    return Message("queries-without-match", **about)

@@ -27,7 +27,12 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, convention_of
-from bioeval.tasks.reid.counts import count_candidates
+from bioeval.tasks.reid.counts import (
+    RECALL_LEVELS,
+    ReidCounts,
+    ranked_curves,
+    without_match,
+)
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import (
     MatchLists,
@@ -37,11 +42,6 @@ from bioeval.tasks.reid.matches import (
     interpolated_precision,
     match_sum,
     ranks_of,
-)
-from bioeval.tasks.reid.results import (
-    RECALL_LEVELS,
-    ranked_curves,
-    without_match,
 )
 
 TOP_K = {
@@ -112,8 +112,8 @@ def reid_of_lists(
             )
     check_max_rank(max_rank, scores.shape[1])
     candidates = Candidates(scores, rules)
-    counts = count_candidates(candidates, name_queries=per_query)
-    matches, left_out = counts.matches, counts.left_out
+    counts = ReidCounts.of(candidates)
+    matches, left_out = counts.matches, candidates.left_out
     positives, ranks = matches.positives, ranks_of(matches, "stable")
     valid = positives > 0
     counted = valid | ((rules.unmatched == "zero") & ~left_out)
@@ -146,7 +146,7 @@ def reid_of_lists(
         values["mean_ap"] = average_precision(matches, "stable")
         values["interpolated_precision"] = interpolated_precision(matches, "stable")
     each_query = {}
-    behind_all = scores.gallery_size - counts.removed_entries - candidates.itself
+    behind_all = scores.gallery_size - candidates.removed_entries(rules.removed) - candidates.itself
     ends = [
         _with_unlisted(matches, end) for end in (behind_all - positives + matches.counts, places)
     ]
@@ -181,7 +181,7 @@ def reid_of_lists(
         **along(("rank",), **over_ranks),
         "interpolated_precision": (("recall_level",), levels),
         "queries": queries,
-        "subjects": len(np.unique(counts.subject_of_query[counted])),
+        "subjects": len(np.unique(candidates.identity[counted])),
         "skipped": skipped,
         "left_out": int(left_out.sum()),
         "beyond_lists": int((positives > scores.depth).sum()),
@@ -195,9 +195,9 @@ def reid_of_lists(
         for name, each in each_query.items():
             variables[OF_QUERY[name]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
-        variables["identity"] = ("probe",), counts.labels
+        variables["identity"] = ("probe",), candidates.labels()
     measures = QueryMeasures(cmc, means, curves)
-    attrs = about_attrs(counts.about, "top-k", "top-K lists", notes)
+    attrs = about_attrs(candidates.about(), "top-k", "top-K lists", notes)
     attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
     result = dataset(variables, TOP_K, coordinates, attrs)
     if max_rank is None:

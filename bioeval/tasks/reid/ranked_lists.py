@@ -19,7 +19,7 @@ from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.rows import attempted
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.tasks.reid.reid import gom
+from bioeval.tasks.reid.gom import gom
 
 #: The most queries and places that are drawn.
 QUERIES, PLACES = 30, 40

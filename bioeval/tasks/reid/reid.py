@@ -1,58 +1,40 @@
-"""Evaluation of re-identification under a convention, and GOM."""
+"""Evaluation of re-identification under a convention."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any
+from warnings import warn
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.errors import ProtocolError
+from bioeval.base.messages import MessageWarning, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import PlainTies, Ties, check_max_rank
-from bioeval.counting.thresholds import check_thresholds, require_values, to_user
+from bioeval.counting.identification import Ties, check_max_rank
+from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.results.dataset import Scalars
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores, require_subjects
-from bioeval.scores.people import require_people
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
+from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import (
     Cmc,
+    Convention,
     Junk,
+    Named,
     Removed,
     RemovedForAp,
     convention_of,
-    with_options,
 )
-from bioeval.tasks.reid.counts import GomCounts, ReidCounts, plan_gom, plan_reid
-from bioeval.tasks.reid.intervals import query_mean_intervals
+from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts, retrieval_thresholds
+from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
-from bioeval.tasks.reid.results import (
-    GOM,
-    REID,
-    gom_dataset,
-    gom_measures,
-    reid_dataset,
-    reid_measures,
-    require_matches,
-    warn_of_cut_lists,
-)
-
-Named: TypeAlias = str | os.PathLike[str] | Protocol
-
-GomVariant = Literal["paper", "reference"]
-
-# Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
-TAUS = 101
 
 
 @leaves_out_attacks
@@ -204,198 +186,64 @@ def reid(
 
         if taus is not None:
             raise lists.refused_thresholds()
-        how = {"max_rank": max_rank, "per_query": per_query}
-        result = lists.lists_dataset(scores, rules, limits, **how)
+        result = lists.lists_dataset(scores, rules, limits, max_rank=max_rank, per_query=per_query)
         warn_of_cut_lists(result)
         return result
-    counting = plan_reid(scores, rules, thresholds=taus, name_queries=per_query)
+    counting = plan_reid(scores, rules, taus)
     with rows_reported():
-        counted = RetrievalCounted(counting(), scores, per_query)
-    result = counted.dataset()
-    if not int(result["queries"]):
-        require_matches(result)
+        counts = counting(per_query=per_query)
+    result = counts.dataset()
+    require_matches(result)
     warn_of_cut_lists(result)
-    return result if limits is None else counted.with_intervals(result, limits)
+    return result if limits is None else counts.with_intervals(result, limits)
 
 
-def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
-    """Return the thresholds of a task on retrieved sets, checked; a number of them is refused."""
-    grid = check_thresholds(thresholds)
-    if isinstance(grid, int):
-        raise DataError(
-            f"`thresholds` = {grid}; of {task} expected None or an increasing array, "
-            "not a number of them"
-        )
-    return grid
+def plan_reid(
+    scores: Scores, rules: Convention, thresholds: np.ndarray | None = None
+) -> Callable[..., ReidCounts]:
+    """Return what counts the candidates of queries under a convention.
 
-
-@dataclass(frozen=True, eq=False)
-class RetrievalCounted:
-    """What was counted of re-identification or GOM."""
-
-    counts: ReidCounts
-    scores: Scores
-    per_query: bool = False
-
-    def scalars(self) -> Scalars:
-        """Return the numbers of the result besides its curves over the threshold."""
-        return Scalars.of_dataset(self.dataset())
-
-    def dataset(self) -> xr.Dataset:
-        """Return the result."""
-        if isinstance(self.counts, GomCounts):
-            return gom_dataset(self.counts, per_query=self.per_query)
-        return reid_dataset(self.counts, per_query=self.per_query)
-
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with confidence intervals, by the people of the queries."""
-        if limits.by_subject:
-            require_people(self.scores, method=limits.method)
-        if isinstance(self.counts, GomCounts):
-            measures, names = gom_measures(self.counts), GOM
-        else:
-            measures, names = reid_measures(self.counts), REID
-        people = self.counts.subject_of_query
-        return query_mean_intervals(dataset, measures, people, names, limits)
+    With `thresholds`, increasing ones in the units of the scores, the entries within each are
+    counted too.
+    """
+    if thresholds is not None:
+        require_values(scores, "retrieval within a threshold")
+        thresholds = to_internal(thresholds, scores.kind)
+    candidates = Candidates(scores, rules)
+    check_max_rank(rules.max_rank, scores.shape[1], rules.last_rank)
+    return partial(ReidCounts.of, candidates, thresholds)
 
 
 def plan_retrieval(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
-) -> Callable[[], RetrievalCounted]:
+) -> Callable[[], ReidCounts]:
     """Return what counts ``[reid]`` or ``[gom]`` of a card."""
-    tasks, per_query = set(card.tasks), options.per_query
-    counting: Callable[[], ReidCounts]
+    tasks = set(card.tasks)
     if section == "gom":
         thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
-        counting = gom_of_card(scores, card, thresholds, max_rank=options.max_rank)
-        per_query = False
-    else:
-        rules = convention_of(card, max_rank=options.max_rank)
-        taus: Any = card.curve.values
-        if tasks == {"reid"} and options.thresholds is not None:
-            taus = options.thresholds
-        taus = retrieval_thresholds(taus, "re-identification")
-        counting = plan_reid(scores, rules, thresholds=taus, name_queries=per_query)
-    return lambda: RetrievalCounted(counting(), scores, per_query)
+        return plan_gom(scores, card, thresholds, max_rank=options.max_rank)
+    rules = convention_of(card, max_rank=options.max_rank)
+    taus: Any = card.curve.values
+    if tasks == {"reid"} and options.thresholds is not None:
+        taus = options.thresholds
+    counting = plan_reid(scores, rules, retrieval_thresholds(taus, "re-identification"))
+    return partial(counting, per_query=options.per_query)
 
 
-@leaves_out_attacks
-def gom(
-    scores: Scores,
-    *,
-    thresholds: Any = None,
-    budget: int | None = None,
-    scaled: bool | None = None,
-    variant: GomVariant | None = None,
-    convention: Named = "market1501",
-    ties: PlainTies | None = None,
-    max_rank: int | None = None,
-    interval: IntervalName | IntervalMethod | None = None,
-    per_query: bool = False,
-) -> xr.Dataset:
-    """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
+def warn_of_cut_lists(result: xr.Dataset) -> None:
+    """Warn where a query has more matches than fit into a list cut at rank K."""
+    for message in messages_of(result.attrs):
+        if message.code == "more-matches-than-places":
+            from bioeval.views.messages import sentence_about
 
-    For a query with a match, everything within the threshold tau is retrieved: RP is the average
-    precision of that list over the matches in it, VP is ``TP / (TP + FN + FP)``, and ReP is
-    ``sqrt(RP VP)``. For a query whose identity is not in the gallery, FR is ``min(FP / B, 1)``.
-
-    Parameters
-    ----------
-    scores : Scores
-        Queries of people in the gallery, and of others, as rows of one matrix.
-    thresholds : None or increasing array of float
-        Thresholds; the card's, or 0, 0.01 ... 1, by default. On that scale, or in the unit of the
-        scores where distances are not scaled. Areas are over these.
-    budget : int, optional
-        Budget B of mFR: the number of false retrievals at which FR reaches 1. None: the card's, or
-        3000.
-    scaled : bool, optional
-        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. None: as
-        the card says, or True.
-    variant : {"paper", "reference"}, optional
-        Definitions of the paper's text, or of the program of its figures. ``"reference"``:
-        retrieved entries are counted up to the last match only, the means are over all queries, and
-        removed entries stay at distance 1. None: the card's, or the paper's.
-    convention : str, path or Protocol
-        Card with [gom] or [reid], which defines the gallery of each query. Such as
-        ``gom-market1501``; of ``[reid]`` only removal, junk and ties are used.
-    ties : {"stable", "pessimistic", "optimistic"}
-        In place of the card's.
-    max_rank : int, optional
-        Number of ranks of CMC and DIR. None: the card's, or 10.
-    interval
-        As for :func:`reid`.
-    per_query : bool
-        Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over ``threshold``: ``mrp mvp mrep mfr precision recall f1 micro_f1 far ttr ttr_identity
-        ftr``; over ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area
-        mfr_area tau_max tau_nz tau_f1 max_mrep max_mvp max_f1 mean_ap mean_inp``, and ``queries``,
-        ``open_queries``, ``skipped`` (their matches are all removed), ``left_out`` (queries that
-        are junk or distractors) and ``removed``. With an interval: ``_low`` and ``_high`` of all
-        but ``dir``, ``micro_f1`` and the thresholds.
-
-    Notes
-    -----
-    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
-    New Metric (arXiv:2011.11506); ``docs/reid.md``, "GOM".
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
-    >>> scores = be.Scores(d, [1, 9], [1, 1, 1, 2, 3], probe_meta={"camera": [1, 1]},
-    ...                    gallery_meta={"camera": [2, 2, 2, 2, 2]})
-    >>> result = be.gom(scores, thresholds=[0.3, 0.6], budget=5, scaled=False)
-    >>> result.mvp.values.round(2), result.mfr.values
-    (array([0.67, 1.  ]), array([0. , 0.2]))
-    """
-    require_scores(scores)
-    limits = interval_of(interval)
-    per_query = require_flag("per_query", per_query)
-    require_all_scores(scores)
-    options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
-    counting = gom_of_card(scores, convention, thresholds, scaled, **options)
-    with rows_reported():
-        counted = RetrievalCounted(counting(), scores, per_query)
-    result = counted.dataset()
-    return result if limits is None else counted.with_intervals(result, limits)
+            warn(sentence_about(message), MessageWarning, stacklevel=3)
 
 
-def gom_of_card(
-    scores: Scores,
-    convention: Named,
-    thresholds: Any = None,
-    scaled: bool | None = None,
-    **options: Any,
-) -> Callable[[], GomCounts]:
-    """Return what counts GOM by a card, with `options` of its section; None leaves the card's."""
-    require_values(scores, "GOM")
-    rules = convention_of(convention, ("gom", "reid"))
-    task = load(convention).section("gom")
-    if options.get("ties") is None:
-        options["ties"] = rules.ties
-    if isinstance(options["ties"], str) and options["ties"] == rules.ties == "expected":
-        raise ProtocolError(
-            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
-            '`ties="stable"`, "pessimistic" or "optimistic"'
-        )
-    place = f"protocol {rules.name}: [gom] max_rank"
-    if options.get("max_rank") is not None:
-        place = "max_rank"
-    task = with_options(task, **options)
-    rules = with_options(rules, ties=task.ties)
-    scores = with_exclusions(scores, rules)
-    require_subjects(scores, "GOM")
-    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
-    if grid is None:
-        grid = np.arange(TAUS) / (TAUS - 1.0)
-    if scaled is None:
-        scaled = task.distances == "scaled"
-    if not require_flag("scaled", scaled) and larger_is_closer(scores.kind):
-        grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
-    check_max_rank(task.max_rank, scores.shape[1], place)
-    return plan_gom(scores, rules, task, grid, scaled=scaled)
+def require_matches(dataset: xr.Dataset) -> None:
+    """Raise :class:`ProtocolError` with the reason if a mean over queries is over none."""
+    if int(dataset["queries"]):
+        return
+    from bioeval.views.messages import sentence_about
+
+    message = next(x for x in messages_of(dataset.attrs) if x.code == NO_MATCH)
+    raise ProtocolError(sentence_about(message))

@@ -8,7 +8,7 @@ people and not templates is counted anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,8 @@ from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import ReidCounts, count_candidates
+from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.matches import MatchLists
-from bioeval.tasks.reid.results import reid_measures
 
 # Counts of a match and a group, about, that are in memory at a time.
 COUNTS_IN_MEMORY = 1 << 19
@@ -46,7 +45,7 @@ def means_without_groups(
     groups = int(group.max(initial=-1)) + 1
     values: dict[tuple[int, int], list[np.ndarray]] = {}
     for one_group, counts in _counts_without(scores, rules, of_query, of_column, groups):
-        chosen = means(reid_measures(counts, curves=False)).values()
+        chosen = means(counts.measures(curves=False)).values()
         for place, mean in enumerate(chosen):
             values.setdefault((place, one_group), []).append(mean.values)
     without = np.empty((len(of_all), groups))
@@ -66,7 +65,7 @@ def _counts_without(
                 probes=np.flatnonzero(of_query != one_group),
                 gallery=np.flatnonzero(of_column != one_group),
             )
-            yield one_group, count_candidates(Candidates(kept, rules))
+            yield one_group, ReidCounts.of(Candidates(kept, rules))
         return
     templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
     cells = int(templates[scores.codes.probe].sum()) * groups
@@ -79,31 +78,13 @@ def _counts_without(
             matches[rule] = reduce(
                 candidates.parts(rule), MateRanks(), MateRanks(of_column, groups)
             )
-        counts = ReidCounts(
-            about=candidates.about(),
-            rules=rules,
-            enrolled=candidates.enrolled,
-            left_out=candidates.left_out,
-            removed_entries=np.zeros(len(rows), dtype=np.int64),
-            matches=MatchLists.of(matches[rules.ap_removed][0]),
-            subject_of_query=candidates.identity,
-        )
         for one_group in range(groups):
             kept = of_query[rows] != one_group
+            some = copy(candidates)
+            some.left_out = candidates.left_out[kept]
             of_rule = {rule: _without(ranks, one_group, kept) for rule, ranks in matches.items()}
-            of_cmc = None if len(of_rule) == 1 else of_rule[rules.removed]
-            yield (
-                one_group,
-                replace(
-                    counts,
-                    enrolled=counts.enrolled[kept],
-                    left_out=counts.left_out[kept],
-                    removed_entries=counts.removed_entries[kept],
-                    subject_of_query=counts.subject_of_query[kept],
-                    matches=of_rule[rules.ap_removed],
-                    cmc_matches=of_cmc,
-                ),
-            )
+            of_ap, of_cmc = of_rule[rules.ap_removed], of_rule[rules.removed]
+            yield one_group, ReidCounts(candidates=some, matches=of_ap, cmc_matches=of_cmc)
 
 
 def _without(ranks: Sequence[MateRanks], one_group: int, kept: np.ndarray) -> MatchLists:

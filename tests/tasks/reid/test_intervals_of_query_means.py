@@ -87,8 +87,7 @@ def assert_percentiles(result, name, drawn, counted):
 def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     from bioeval.results.variables import REID
     from bioeval.tasks.reid.convention import convention_of
-    from bioeval.tasks.reid.counts import plan_reid
-    from bioeval.tasks.reid.results import reid_dataset, reid_measures
+    from bioeval.tasks.reid.reid import plan_reid
 
     case, cameras = drawn
     scores = scores_of(case, cameras)
@@ -96,8 +95,8 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
     counts = plan_reid(scores, rules)()
-    measures, people = reid_measures(counts), scores.codes.probe
-    result = query_mean_intervals(reid_dataset(counts), measures, people, REID, OPTIONS)
+    measures, people = counts.measures(), scores.codes.probe
+    result = query_mean_intervals(counts.dataset(), measures, people, REID, OPTIONS)
     included = (counts.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
@@ -121,28 +120,27 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
 def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     from bioeval.protocol.tasks import Gom
     from bioeval.results.variables import GOM
+    from bioeval.tasks.reid.candidates import Candidates
     from bioeval.tasks.reid.convention import convention_of
-    from bioeval.tasks.reid.counts import plan_gom
-    from bioeval.tasks.reid.results import gom_dataset, gom_measures
+    from bioeval.tasks.reid.gom import GomCounts
 
     case, cameras = drawn
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
     rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
-    counts = plan_gom(scores, rules, task, taus, scaled=False)()
-    result = query_mean_intervals(
-        gom_dataset(counts), gom_measures(counts), scores.codes.probe, GOM, OPTIONS
-    )
+    counts = GomCounts.within(Candidates(scores, rules), task, taus, scaled=False)
+    measures, people = counts.measures(), scores.codes.probe
+    result = query_mean_intervals(counts.dataset(), measures, people, GOM, OPTIONS)
     expected = list(
         replicates(
-            scores, cameras, case, (counts.matches.counts > 0) | ~counts.enrolled,
+            scores, cameras, case, (counts.matches.counts > 0) | ~counts.candidates.enrolled,
             lambda data, cameras: naive_reid.gom(
                 data, cameras, taus.tolist(), removed="same-id-same-camera", budget=budget
             ),
         )
     )  # fmt: skip
     counted = scores.codes.probe[counts.matches.counts > 0].tolist()
-    opened = scores.codes.probe[~counts.enrolled].tolist()
+    opened = scores.codes.probe[~counts.candidates.enrolled].tolist()
     for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):

@@ -1,0 +1,561 @@
+"""Open-world re-identification by GOM: retrieval and verification within a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported, rows_reported_to
+from bioeval.base.version import __version__
+from bioeval.counting.identification import PlainTies, check_max_rank
+from bioeval.counting.parts import parts_of
+from bioeval.counting.reduce import Extent, reduce
+from bioeval.counting.thresholds import check_thresholds, require_values, to_user
+from bioeval.protocol.loading import load
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import Gom
+from bioeval.results.dataset import about_attrs, dataset, rate
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.support import rank_message
+from bioeval.results.variables import GOM, GOM_MEANS, Variable
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores, require_subjects
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
+from bioeval.tasks.reid.candidates import Candidates
+from bioeval.tasks.reid.convention import Named, convention_of, with_options
+from bioeval.tasks.reid.counts import (
+    CMC_WORDS,
+    ReidCounts,
+    no_match,
+    precision_message,
+    retrieval_thresholds,
+    without_match,
+)
+from bioeval.tasks.reid.matches import (
+    MatchLists,
+    RetrievedSets,
+    average_precision,
+    first_places,
+    match_sum,
+    ranks_of,
+)
+
+GomVariant = Literal["paper", "reference"]
+
+# Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
+TAUS = 101
+
+# Curves may be published with two decimals.
+_ROUNDED = 0.006
+
+
+@leaves_out_attacks
+def gom(
+    scores: Scores,
+    *,
+    thresholds: Any = None,
+    budget: int | None = None,
+    scaled: bool | None = None,
+    variant: GomVariant | None = None,
+    convention: Named = "market1501",
+    ties: PlainTies | None = None,
+    max_rank: int | None = None,
+    interval: IntervalName | IntervalMethod | None = None,
+    per_query: bool = False,
+) -> xr.Dataset:
+    """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
+
+    For a query with a match, everything within the threshold tau is retrieved: RP is the average
+    precision of that list over the matches in it, VP is ``TP / (TP + FN + FP)``, and ReP is
+    ``sqrt(RP VP)``. For a query whose identity is not in the gallery, FR is ``min(FP / B, 1)``.
+
+    Parameters
+    ----------
+    scores : Scores
+        Queries of people in the gallery, and of others, as rows of one matrix.
+    thresholds : None or increasing array of float
+        Thresholds; the card's, or 0, 0.01 ... 1, by default. On that scale, or in the unit of the
+        scores where distances are not scaled. Areas are over these.
+    budget : int, optional
+        Budget B of mFR: the number of false retrievals at which FR reaches 1. None: the card's, or
+        3000.
+    scaled : bool, optional
+        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. None: as
+        the card says, or True.
+    variant : {"paper", "reference"}, optional
+        Definitions of the paper's text, or of the program of its figures. ``"reference"``:
+        retrieved entries are counted up to the last match only, the means are over all queries, and
+        removed entries stay at distance 1. None: the card's, or the paper's.
+    convention : str, path or Protocol
+        Card with [gom] or [reid], which defines the gallery of each query. Such as
+        ``gom-market1501``; of ``[reid]`` only removal, junk and ties are used.
+    ties : {"stable", "pessimistic", "optimistic"}
+        In place of the card's.
+    max_rank : int, optional
+        Number of ranks of CMC and DIR. None: the card's, or 10.
+    interval
+        As for :func:`reid`.
+    per_query : bool
+        Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: ``mrp mvp mrep mfr precision recall f1 micro_f1 far ttr ttr_identity
+        ftr``; over ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area
+        mfr_area tau_max tau_nz tau_f1 max_mrep max_mvp max_f1 mean_ap mean_inp``, and ``queries``,
+        ``open_queries``, ``skipped`` (their matches are all removed), ``left_out`` (queries that
+        are junk or distractors) and ``removed``. With an interval: ``_low`` and ``_high`` of all
+        but ``dir``, ``micro_f1`` and the thresholds.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506); ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
+    >>> scores = be.Scores(d, [1, 9], [1, 1, 1, 2, 3], probe_meta={"camera": [1, 1]},
+    ...                    gallery_meta={"camera": [2, 2, 2, 2, 2]})
+    >>> result = be.gom(scores, thresholds=[0.3, 0.6], budget=5, scaled=False)
+    >>> result.mvp.values.round(2), result.mfr.values
+    (array([0.67, 1.  ]), array([0. , 0.2]))
+    """
+    require_scores(scores)
+    limits = interval_of(interval)
+    per_query = require_flag("per_query", per_query)
+    require_all_scores(scores)
+    options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
+    counting = plan_gom(scores, convention, thresholds, scaled, **options)
+    with rows_reported():
+        counts = counting(per_query=per_query)
+    result = counts.dataset()
+    return result if limits is None else counts.with_intervals(result, limits)
+
+
+def plan_gom(
+    scores: Scores,
+    convention: Named,
+    thresholds: Any = None,
+    scaled: bool | None = None,
+    **options: Any,
+) -> Callable[..., GomCounts]:
+    """Return what counts GOM by a card, with `options` of its section; None leaves the card's."""
+    require_values(scores, "GOM")
+    rules = convention_of(convention, ("gom", "reid"))
+    task = load(convention).section("gom")
+    if options.get("ties") is None:
+        options["ties"] = rules.ties
+    if isinstance(options["ties"], str) and options["ties"] == rules.ties == "expected":
+        raise ProtocolError(
+            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
+            '`ties="stable"`, "pessimistic" or "optimistic"'
+        )
+    place = f"protocol {rules.name}: [gom] max_rank"
+    if options.get("max_rank") is not None:
+        place = "max_rank"
+    task = with_options(task, **options)
+    rules = with_options(rules, ties=task.ties)
+    scores = with_exclusions(scores, rules)
+    require_subjects(scores, "GOM")
+    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
+    if grid is None:
+        grid = np.arange(TAUS) / (TAUS - 1.0)
+    if scaled is None:
+        scaled = task.distances == "scaled"
+    if not require_flag("scaled", scaled) and larger_is_closer(scores.kind):
+        grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
+    check_max_rank(task.max_rank, scores.shape[1], place)
+    rules = replace(rules, removed_for_ap="as-above", cmc="first-match", max_rank=1)
+    return partial(GomCounts.within, Candidates(scores, rules), task, grid, scaled)
+
+
+@dataclass(eq=False, kw_only=True)
+class GomCounts(ReidCounts):
+    """Gallery entries retrieved by each query within each threshold.
+
+    Distances and thresholds are normalised. Of the variant ``"reference"``, removed entries are
+    counted at distance 1.
+    """
+
+    thresholds: np.ndarray
+    retrieved: np.ndarray
+    task: Gom
+    #: ``(distance - low) / (high - low)`` is the normalised distance.
+    low: float
+    high: float
+
+    table: ClassVar[Mapping[str, Variable]] = GOM
+
+    @classmethod
+    def within(
+        cls,
+        candidates: Candidates,
+        task: Gom,
+        taus: np.ndarray,
+        scaled: bool,
+        *,
+        per_query: bool = False,
+    ) -> GomCounts:
+        """Count the entries within each threshold.
+
+        With `scaled`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
+        of the variant ``"reference"``, a removed entry stays, at distance 1.
+        """
+        low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
+        ranked = ReidCounts.of(candidates, unscaled(taus, low, high - low), per_query=per_query)
+        of_task = {"thresholds": taus, "task": task, "low": low, "high": high}
+        counts = cls(**vars(ranked) | of_task)
+        counts.matches.distance = (counts.matches.distance - low) / (high - low)
+        if task.variant == "reference":
+            removed = candidates.removed_entries(candidates.rules.removed)
+            removed[candidates.left_out] = 0
+            counts.retrieved[:, np.searchsorted(taus, 1.0) :] += removed[:, None]
+        return counts
+
+    @property
+    def _is_turned(self) -> bool:
+        """Whether thresholds are similarities: those of similarities that are not scaled."""
+        kind = self.candidates.scores.kind
+        return larger_is_closer(kind) and (self.low, self.high) == (0.0, 1.0)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the measures of GOM; see :func:`bioeval.gom`."""
+        candidates, task, tau, matches = self.candidates, self.task, self.thresholds, self.matches
+        rules, max_rank = candidates.rules, task.max_rank
+        matched, absent, left_out = matches.counts > 0, candidates.absent, candidates.left_out
+        measures = self._over_distances()
+        cmc = measures.cmc
+        means = {name: measure.mean for name, measure in measures.means.items()}
+        within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
+        kept = (within < len(tau)) & (cmc.rank <= max_rank)
+        flat = within[kept] * max_rank + cmc.rank[kept] - 1
+        identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
+        identified = identified.cumsum(axis=0).cumsum(axis=1)
+        valid = int(matched.sum())
+        single = {name: means.pop(name) for name in GOM_MEANS}
+        means["micro_f1"] = self._sets.micro_f1()
+        variables = {
+            **{name: (("threshold",), values) for name, values in means.items()},
+            "dir": (("threshold", "rank"), rate(identified, valid)),
+            **summary_over_thresholds(tau, means),
+            **single,
+            "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
+            "queries": measures.means["mrep"].counted.sum(),
+            "open_queries": absent.sum(),
+            "skipped": (~matched & ~absent & ~left_out).sum(),
+            "left_out": left_out.sum(),
+            "removed": candidates.removed_entries(rules.removed).sum(),
+        }
+        coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
+        if self.per_query:
+            for name in ("rp", "vp", "rep", "fr"):
+                variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
+            coordinates["probe"] = np.arange(len(matched))
+        messages = [*precision_message(matches, self.in_means(matches))]
+        if matches.tied.any():
+            messages += rank_message("cmc", lambda ties: self._cmc(ties).means(max_rank), CMC_WORDS)
+        messages += _missing(matched[~left_out], absent[~left_out], task.variant, rules.removed)
+        attrs = about_attrs(candidates.about(), "gom", "GOM", messages)
+        attrs |= {
+            "variant": task.variant,
+            "budget": int(task.budget),
+            "ties": task.ties,
+            "normalised_low": float(self.low),
+            "normalised_high": float(self.high),
+            "normalised_span": float(self.high - self.low),
+            "convention": rules.name,
+            "removes": rules.removed,
+            "junk": rules.junk_in_words,
+        }
+        result = dataset(variables, GOM, coordinates, attrs)
+        if not self._is_turned:
+            return result
+        turned = result.isel(threshold=slice(None, None, -1))
+        for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
+            turned[name] = turned[name].copy(
+                data=to_user(turned[name].values, candidates.scores.kind)
+            )
+        return turned
+
+    def in_means(self, matches: MatchLists) -> np.ndarray:
+        """Return which queries are in the means: those with a match, or of the program all."""
+        every = self.task.variant == "reference"
+        return (matches.counts > 0) | (every & ~self.candidates.left_out)
+
+    def measures(self, *, curves: bool = True) -> QueryMeasures:
+        """Return the measures that are means over queries, over the thresholds of the user."""
+        measures = self._over_distances()
+        if not self._is_turned:
+            return measures
+        means = dict(measures.means)
+        for name, mean in measures.means.items():
+            if mean.values.ndim > 1:
+                means[name] = replace(mean, values=mean.values[:, ::-1])
+        return replace(measures, means=means)
+
+    def _cmc(self, ties: str) -> MatchCurve:
+        """Return the nearest match of each query that has one."""
+        return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
+
+    def _over_distances(self) -> QueryMeasures:
+        """Return these means over increasing distances."""
+        matches, ties, absent = self.matches, self.task.ties, self.candidates.absent
+        matched, counted = matches.counts > 0, self.in_means(matches)
+        rp, vp = _per_threshold(self._sets, ties, capped=self.task.variant == "reference")
+        something = self.retrieved > 0
+        nearest = np.full(len(matched), np.inf)
+        nearest[matched] = matches.distance[matches.starts[:-1][matched]]
+        within = matched[:, None] & (nearest[:, None] <= self.thresholds)  # whether a match is
+
+        def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
+            return QueryMean(counted, np.flatnonzero(has), values[has])
+
+        means = {
+            "mrp": over(counted, matched, rp),
+            "mvp": over(counted, matched, vp),
+            "mrep": over(counted, matched, np.sqrt(rp * vp)),
+            **self._sets.measures(counted),
+            "mfr": over(absent, absent, np.minimum(self.retrieved / self.task.budget, 1.0)),
+            "far": over(absent, absent, something),
+            "ttr": over(matched, matched, something),
+            "ttr_identity": over(matched, matched, within),
+            "ftr": over(absent, absent, something),
+            "mean_ap": over(counted, matched, average_precision(matches, ties)),
+            "mean_inp": over(counted, matched, match_sum(matches, ties, "mean_inp")),
+        }
+        return QueryMeasures(self._cmc(ties), means)
+
+
+def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
+    """Return RP and VP of each query at each threshold."""
+    matches, hits = sets.matches, sets.hits
+    ranks = ranks_of(matches, ties)
+    listed = sets.retrieved.astype(np.float64)
+    if capped:
+        last = np.zeros(len(listed))
+        some = matches.counts > 0
+        last[some] = ranks[matches.starts[1:][some] - 1]
+        listed = np.minimum(listed, last[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
+        return rp, hits / (listed - hits + sets.positives)
+
+
+def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -> list[Message]:
+    """Return messages of queries in no mean, and of measures without a query."""
+    messages = []
+    lost = int((~matched & ~absent).sum())
+    if lost and variant == "paper":
+        messages.append(without_match(0, lost, "in neither set of queries"))
+    if not matched.any():
+        consequence = "mRP, mVP and mReP are not defined"
+        messages.append(no_match(len(matched), int(absent.sum()), rule, consequence))
+    if not absent.any():
+        messages.append(Message("all-queries-in-gallery"))
+    return messages
+
+
+def _ends(scores: Scores) -> tuple[float, float]:
+    """Return the smallest and the largest finite distance."""
+    parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
+    with rows_reported_to(None):
+        ((low, high, *_),) = reduce(parts, Extent())
+    if not low < high:
+        raise DataError(
+            "distances cannot be normalised: there are not two different finite ones; give "
+            "scaled=False"
+        )
+    if not np.isfinite(high - low):
+        raise DataError(
+            f"distances cannot be normalised: they reach from {low:g} to {high:g}; scale them"
+        )
+    return low, high
+
+
+def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span`` at most it.
+
+    Found by halving the range of all numbers: around 0 there are too many to go one by one.
+    """
+    if (low, span) == (0.0, 1.0):
+        return thresholds
+    within = np.full(thresholds.shape, _order(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, _order(np.array(np.inf)))
+    with np.errstate(over="ignore"):
+        while (beyond - 1 > within).any():
+            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
+            inside = (_number(middle) - low) / span <= thresholds
+            within, beyond = np.where(inside, middle, within), np.where(inside, beyond, middle)
+    return np.where(np.isfinite(thresholds), _number(within), thresholds)
+
+
+def _order(x: np.ndarray) -> np.ndarray:
+    """Return integers in the order of float64 numbers, consecutive for neighbours."""
+    bits = np.asarray(x, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def _number(order: np.ndarray) -> np.ndarray:
+    """Return the float64 number of an integer made by :func:`_order`."""
+    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
+
+
+def gom_from_curves(
+    threshold: Any,
+    *,
+    mrep: Any,
+    mfr: Any,
+    mrp: Any = None,
+    mvp: Any = None,
+    cmc: Any = None,
+    name: str = "",
+) -> xr.Dataset:
+    """Return the measures of GOM that follow from published or saved curves.
+
+    Parameters
+    ----------
+    threshold : increasing array of float, shape (t,)
+        Of distances on the scale 0 ... 1.
+    mrep : array of float, shape (t,)
+        Mean re-identification precision: the mean over the queries of ``sqrt(RP VP)``. It does not
+        follow from `mrp` and `mvp`: the root of the product of two means is larger than the mean
+        of the roots, unless all queries have the same.
+    mfr : array of float, shape (t,)
+        Mean false rate of the queries whose identity is not in the gallery; NaN throughout if
+        there are none.
+    mrp, mvp : array of float, shape (t,), optional
+        Mean ranking precision and mean verification precision.
+    cmc : array of float, optional
+        The CMC at ranks 1, 2 ...
+    name : str
+        Name of the system.
+
+    Returns
+    -------
+    xarray.Dataset
+        The curves over ``threshold`` and ``rank`` as they are given, with the names that
+        :func:`gom` gives them, and the scalars ``mrep_area mfr_area tau_max tau_nz max_mrep``;
+        with `mvp` ``max_mvp``; with `mrp` at a threshold of 1, where everything is retrieved,
+        ``mean_ap``. Rates and areas are proportions.
+
+    Raises
+    ------
+    DataError
+        If a curve is not one of proportions at each threshold, a CMC falls, or `mrep` is larger
+        than the root of `mrp` times `mvp`, which no queries give.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506, 2020), whose Table 3 follows from the curves that its authors
+    published; ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> result = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> float(result.max_mrep), float(result.tau_max), float(result.mfr_area)
+    (0.6, 0.5, 0.35)
+    """
+    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
+    tau = check_thresholds(threshold) if not isinstance(first, str) else None
+    if not isinstance(tau, np.ndarray):
+        raise DataError(
+            f"threshold is {received(threshold)}; expected an increasing array of numbers, "
+            "one threshold "
+            "for each value of the curves"
+        )
+    means = {}
+    for key, curve in {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}.items():
+        if curve is not None or key in ("mrep", "mfr"):
+            means[key] = _checked_curve(key, curve, len(tau))
+    for key, values in means.items():
+        lacking = np.isnan(values)
+        if lacking.any() and (key != "mfr" or not lacking.all()):
+            at = int(np.argmax(lacking))
+            raise DataError(f"{key}[{at}] is NaN; expected a proportion at each threshold")
+    if "mrp" in means and "mvp" in means:
+        beyond = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
+        if (beyond > _ROUNDED).any():
+            i = int(np.argmax(beyond))
+            raise DataError(
+                f"mrep[{i}] = {means['mrep'][i]:g} is larger than the root of mrp[{i}] = "
+                f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
+                "is: check that the curves are of the same queries"
+            )
+    scalars = summary_over_thresholds(tau, means)
+    if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
+        scalars["mean_ap"] = means["mrp"][at_one[0]]
+    variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
+    variables |= scalars
+    coordinates = {"threshold": tau}
+    if cmc is not None:
+        values = _checked_curve("cmc", cmc)
+        if not (np.diff(values) >= 0).all():
+            raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
+        variables["cmc"], coordinates["rank"] = (("rank",), values), np.arange(1, len(values) + 1)
+    attrs = {
+        "result_type": "gom",
+        "task": "GOM",
+        "system": name,
+        "origin": "curves",
+        "bioeval_version": __version__,
+    }
+    return dataset(variables, GOM, coordinates, attrs)
+
+
+def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    """Return a curve of proportions as float64."""
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
+    try:
+        curve = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
+    right = curve.dtype.kind in "iuf" and curve.ndim == 1
+    if not right or curve.size != (length or max(1, curve.size)):
+        raise DataError(
+            f"{name} has shape {curve.shape} and dtype {curve.dtype}; expected {expected}"
+        )
+    wrong = (curve < 0) | (curve > 1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise DataError(
+            f"{name}[{i}] = {curve[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
+        )
+    return curve.astype(np.float64)
+
+
+def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`; NaN of none."""
+    names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
+    if "mvp" in means:
+        names.append("max_mvp")
+    if "f1" in means:
+        names += ["max_f1", "tau_f1"]
+    scalars = dict.fromkeys(names, np.float64(np.nan))
+    mrep, mfr = means["mrep"], means["mfr"]
+    if np.isfinite(tau).all():
+        scalars["mrep_area"] = np.float64(np.trapezoid(mrep, tau))
+        scalars["mfr_area"] = np.float64(np.trapezoid(mfr, tau))
+    if not np.isnan(mfr).any() and (mfr > 0).any():
+        scalars["tau_nz"] = tau[int(np.argmax(mfr > 0))]
+    if np.isnan(mrep).any():
+        return scalars
+    scalars["tau_max"], scalars["max_mrep"] = tau[int(np.argmax(mrep))], mrep.max()
+    if "mvp" in means:
+        scalars["max_mvp"] = means["mvp"].max()
+    if "f1" in means:
+        scalars["max_f1"], scalars["tau_f1"] = means["f1"].max(), tau[int(np.argmax(means["f1"]))]
+    return scalars
