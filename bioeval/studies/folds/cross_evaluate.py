@@ -12,12 +12,11 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
+from bioeval.base.messages import MessageWarning, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
@@ -25,7 +24,7 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores, require_subjects
+from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
@@ -179,14 +178,13 @@ def cross_evaluate(
     own_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
     if far_targets is None and own_points:
         far_targets = FAR_TARGETS
-    method = required_interval(interval, INTERVALS)
     options = FoldOptions(
         task=task,
         rule=Rule("none") if threshold is None else Rule.parse(threshold),
         use=Use(fusion=fusion),
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         ranks=parse_ranks(ranks),
-        interval=method.method,
+        interval=required_interval(interval, INTERVALS),
         far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
         priors=at_priors,
@@ -194,82 +192,50 @@ def cross_evaluate(
     )
     if estimator is None:
         with rows_reported():
-            return evaluate_tasks(_as_scores(data, y, meta), splitter, [options], method)[0]
+            return evaluate_tasks(_as_scores(data, y, meta), splitter, [options])[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
-    _check_choice(splitter, options)
     system: FoldedSystem
     if transforms_scores(estimator):
         first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
         _as_scores(first, y, meta)
-        made = TransformedScores(data, splitter, estimator)
-        for scores in made.systems.values():
-            check_task(scores, options)
-        options, system = options.with_role(splitter, made.scores), made
+        system = made = TransformedScores(data, splitter, estimator)
+        options = options.checked(splitter, *made.systems.values())
     else:
+        options = options.checked(splitter)
         system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
-        options = options.with_role(splitter)
     with rows_reported():
-        return _datasets(system, splitter, [options], method)[0]
+        return _datasets(system, [options])[0]
 
 
-def evaluate_tasks(
-    scores: Scores, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
-) -> list[xr.Dataset]:
+def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
-    for options in tasks:
-        check_task(scores, options)
-        _check_choice(splitter, options)
-    system = FoldedSystem(scores, splitter)
-    return _datasets(system, splitter, [x.with_role(splitter, scores) for x in tasks], method)
+    checked = [options.checked(splitter, scores) for options in tasks]
+    return _datasets(FoldedSystem(scores, splitter), checked)
 
 
-def _datasets(
-    system: FoldedSystem, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
-) -> list[xr.Dataset]:
-    """Return the results of several tasks."""
+def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
+    """Return the results of several tasks.
+
+    A splitter of this package says by its name that it divides samples; where others have the same
+    subjects in both parts, a :class:`BioevalWarning` is issued, once for all tasks.
+    """
     datasets = []
-    evaluated = evaluate_folds(system, tasks)
     plan = system.plan
-    for options, folds in zip(tasks, evaluated, strict=True):
+    for options, folds in zip(tasks, evaluate_folds(system, tasks), strict=True):
         about = system.about
         if options.task != "verification" and hasattr(system, "scores"):
             about = about.searching(system.scores)
-        made = fold_dataset(folds, plan.shape, about, options, splitter, method.confidence)
+        made = fold_dataset(folds, plan, about, options)
         made.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, system.sides)
         datasets.append(made)
-    note_subjects_in_both(datasets, system, splitter)
+    if not isinstance(plan.splitter, Parameters):
+        for message in messages_of(datasets[0].attrs):
+            if message.code == "subjects-in-both-parts":
+                warnings.warn(sentence_about(message), MessageWarning, stacklevel=2)
     return datasets
-
-
-def note_subjects_in_both(made: Sequence[xr.Dataset], system: FoldedSystem, splitter: Any) -> None:
-    """Record how many test subjects are also in training parts, and warn if any are.
-
-    A splitter of this package says by its name that it divides samples; of others a
-    :class:`BioevalWarning` is issued as well.
-    """
-    shared = [system.sides.subjects_in_both(split) for split in system.plan.splits.values()]
-    numbers = [n for n in shared if n is not None]
-    if not numbers:
-        return
-    for dataset in made:
-        dataset.attrs["subjects_in_both_parts"] = max(numbers)
-    if not max(numbers):
-        return
-    message = Message(
-        "subjects-in-both-parts",
-        subjects=max(numbers),
-        parts=int(np.count_nonzero(numbers)),
-        number=len(numbers),
-        unit="repeat" if isinstance(splitter, partition.Experiment) else "fold",
-    )
-    for dataset in made:
-        texts = message_attrs([message, *messages_of(dataset.attrs)])
-        dataset.attrs["messages"] = texts["messages"]
-    if not isinstance(splitter, Parameters):
-        warnings.warn(sentence_about(message), MessageWarning, stacklevel=2)
 
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
@@ -282,30 +248,11 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
         people = len(np.unique(sides.subject[part.gallery]))
         enrolled.append(people)
         templates.append(len(part.gallery))
-        not_enrolled.append(sides.sizes(split)[1] - people)
+        not_enrolled.append(len(sides.subjects_of(part)) - people)
     return (
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
         f"all, {span(not_enrolled)} not enrolled"
     )
-
-
-def _check_choice(splitter: Any, options: FoldOptions) -> None:
-    """Raise if an experiment chooses a threshold and has no part to choose it on."""
-    if options.task != "closed_set" and options.rule.name == "none":
-        if options.far_targets is None:
-            raise ProtocolError(
-                "without a threshold there are only the operating points of each test part: give "
-                "`far_targets`"
-            )
-        return
-    needs = options.task != "closed_set" and options.rule.name != "fixed"
-    if needs and isinstance(splitter, partition.Experiment) and not splitter.chooses:
-        raise ProtocolError(
-            f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
-            "`train` nor `validation` to choose it on; give one of them, "
-            "such as `train=0.5`, or a threshold that is fixed; a card with "
-            'rule = "none" chooses none'
-        )
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
@@ -320,18 +267,3 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
                 f"{name} is given with Scores, but these have {noun} of their own; leave {name} out"
             )
     return data
-
-
-def check_task(scores: Scores, options: FoldOptions) -> None:
-    """Raise unless the scores support the task."""
-    if options.claims is not None and scores.layout == "pairs":
-        raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
-    if options.task != "closed_set":
-        require_values(scores, f"{options.task_name} in folds")
-    if scores.layout == "pairs":
-        if options.task != "verification":
-            raise ProtocolError(
-                f"{options.task} needs a gallery to search; a list of pairs supports verification"
-            )
-        if options.use.templates == "multi":
-            require_subjects(scores, "multi-template")

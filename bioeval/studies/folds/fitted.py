@@ -165,15 +165,14 @@ class TransformedScores(FoldedSystem):
             notes=tuple(dict.fromkeys([*about.notes, *notes])),
         )
 
-    def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
-        """Add the cost of log-likelihood ratios, too."""
-        super().finish(fold, split, test, options)
-        if options.task == "verification" and options.kind == "llr" and test.scores is not None:
-            even = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)  # Cllr is of even odds
-            counts = count_for_calibration(test.scores, shifts=LOG_ODDS[even])
-            assert counts.genuine_loss is not None and counts.impostor_loss is not None
-            loss = float(counts.genuine_loss[0] + counts.impostor_loss[0])
-            fold.points["cllr"] = loss / (2 * LOG2)
-            pooled = counts.pooled
-            least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
-            fold.points["min_cllr"] = least
+    def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
+        """Return the cost of log-likelihood ratios."""
+        if options.task != "verification" or self.kind != "llr" or test.scores is None:
+            return {}
+        even = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)  # Cllr is of even odds
+        counts = count_for_calibration(test.scores, shifts=LOG_ODDS[even])
+        assert counts.genuine_loss is not None and counts.impostor_loss is not None
+        loss = float(counts.genuine_loss[0] + counts.impostor_loss[0])
+        pooled = counts.pooled
+        least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+        return {"cllr": loss / (2 * LOG2), "min_cllr": least}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from bioeval.counting.points import normalised_cost
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use, Verification, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_subjects
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.splits import (
     PairSides,
     Place,
@@ -50,18 +52,17 @@ INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
-    `ranks` are increasing; impostors of a search may be ``"auto"`` until :meth:`with_role`.
+    `ranks` are increasing; impostors of a search may be ``"auto"`` until they are :meth:`checked`.
     `far_targets` and `frr_targets` are those of the operating points of each test part by itself,
     `priors` those of its least costs; there are none where `far_targets` is None.
     """
 
     task: str
     rule: Rule
+    interval: IntervalMethod
     use: Use = Use()
     search: OpenSet = field(default_factory=OpenSet)
     ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
-    interval: str = "nadeau-bengio"
-    kind: str = "distance"
     far_targets: np.ndarray | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
     priors: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -77,7 +78,6 @@ class FoldOptions:
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("ties", self.search.ties, PlainTies)
-        require_choice("interval", self.interval, INTERVALS)
         of_verification = {name: np.size(getattr(self, name)) for name in ("frr_targets", "priors")}
         for name, number in {**of_verification, "claims": self.claims is not None}.items():
             if number and self.task != "verification":
@@ -102,28 +102,49 @@ class FoldOptions:
         """The task in words."""
         return self.task.replace("_", "-")
 
-    @property
-    def targets(self) -> np.ndarray:
-        """The FAR targets of operating points; empty where they are not wanted."""
-        return np.empty(0) if self.far_targets is None else self.far_targets
+    def checked(self, splitter: Any, *systems: Scores) -> FoldOptions:
+        """Return the options with the probes that are impostors; no scores for trained systems.
 
-    @property
-    def distance_rule(self) -> Rule:
-        """The rule, with a fixed threshold converted to a distance."""
-        return self.rule.as_distance(self.kind)
-
-    def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
-        """Return the options with the probes that are impostors; None for trained systems."""
+        Raise unless the scores support the task, and there is what a threshold is chosen on.
+        """
+        of_experiment = isinstance(splitter, partition.Experiment)
+        chooses = self.task != "closed_set"
+        for scores in systems:
+            pairs = scores.layout == "pairs"
+            if self.claims is not None and pairs:
+                raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
+            if chooses:
+                require_values(scores, f"{self.task_name} in folds")
+            if pairs and self.task != "verification":
+                raise ProtocolError(
+                    f"{self.task} needs a gallery to search; a list of pairs supports verification"
+                )
+            if pairs and self.use.templates == "multi":
+                require_subjects(scores, "multi-template")
+        if chooses and self.rule.name == "none":
+            if self.far_targets is None:
+                raise ProtocolError(
+                    "without a threshold there are only the operating points of each test part: "
+                    "give `far_targets`"
+                )
+        elif chooses and self.rule.name != "fixed" and of_experiment and not splitter.chooses:
+            raise ProtocolError(
+                f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
+                "`train` nor `validation` to choose it on; give one of them, "
+                "such as `train=0.5`, or a threshold that is fixed; a card with "
+                'rule = "none" chooses none'
+            )
         if self.task == "verification":
             return self
-        if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
-            role = splitter.impostors if self.search.impostors == "auto" else self.search.impostors
-        elif scores is None:
-            role = role_of("all-against-all", self.search.impostors, True)
+        role = self.search.impostors
+        if of_experiment and splitter.has_galleries:
+            role = splitter.impostors if role == "auto" else role
         else:
             # In every part: one part may have no probe who is not enrolled.
-            all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
-            role = role_of(scores.layout, self.search.impostors, all_enrolled)
+            codes = [x.codes for x in systems[:1]]
+            enrolled = all(bool(np.isin(x.probe, x.gallery).all()) for x in codes)
+            layout = systems[0].layout if systems else "all-against-all"
+            role = role_of(layout, role, enrolled)
         return replace(self, search=replace(self.search, impostors=role))
 
 
@@ -140,7 +161,11 @@ SHARED = 1 << 12
 
 NOTHING = Attempts.listed(np.empty(0), np.empty(0))
 
-Points = dict[str, float | np.ndarray]
+#: Numbers of a fold by name, those of its training part with ``train_`` before: the threshold (a
+#: distance) and whether one could be chosen (`defined`), counts, and sizes of parts; ``dir_count``
+#: or ``cms_count`` at each rank, the subjects searched, and how many searches equal scores decide
+#: (`tied`); operating points of the test part by itself, over FAR targets and ranks.
+Fold = dict[str, Any]
 
 
 # ------------------------------------------------------------------------- one part of the scores
@@ -171,13 +196,14 @@ class Searched:
         """Return the genuine attempts accepted at each rank or better; none at NaN."""
         return ((self.mate <= threshold) & (self.ranks <= ranks[:, None])).sum(axis=1)
 
-    def points(self, options: FoldOptions) -> Points:
+    def points(self, options: FoldOptions) -> Fold:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
         number = len(self.mate)
         if options.task == "closed_set":
             return {"recognition_rate": (self.ranks == 1).sum() / number if number else math.nan}
+        assert options.far_targets is not None
         points = OpenSetPoints(self.mate, self.ranks, np.ones(number), number, np.sort(self.other))
-        dir_, _ = points.at_far(options.targets, int(options.ranks[-1]))
+        dir_, _ = points.at_far(options.far_targets, int(options.ranks[-1]))
         return {"eer": points.equal_error.eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
@@ -223,17 +249,18 @@ class FoldSide:
         scores = None if self.scores is None else self._verified(options).unenrolled
         return np.empty(0) if scores is None else scores
 
-    def points(self, options: FoldOptions, attempts: Attempts) -> Points:
+    def points(self, options: FoldOptions, attempts: Attempts) -> Fold:
         """Return the operating points of verification, of attempts that the part has.
 
         They are counted anew if some of their scores are not known.
         """
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
-        wanted = PointsWanted(options.targets, costs, True, frr_targets=options.frr_targets)
+        assert options.far_targets is not None
+        wanted = PointsWanted(options.far_targets, costs, True, frr_targets=options.frr_targets)
         if attempts.counted_at is not None:
             attempts = self._verified(options, wanted).attempts
         counts = points_of(attempts, wanted, symmetric=None, with_rows=False)
-        points: Points = {"eer": counts.equal_error.eer, "auc": counts.auc}
+        points: Fold = {"eer": counts.equal_error.eer, "auc": counts.auc}
         points["frr_at_far"] = counts.frr_at_far
         if len(options.frr_targets):
             points["far_at_frr"] = counts.far_at_frr
@@ -267,117 +294,64 @@ class FoldSide:
 # -------------------------------------------------------------------------------------- one fold
 
 
-@dataclass
-class Judged:
-    """The threshold chosen on a training part, and the attempts of both parts."""
-
-    chosen: ChosenThreshold
-    train: Attempts
-    test: Attempts
-
-    @classmethod
-    def of(cls, train: Attempts, test: Attempts, rule: Rule) -> Self:
-        """Choose a threshold on attempts; the rule holds one that is given as a distance."""
-        return cls(choose(rule, train), train, test)
-
-
-@dataclass
-class Fold:
-    """Counts of one fold, at its threshold (a distance), if one could be chosen (`defined`).
-
-    Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
-    genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
-    subjects in which training and test part are searched, `tied` the test searches whose rank equal
-    scores decide. `points` are operating points of the test part by itself, over FAR targets and
-    ranks.
-    """
-
-    threshold: float
-    defined: bool
-    counts: dict[str, int]
-    subjects: tuple[int, int]
-    detected: dict[str, np.ndarray] = field(default_factory=dict)
-    galleries: tuple[int, int] = (0, 0)
-    tied: int = 0
-    points: Points = field(default_factory=dict)
-
-    @classmethod
-    def of_judged(cls, judged: Judged, subjects: tuple[int, int]) -> Fold:
-        """Count both parts at the threshold."""
-        counts = {}
-        chosen = judged.chosen
-        for prefix, attempts in (("", judged.test), ("train_", judged.train)):
-            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-            counts[f"{prefix}genuine_attempts"] = genuine
-            counts[f"{prefix}impostor_attempts"] = impostor
-            fa = fr = ga = gr = 0
-            if chosen.defined:
-                fa, fr = attempts.errors_at(chosen.threshold)
-                ga, gr = genuine - fr, impostor - fa
-            counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-        return cls(chosen.threshold, chosen.defined, counts, subjects)
+def _judged(chosen: ChosenThreshold, train: Attempts, test: Attempts) -> Fold:
+    """Count both parts at the threshold."""
+    fold: Fold = {"threshold": chosen.threshold, "defined": chosen.defined}
+    for prefix, attempts in (("", test), ("train_", train)):
+        genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+        fold[f"{prefix}genuine_attempts"] = genuine
+        fold[f"{prefix}impostor_attempts"] = impostor
+        fa = fr = ga = gr = 0
+        if chosen.defined:
+            fa, fr = attempts.errors_at(chosen.threshold)
+            ga, gr = genuine - fr, impostor - fa
+        fold |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
+    return fold
 
 
-def fold_of(
-    train: FoldSide,
-    test: FoldSide,
-    sizes: tuple[int, int],
-    options: FoldOptions,
-    known: Judged | None = None,
-) -> Fold:
-    """Evaluate a task: choose a threshold on one part, and judge it on the other."""
-    if options.task == "verification":
-        return _verified(train, test, sizes, options, known)
-    trained, tested = train.searched(options), test.searched(options)
-    made = fold_of_searches(trained, tested, sizes, options)
-    if options.far_targets is not None:
-        made.points = tested.points(options)
-    return made
-
-
-def fold_of_searches(
-    trained: Searched, tested: Searched, sizes: tuple[int, int], options: FoldOptions
-) -> Fold:
-    """Return what is counted of identification in both parts."""
+def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, rule: Rule) -> Fold:
+    """Evaluate identification: choose a threshold on one part, and judge it on the other."""
+    parts, name, at = {"": tested, "train_": trained}, "cms_count", np.inf
     if options.task == "closed_set":
-        counts: dict[str, int] = {}
-        for prefix, part in (("", tested), ("train_", trained)):
-            counts |= {f"{prefix}genuine_attempts": len(part.ranks)}
-            counts |= {f"{prefix}skipped": part.skipped}
-        made = Fold(np.inf, True, counts, sizes)
+        fold: Fold = {"defined": True}
+        for prefix, part in parts.items():
+            fold[f"{prefix}genuine_attempts"] = len(part.ranks)
+            fold[f"{prefix}skipped"] = part.skipped
     else:
-        judged = Judged.of(trained.attempts(), tested.attempts(), options.distance_rule)
-        made = Fold.of_judged(judged, sizes)
-    made.galleries, made.tied = (trained.gallery, tested.gallery), tested.tied
-    at = made.threshold if made.defined else np.nan
-    for prefix, part in (("", tested), ("train_", trained)):
-        made.detected[prefix] = part.detected(at, options.ranks)
-    return made
+        train, name = trained.attempts(), "dir_count"
+        chosen = choose(rule, train)
+        fold = _judged(chosen, train, tested.attempts())
+        at = chosen.threshold if chosen.defined else np.nan
+    for prefix, part in parts.items():
+        fold[f"{prefix}{name}"] = part.detected(at, options.ranks)
+        fold[f"{prefix}gallery_subjects"] = part.gallery
+    fold["tied"] = tested.tied
+    if options.far_targets is not None:
+        fold |= tested.points(options)
+    return fold
 
 
 def _verified(
     train: FoldSide,
     test: FoldSide,
-    sizes: tuple[int, int],
     options: FoldOptions,
-    known: Judged | None,
+    rule: Rule,
+    known: tuple[Attempts, Attempts] | None,
 ) -> Fold:
-    """Evaluate verification of one fold, with its drawn claims."""
-    judged = known
-    if judged is None:
-        trained = train.attempts(options, options.distance_rule)
-        chosen = choose(options.distance_rule, trained)
-        at = chosen.threshold if chosen.defined else -np.inf
-        judged = Judged(chosen, trained, test.attempts(options, Rule("fixed", (at,))))
-    made = Fold.of_judged(judged, sizes)
+    """Evaluate verification of one fold, whose attempts may be known, with its drawn claims."""
+    trained = train.attempts(options, rule) if known is None else known[0]
+    chosen = choose(rule, trained)
+    at = Rule("fixed", (chosen.threshold if chosen.defined else -np.inf,))
+    tested = test.attempts(options, at) if known is None else known[1]
+    fold = _judged(chosen, trained, tested)
     if options.claims is not None:
         for prefix, part in (("", test), ("train_", train)):
             scores = part.unenrolled(options)
-            made.counts[f"{prefix}fa_unenrolled"] = int((scores <= made.threshold).sum())
-            made.counts[f"{prefix}unenrolled_attempts"] = len(scores)
+            fold[f"{prefix}fa_unenrolled"] = int((scores <= chosen.threshold).sum())
+            fold[f"{prefix}unenrolled_attempts"] = len(scores)
     if options.far_targets is not None:
-        made.points = test.points(options, judged.test)
-    return made
+        fold |= test.points(options, tested)
+    return fold
 
 
 # ------------------------------------------------------------------------------------- all folds
@@ -406,46 +380,51 @@ class FoldedSystem:
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return the training part and the test part."""
         assert isinstance(self.sides, SplitSides | PairSides)
-        train, test = (partial(self.sides.view, part) for part in (split.train, split.test))
-        return FoldSide(train, self.about), FoldSide(test, self.about)
+        view, about = self.sides.view, self.about
+        train, test = partial(view, split.train), partial(view, split.test)
+        return FoldSide(train, about), FoldSide(test, about)
 
-    def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
-        """Add what a fold has beside its task: pairs of a subject of either part."""
-        if isinstance(self.sides, PairSides) and self.sides.by_subject:
-            fold.counts["crossing_pairs"] = self.sides.crossing(split.test.probes)
+    def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
+        """Return what a fold has beside its task and its sizes."""
+        return {}
 
 
 def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
-    by_task: list[Folds] = [{} for _ in tasks]
-    tasks = [replace(options, kind=system.kind) for options in tasks]
-    known = [_judged_together(system, options) for options in tasks]
+    by_task: list[tuple[FoldOptions, Folds, dict[Place, tuple[Attempts, Attempts]]]] = []
+    for options in tasks:
+        by_task.append((options, {}, _read_together(system, options)))
     sampler = next((x.claims for x in tasks if x.claims is not None), None)
     for done, (place, split) in enumerate(system.plan.splits.items()):
         with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
-            sides = train, test = system.parts(split)
-            for number, side in enumerate(sides):
-                if sampler is not None:
-                    side.draw = partial(sampler.draw, repeat=done, part=number)
-            for options, folds, judged in zip(tasks, by_task, known, strict=True):
-                if options.kind != system.kind:  # what an estimator makes may be of another kind
-                    options = replace(options, kind=system.kind)
-                fold = fold_of(train, test, system.sides.sizes(split), options, judged.get(place))
-                system.finish(fold, split, test, options)
-                folds[place] = fold
-        if any(place not in judged for judged in known):
+            train, test = system.parts(split)
+            if sampler is not None:
+                train.draw = partial(sampler.draw, repeat=done, part=0)
+                test.draw = partial(sampler.draw, repeat=done, part=1)
+            sizes = system.sides.sizes(split)
+            for options, folds, known in by_task:
+                rule = options.rule.as_distance(system.kind)
+                if options.task == "verification":
+                    fold = _verified(train, test, options, rule, known.get(place))
+                else:
+                    both = train.searched(options), test.searched(options)
+                    fold = fold_of_searches(*both, options, rule)
+                folds[place] = fold | sizes | system.more_of(test, options)
+        if any(place not in known for _, _, known in by_task):
             reporter()(done + 1, len(system.plan.splits))
-    return by_task
+    return [folds for _, folds, _ in by_task]
 
 
-def _judged_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, Judged]:
-    """Choose thresholds of verification in many folds of a matrix together.
+def _read_together(
+    system: FoldedSystem, options: FoldOptions
+) -> dict[Place, tuple[Attempts, Attempts]]:
+    """Return the attempts of verification in training and test part of many folds of a matrix.
 
     Other folds are to be read part by part: experiments, drawn claims, and where templates are in
     every part, or a subject's fused templates in several.
     """
     plan, sides = system.plan, system.sides
-    judged: dict[Place, Judged] = {}
+    known: dict[Place, tuple[Attempts, Attempts]] = {}
     if (
         not system.together
         or options.task != "verification"
@@ -454,32 +433,25 @@ def _judged_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, 
         or not isinstance(sides, SplitSides)
         or sides.n < sides.templates  # templates that are in every part have no code
     ):
-        return judged
-    together = {}
+        return known
+    rule, divisions = options.rule.as_distance(system.kind), []
     for repeat in range(plan.shape[0]):
-        codes, parts = _coded(plan, repeat, sides.n)
+        codes, its = _coded(plan, repeat, sides.n)
         if options.use.templates == "single" or sides.keeps_subjects(codes):
-            together[repeat] = codes, parts
-    repeats = list(together)
+            divisions.append((repeat, (codes[sides.probe], codes[sides.gallery]), its))
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
-    looks = range(0, len(repeats), most)
+    looks = range(0, len(divisions), most)
     with rows_reported_to(reporter(), passes=2 * len(looks)):
         for first in looks:
-            some = repeats[first : first + most]
-            codes_of_both = [
-                (together[x][0][sides.probe], together[x][0][sides.gallery]) for x in some
-            ]
-            parts_of_each = [together[x][1] for x in some]
-            counting = FoldAttempts(
-                options.use.fused, codes_of_both, parts_of_each, options.distance_rule
-            )
+            repeats, of_sides, parts = zip(*divisions[first : first + most], strict=True)
+            counting = FoldAttempts(options.use.fused, of_sides, parts, rule)
             (attempts,) = reduce(system.scores, counting)
             rows = system.scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed
-            for repeat, its in zip(some, attempts, strict=True):
-                for fold, (train, test) in enumerate(its):
-                    judged[repeat, fold] = Judged.of(train, test, options.distance_rule)
-    return judged
+            for repeat, of_folds in zip(repeats, attempts, strict=True):
+                for fold, (train, test) in enumerate(of_folds):
+                    known[repeat, fold] = train, test
+    return known
 
 
 def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:

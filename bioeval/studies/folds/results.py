@@ -28,10 +28,11 @@ from bioeval.results.variables import (
 )
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import ratio
 from bioeval.stats.repeated import nadeau_bengio
 from bioeval.studies.folds.folds import Fold, FoldOptions
-from bioeval.studies.folds.splits import Place
+from bioeval.studies.folds.splits import Place, SplitPlan
 
 FOLD_COUNTS = {
     **entries(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
@@ -90,59 +91,40 @@ DIMS = {
 
 
 def fold_dataset(
-    fold_of: Mapping[Place, Fold],
-    shape: tuple[int, int],
-    about: Provenance,
-    options: FoldOptions,
-    splitter: Any,
-    confidence: float,
+    folds: Mapping[Place, Fold], plan: SplitPlan, about: Provenance, options: FoldOptions
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds."""
-    folds = list(fold_of.values())
-    at = tuple(np.array(list(fold_of)).T)
-    there: np.ndarray = np.zeros(shape, dtype=bool)
+    at = tuple(np.array(list(folds)).T)
+    there: np.ndarray = np.zeros(plan.shape, dtype=bool)
     there[at] = True
-
-    def spread(values: Sequence[Any], fill: Any = 0) -> np.ndarray:
-        """Return an array over ``repeat, fold`` with the value of each fold at its place."""
-        array = np.asarray(values)
-        over = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
-        over[at] = array
-        return over
-
-    def each(name: str, fill: Any = 0) -> dict[str, np.ndarray]:
-        """Return such an array of each number of the folds by name."""
-        by_fold = [getattr(fold, name) for fold in folds]
-        return {key: spread([x[key] for x in by_fold], fill) for key in by_fold[0]}
-
-    closed, judges = options.task == "closed_set", options.rule.name != "none"
-    counts, detected, points = each("counts"), each("detected"), each("points", np.nan)
-    defined = spread([fold.defined for fold in folds])
-    attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
-    rates, pooled = {}, {}
-    if closed or judges:
-        rates = _ratios(attempts, detected)
-        summed = ({k: x.sum(axis=(0, 1)) for k, x in each.items()} for each in (attempts, detected))
-        pooled = _ratios(*summed)
-    values = rates | points
-    sizes = {
-        f"{part}_subjects": spread([fold.subjects[i] for fold in folds])
-        for i, part in enumerate(("train", "test"))
-    }
     numbers: dict[str, np.ndarray] = {}
-    if not closed and judges:
-        threshold = spread([fold.threshold for fold in folds], np.nan)
-        numbers["threshold"] = to_user(threshold, about.kind)
-    numbers |= values
-    numbers |= {k: x for k, x in counts.items() if closed or judges or k.endswith("attempts")}
-    if closed:
-        numbers |= {f"{part}cms_count": hits for part, hits in detected.items()}
-    numbers |= sizes
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {
-        name: (("repeat", "fold", *DIMS.get(_split(name)[1], ())), x) for name, x in numbers.items()
-    }
-    mean_sizes = [float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
-    summaries = _summaries(values, pooled, there, options, confidence, mean_sizes)
+    for name in next(iter(folds.values())):
+        values = np.array([fold[name] for fold in folds.values()])
+        fill = np.nan if values.dtype.kind == "f" else 0
+        numbers[name] = np.full((*plan.shape, *values.shape[1:]), fill, dtype=values.dtype)
+        numbers[name][at] = values
+    names, judges = cross_names(), options.task == "closed_set" or options.rule.name != "none"
+    rates, pooled = {}, {}
+    if judges:
+        counts, summed = {}, {}
+        for name, x in numbers.items():
+            if x.dtype.kind == "i":  # at a rank, none is detected without a threshold
+                counts[name] = x * numbers["defined"] if x.ndim == 2 else x
+                summed[name] = counts[name].sum(axis=(0, 1))
+        rates, pooled = _ratios(counts), _ratios(summed)
+    if "threshold" in numbers:
+        numbers["threshold"] = to_user(numbers["threshold"], about.kind)
+    points = {name: x for name, x in numbers.items() if name in NOT_POOLED}
+    counted = {}
+    for name, x in numbers.items():
+        if name in names and (judges or name.endswith(("attempts", "subjects"))):
+            counted[name] = x
+    first = {name: x for name, x in counted.items() if name == "threshold"}
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    for name, x in (first | rates | points | counted).items():
+        variables[name] = ("repeat", "fold", *DIMS.get(_split(name)[1], ())), x
+    sizes = [float(numbers[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
+    summaries = _summaries(rates | points, pooled, there, options.interval, names, sizes)
     known = set(itertools.chain(*summaries.values()))
     statistics = [f"{part}{key}" for part in PARTS for key in FoldLayout.STATISTICS]
     statistics = [key for key in statistics if key in known]
@@ -152,26 +134,26 @@ def fold_dataset(
         variables[f"{rate}_summary"] = (("statistic", *DIMS.get(rate, ())), rows)
 
     coordinates = {
-        "repeat": np.arange(shape[0]),
-        "fold": np.arange(shape[1]),
+        "repeat": np.arange(plan.shape[0]),
+        "fold": np.arange(plan.shape[1]),
         "statistic": np.array(statistics),
     }
-    used = set(itertools.chain(*(DIMS.get(name, ()) for name in points)))
     if options.task != "verification":
         coordinates["rank"] = options.ranks
     if len(options.frr_targets):
         coordinates["frr_target"] = options.frr_targets
     if len(options.priors):
         coordinates["cost"] = options.priors
-    if "far_target" in used:
-        coordinates["far_target"] = options.targets
-    repeated = isinstance(splitter, partition.Experiment)
-    unit = "repeat" if repeated else "fold"
-    messages = _messages(folds, rates, counts | sizes, there, options, unit, about)
-    attrs = _attrs(options, splitter, confidence)
-    task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
-    attrs = about_attrs(about, options.task.replace("_", "-"), task, messages) | attrs
-    return dataset(variables, cross_names(), coordinates, attrs)
+    if options.far_targets is not None and options.task != "closed_set":
+        coordinates["far_target"] = options.far_targets
+    unit = "repeat" if plan.by_parts else "fold"
+    messages = _messages(numbers, rates, there, options, unit, about)
+    task = f"{options.in_words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
+    attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
+    attrs |= _attrs(options, plan.splitter)
+    if "shared_subjects" in numbers:
+        attrs["subjects_in_both_parts"] = int(numbers["shared_subjects"].max())
+    return dataset(variables, names, coordinates, attrs)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -180,20 +162,19 @@ def _split(name: str) -> tuple[str, str]:
     return name.removesuffix(rate), rate
 
 
-def _ratios(
-    counts: Mapping[str, np.ndarray], detected: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
+def _ratios(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return every rate of both parts; the counts are of folds, or summed over folds."""
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
-        closed = f"{prefix}impostor_attempts" not in counts
-        scalars = () if closed else (*rates_of_folds(), VERIFICATION["far_unenrolled"])
-        at_ranks = "cms" if closed else "dir"
         part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
-        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
-        if prefix in detected:
-            genuine = part["genuine_attempts"][..., None]
-            ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
+        if "impostor_attempts" in part:
+            scalars = *rates_of_folds(), VERIFICATION["far_unenrolled"]
+            for name, x in rates_of(scalars, part).items():
+                ratios[f"{prefix}{name}"] = x
+        for name in ("dir", "cms"):
+            if f"{name}_count" in part:
+                genuine = part["genuine_attempts"][..., None]
+                ratios[f"{prefix}{name}"] = ratio(part[f"{name}_count"], genuine)
     return ratios
 
 
@@ -201,8 +182,8 @@ def _summaries(
     values: Mapping[str, np.ndarray],
     pooled: Mapping[str, np.ndarray],
     there: np.ndarray,
-    options: FoldOptions,
-    confidence: float,
+    interval: IntervalMethod,
+    names: Mapping[str, Variable],
     sizes: Sequence[float],
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return each statistic of each rate over all folds, with ``train_`` before the training's.
@@ -210,7 +191,7 @@ def _summaries(
     `sizes` are the mean numbers of test and training subjects.
     """
     repeats = np.nonzero(there)[0]
-    several, averaged = min(there.shape) > 1, averaged_over_folds()
+    several = min(there.shape) > 1
     summaries: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     for name, of_folds in values.items():
         part, rate = _split(name)
@@ -218,11 +199,9 @@ def _summaries(
         columns = of_folds[there].reshape(len(repeats), math.prod(inner)).T
         if not len(columns):
             continue  # without a target
-        bounds = averaged[rate].bounds
+        bounds = names[rate].bounds
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
-            statistics = [
-                _over_folds(x, options.interval, confidence, sizes, bounds) for x in columns
-            ]
+            statistics = [_over_folds(x, interval, sizes, bounds) for x in columns]
         if several:
             for column, one in zip(columns, statistics, strict=True):
                 one |= _of_repeats(column, repeats)
@@ -235,17 +214,17 @@ def _summaries(
 
 def _over_folds(
     column: np.ndarray,
-    method: str,
-    confidence: float,
+    interval: IntervalMethod,
     sizes: Sequence[float],
     bounds: tuple[float, float],
 ) -> dict[str, float]:
     """Return mean, spread and interval of a rate over folds."""
     # A part without a subject has no attempt either: then there is nothing to find.
-    test, train = (max(size, 1e-9) for size in sizes)
+    test, train = np.maximum(sizes, 1e-9).tolist()
+    confidence = interval.confidence
     estimate = nadeau_bengio(column, test, train, confidence=confidence)
     low, high = estimate.low, estimate.high
-    if method == "quantile":
+    if interval.method == "quantile":
         there = column[~np.isnan(column)]
         if len(there) > 1:
             ends = (1 - confidence) / 2, (1 + confidence) / 2
@@ -282,18 +261,18 @@ def _all_alike(column: np.ndarray) -> bool:
     return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
 
-def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+def _attrs(options: FoldOptions, splitter: Any) -> dict[str, Any]:
     """Return the attributes of splitter and options, and on what a threshold is chosen."""
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "splitter_class": type(splitter).__name__,
-        "confidence": float(confidence),
+        "confidence": options.interval.confidence,
         "interval_unit": "folds",
     }
     seed = getattr(splitter, "random_state", None)
     if isinstance(seed, int | np.integer):
         attrs["splitter_seed"] = int(seed)
-    if options.interval == "quantile":
+    if options.interval.method == "quantile":
         attrs |= {"interval_method": "quantile", "interval": SPREAD, "interval_for": "these people"}
     else:
         attrs |= {"interval_method": "nadeau-bengio", "interval": CORRECTED}
@@ -319,9 +298,8 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _messages(
-    folds: Sequence[Fold],
-    ratios: Mapping[str, np.ndarray],
     counts: Mapping[str, np.ndarray],
+    ratios: Mapping[str, np.ndarray],
     there: np.ndarray,
     options: FoldOptions,
     unit: str,
@@ -331,30 +309,34 @@ def _messages(
 
     Also of targets that test parts are too small for.
     """
-    number = len(folds)
-    yield from parts_without_attempts(
-        {name: values[there] for name, values in counts.items()}, number, unit
-    )
+    counts = {name: values[there] for name, values in counts.items()}
+    number = int(there.sum())
+    shared = counts.get("shared_subjects", np.zeros(1, dtype=np.int64))
+    if shared.any():
+        about_parts = {"parts": int(np.count_nonzero(shared)), "number": number, "unit": unit}
+        yield Message("subjects-in-both-parts", subjects=int(shared.max()), **about_parts)
+    yield from parts_without_attempts(counts, number, unit)
     for name in ("far", "frr", "cms"):
         if name not in ratios:
             continue
-        values = ratios[name]
-        if values.ndim != 2:
-            values = values[..., 0]
+        values = ratios[name][there]
+        if values.ndim > 1:
+            values = values[:, 0]
         attempts = counts["impostor_attempts" if name == "far" else "genuine_attempts"]
-        missing = int(np.isnan(values[there & (attempts > 0)]).sum())
+        missing = int(np.isnan(values[attempts > 0]).sum())
         if missing:
             why = "there are no attempts to choose a threshold on"
             yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, why)
-        if options.interval == "nadeau-bengio" and _all_alike(values[there]):
-            value = int(np.nanmax(values[there]))
+        if options.interval.method == "nadeau-bengio" and _all_alike(values):
+            value = int(np.nanmax(values))
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
     if number == 1:
         yield Message("one-part", unit=unit)
-    of_train, of_test = np.array([fold.galleries for fold in folds]).T
-    apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
-    if of_train.any() and apart.any():
-        yield Message("galleries-of-different-sizes")
+    if "gallery_subjects" in counts:
+        of_train, of_test = counts["train_gallery_subjects"], counts["gallery_subjects"]
+        apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
+        if of_train.any() and apart.any():
+            yield Message("galleries-of-different-sizes")
     skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
     if skipped and about.layout != "all-against-all":
         yield Message("probes-without-mate", probes=skipped, where=" of the test part")
@@ -365,24 +347,24 @@ def _messages(
         left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
         yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
     if options.far_targets is not None and options.task != "closed_set":
-        least = {name: int(x[there].min()) for name, x in counts.items()}
         rate, people = "dir" if options.task == "open_set" else "frr", None
         if about.people is not None:
-            subjects = least["test_subjects"]
+            subjects = int(counts["test_subjects"].min())
             people = ComparedPeople.among(subjects)
             if options.task == "open_set":
                 people = ComparedPeople(subjects, subjects)
         more = "fewer folds have" if unit == "fold" else "a larger test part has"
-        genuine, impostor = least["genuine_attempts"], least["impostor_attempts"]
+        genuine = int(counts["genuine_attempts"].min())
+        impostor = int(counts["impostor_attempts"].min())
         for message in (
             *support_messages(options.far_targets, impostor, False, rate, people),
             *support_messages(options.frr_targets, genuine, False, "far", people, "frr"),
         ):
             where = f"the smallest test part ({more} more people)"
             yield message.concerning(options.in_words, where)
-    if infinite := sum(math.isinf(fold.points.get("cllr", 0.0)) for fold in folds):
+    if infinite := int(np.isinf(counts.get("cllr", np.zeros(1))).sum()):
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
-    if tied := sum(fold.tied for fold in folds):
+    if tied := int(counts["tied"].sum()) if "tied" in counts else 0:
         probes = int(counts["genuine_attempts"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
 

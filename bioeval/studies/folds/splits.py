@@ -110,7 +110,7 @@ class SplitPlan:
 
     def __init__(self, splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None):
         """Read all splits, and refuse those with samples in both parts."""
-        self.n = n
+        self.splitter, self.n = splitter, n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits = []
@@ -157,25 +157,19 @@ class Samples:
     def __init__(self, subject: np.ndarray):
         self.subject = subject
 
-    def subjects_of(self, part: Part) -> np.ndarray | None:
-        """Return the distinct subjects of a part; None where subjects are not known."""
+    def subjects_of(self, part: Part) -> np.ndarray:
+        """Return the distinct subjects of a part."""
         there = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
         there[self.subject[part.probes]] = there[self.subject[part.gallery]] = True
         return np.flatnonzero(there)
 
-    def sizes(self, split: Split) -> tuple[int, int]:
-        """Return the number of subjects in the training part and in the test part."""
-        train, test = map(self.subjects_of, (split.train, split.test))
-        assert train is not None and test is not None
-        return len(train), len(test)
-
-    def subjects_in_both(self, split: Split) -> int | None:
-        """Return how many subjects of the test part are in the training part, too."""
-        test = self.subjects_of(split.test)
-        if test is None:
-            return None
-        trained = [*map(self.subjects_of, (split.train, Part.of(split.fitted)))]
-        return len(np.intersect1d(np.concatenate([x for x in trained if x is not None]), test))
+    def sizes(self, split: Split) -> dict[str, int]:
+        """Return the numbers of subjects of both parts, and of those of the test trained on."""
+        train, test = self.subjects_of(split.train), self.subjects_of(split.test)
+        sizes = {"train_subjects": len(train), "test_subjects": len(test)}
+        if split.fitted is not split.train.probes:
+            train = np.append(train, self.subjects_of(Part.of(split.fitted)))
+        return sizes | {"shared_subjects": len(np.intersect1d(train, test))}
 
 
 class SplitSides(Samples):
@@ -337,19 +331,21 @@ class PairSides(Samples):
     def _ends_in(self, samples: np.ndarray) -> np.ndarray:
         return _inside(samples, self.n, no_person=False)[self._ends]
 
-    def subjects_of(self, part: Part) -> np.ndarray | None:
-        """Return the distinct subjects of the pairs of a part; None where not known."""
-        if not knows_people(self.scores):
-            return None
+    def subjects_of(self, part: Part) -> np.ndarray:
+        """Return the distinct subjects of the pairs of a part, where they are known."""
         codes, pairs = self.scores.codes, self.pairs_in(part.probes)
         there = np.unique([codes.probe[pairs], codes.gallery[pairs]])
         return there[~codes.no_person[there]]
 
-    def sizes(self, split: Split) -> tuple[int, int]:
-        """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
+    def sizes(self, split: Split) -> dict[str, int]:
+        """Return such numbers, of pairs where subjects are unknown, and of pairs that cross."""
+        train, test, _ = split
+        sizes = {"train_subjects": len(train.probes), "test_subjects": len(test.probes)}
         if knows_people(self.scores):
-            return super().sizes(split)
-        return len(split.train.probes), len(split.test.probes)
+            sizes = super().sizes(split)
+        if self.by_subject:
+            sizes = {"crossing_pairs": self.crossing(test.probes), **sizes}
+        return sizes
 
     def view(self, part: Part) -> Scores | None:
         """Return the pairs of a part; None if there are none."""

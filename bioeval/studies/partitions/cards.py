@@ -77,7 +77,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification",
-                interval=method.method,
+                interval=method,
                 use=Use(templates, card.verification.fusion),
                 claims=claims,
                 frr_targets=check_targets(() if at_frr is None else at_frr, "frr_targets"),
@@ -89,9 +89,11 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
             nodes[f"folds/{name}"] = make(
-                task=name, interval=uncertainty.interval, search=OpenSet(**search)
+                task=name,
+                interval=IntervalMethod(uncertainty.interval, method.confidence),
+                search=OpenSet(**search),
             )
-    datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()), method)
+    datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()))
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name
     return tree_of(dict(zip(nodes, datasets, strict=True)))

@@ -315,8 +315,7 @@ def _of_comparisons(
     scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
 ) -> _Counted:
     """Count verification in folds, and at the threshold of all data."""
-    in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
-    folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
+    folds = cross_evaluate(scores, splitter, threshold=rule, interval=_in_folds(interval))
     of_kind = rule.as_distance(scores.kind)
     verified = verify(scores, wanted=PointsWanted.of_rule(of_kind))
     attempts, compared = verified.attempts, verified.compared
@@ -332,6 +331,11 @@ def _of_comparisons(
     doubt = doubt_of_kind(verified, attempts.about_equal_error())
     limited_by = _People(subjects, pairs, compared)
     return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages, doubt)
+
+
+def _in_folds(interval: IntervalMethod) -> IntervalMethod:
+    """Return the method of rates over folds, with the same confidence."""
+    return IntervalMethod("nadeau-bengio", interval.confidence)
 
 
 def searches_of_people(scores: Scores) -> Scores:
@@ -365,7 +369,8 @@ def _of_searches(
     from bioeval.tasks.identification import open_set
 
     how = OpenSet(impostors="unenrolled", **ranked)
-    options = FoldOptions("open_set", rule, search=how, kind=scores.kind)
+    options = FoldOptions("open_set", rule, _in_folds(interval), search=how)
+    of_kind = rule.as_distance(scores.kind)
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
     searches = search(scores, how)
@@ -386,10 +391,10 @@ def _of_searches(
     people, folds = Samples(person), {}
     for place, split in plan.splits.items():
         train, test = of_probes(split.train.probes), of_probes(split.test.probes)
-        folds[place] = fold_of_searches(train, test, people.sizes(split), options)
+        folds[place] = fold_of_searches(train, test, options, of_kind) | people.sizes(split)
     about = Provenance.of(scores)
     attempts = of_probes(np.arange(len(person))).attempts()
-    chosen = choose(options.distance_rule, attempts)
+    chosen = choose(of_kind, attempts)
     rates = {}
     if chosen.defined and math.isfinite(chosen.threshold):
         with stage("intervals"):
@@ -406,7 +411,7 @@ def _of_searches(
         "unenrolled_people": unenrolled,
     }
     return _Counted(
-        fold_dataset(folds, plan.shape, about, options, splitter, interval.confidence),
+        fold_dataset(folds, plan, about, options),
         chosen,
         attempts,
         rates,
