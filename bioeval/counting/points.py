@@ -140,7 +140,11 @@ class ErrorCurve:
 
     def corners(self) -> np.ndarray:
         """Return the places of the corners of the lower-left convex hull."""
-        return hull_of(self.fa.astype(np.float64), self.fr.astype(np.float64))
+        from bioeval.kernels.hull import lower_hull
+
+        chosen = np.empty(len(self.fa), dtype=np.int64)
+        number = lower_hull(self.fa.astype(np.float64), self.fr.astype(np.float64), chosen)
+        return chosen[:number]
 
     def equal_error(self) -> EqualError:
         """Return the EER where FAR and FRR cross between two neighbouring points."""
@@ -205,39 +209,20 @@ def allowed_errors(target: float, attempts: int) -> int:
 FEW_POINTS = 1 << 10
 
 
-def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return the places of the corners of the lower-left hull of a ROC, from (0, 1) to (1, 0)."""
-    from bioeval.kernels.hull import lower_hull
+def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return where the hulls of ROCs meet the line FAR = FRR; NaN where one does not.
 
-    chosen = np.empty(len(far), dtype=np.int64)
-    return chosen[: lower_hull(far, frr, chosen)]
-
-
-def attained_hull_error(far: np.ndarray, frr: np.ndarray, most: float) -> float:
-    """Return where the hull of a ROC meets the line FAR = FRR, if nothing accepts all, or NaN.
-
-    That is where some attempts failed; `most` is the FAR of what accepts every score.
-    """
-    places = hull_of(far, frr)
-    x, y = np.append(far[places], most), np.append(frr[places], frr[-1])
-    one = int(np.argmax(x >= y))
-    if not x[one] >= y[one] or (one == 0 and x[0] != y[0]):
-        return math.nan
-    zero = max(one - 1, 0)
-    gap = y[zero] - x[zero], y[one] - x[one]
-    return float(x[zero] + gap[0] / ((gap[0] - gap[1]) or 1.0) * (x[one] - x[zero]))
-
-
-def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return where the hulls of several ROCs meet the line FAR = FRR.
-
-    The points of each are from one start to the next; (1, 0) follows.
+    FAR and FRR, (ROCs, points), are from strict to loose. The last point accepts most: it is (1, 0)
+    unless some attempts failed.
     """
     from bioeval.kernels import hull
 
-    rates = np.empty(len(starts) - 1)
-    loop = hull.interpreted_hull if len(far) <= FEW_POINTS else hull.hull_equal_errors
-    loop(far, frr, starts, rates)
+    rates = np.empty(len(far))
+    if far.size > FEW_POINTS:
+        hull.hull_equal_errors(far, frr, rates)
+        return rates
+    for k, (x, y) in enumerate(zip(far.tolist(), frr.tolist(), strict=True)):
+        rates[k] = hull.meeting(x, y, [0] * len(x))
     return rates
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError
 from bioeval.counting.points import (
     EqualError,
@@ -24,9 +23,6 @@ from bioeval.counting.points import (
     Moments,
     VerificationPoints,
     allowed_errors,
-    attained_hull_error,
-    check_costs,
-    check_targets,
     crossed,
     d_prime,
     equal_error_between,
@@ -379,14 +375,6 @@ class PointsWanted:
         targets = np.array(rule.values if rule.name == "far" else ())
         return cls(targets, np.empty((0, 3)), False)
 
-    @classmethod
-    def checked(
-        cls, far_targets: Any, costs: Any, auc: Any, optima: Sequence[Variable]
-    ) -> PointsWanted:
-        """Return the points that the arguments of a call want."""
-        targets, every_score = check_targets(far_targets), require_flag("auc", auc)
-        return cls(targets, check_costs(costs), every_score, optima=optima)
-
 
 def points_of(
     attempts: Attempts, wanted: PointsWanted, *, symmetric: bool | None, with_rows: bool
@@ -405,6 +393,7 @@ def points_of(
         frr_target=wanted.frr_targets,
         far_at_frr=at_frr[0],
         threshold_at_frr=at_frr[1],
+        optima={name: math.nan for x in wanted.optima for name in (x.name, x.threshold)},
         costs=wanted.costs,
         min_cost=least[0],
         min_cost_threshold=least[1],
@@ -449,8 +438,8 @@ def _find_of_every_score(
         points.optima[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
     points.min_cost, places = min_costs(corners, points.costs)
     points.min_cost_threshold = corners.threshold[places]
-    if attempts.missed or attempts.missed_impostors:
-        most = attempts.impostors / attempts.impostor_attempts
-        points.eer_hull = attained_hull_error(fars, frrs, most)
-    else:
-        points.eer_hull = float(hull_equal_errors(fars, frrs, np.array([0, len(fars)]))[0])
+    end = 1.0, 0.0
+    if attempts.missed or attempts.missed_impostors:  # nothing accepts all
+        end = attempts.impostors / attempts.impostor_attempts, frrs[-1]
+    roc = np.column_stack([np.append(fars, end[0]), np.append(frrs, end[1])]).T
+    points.eer_hull = float(hull_equal_errors(roc[:1], roc[1:])[0])

@@ -35,13 +35,19 @@ def lower_hull(x, y, out):
 
 @register_jitable
 def meeting(x, y, chosen):
-    """Return where the hull of points meets the line FAR = FRR; NaN if it does not."""
+    """Return where the hull of a ROC meets the line FAR = FRR; NaN if it does not.
+
+    The hull ends at the last point, which accepts most, also where that has the FRR of a corner.
+    """
     corners = find_hull(x, y, chosen)
+    if chosen[corners - 1] != len(x) - 1:
+        chosen[corners] = len(x) - 1
+        corners += 1
     i = 0
     while i < corners - 1 and x[chosen[i]] < y[chosen[i]]:
         i += 1
     b = chosen[i]
-    if i == 0:
+    if i == 0 or x[b] < y[b]:
         return x[b] if x[b] == y[b] else np.nan
     a = chosen[i - 1]
     gap0 = y[a] - x[a]
@@ -49,33 +55,9 @@ def meeting(x, y, chosen):
     return x[a] + gap0 / (gap0 - gap1) * (x[b] - x[a])
 
 
-def interpreted_hull(far, frr, starts, out):
-    """Do as :func:`hull_equal_errors`, without compiling it: on lists, which Python is quick at."""
-    for k, (first, stop) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-        x, y = [*far[first:stop].tolist(), 1.0], [*frr[first:stop].tolist(), 0.0]
-        out[k] = meeting(x, y, [0] * len(x)) if first < stop else np.nan
-
-
 @compiled
-def hull_equal_errors(far, frr, starts, out):
-    """Write where the hull of each ROC meets the line FAR = FRR; NaN of a ROC without points.
-
-    The points of ROC ``k`` are at ``starts[k]:starts[k + 1]``, and (1, 0) follows.
-    """
-    longest = 0
+def hull_equal_errors(far, frr, out):
+    """Write where the hull of each ROC, a row of points, meets the line FAR = FRR."""
+    chosen = np.empty(far.shape[1], dtype=np.int64)
     for k in range(len(out)):
-        longest = max(longest, starts[k + 1] - starts[k])
-    x = np.empty(longest + 1)
-    y = np.empty(longest + 1)
-    chosen = np.empty(longest + 1, dtype=np.int64)
-    for k in range(len(out)):
-        n = starts[k + 1] - starts[k]
-        out[k] = np.nan
-        if n == 0:
-            continue
-        for i in range(n):  # assignments of slices take seconds to compile
-            x[i] = far[starts[k] + i]
-            y[i] = frr[starts[k] + i]
-        x[n] = 1.0
-        y[n] = 0.0
-        out[k] = meeting(x[: n + 1], y[: n + 1], chosen)
+        out[k] = meeting(far[k], frr[k], chosen)

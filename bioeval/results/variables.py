@@ -7,6 +7,7 @@ A study has the variables that it alone has beside its call, and takes others fr
 from __future__ import annotations
 
 import string
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -218,7 +219,11 @@ POINTS = _table(
     zero_frr_threshold=_score("strictest threshold without any false reject", keeps="frr"),
 )
 
-VERIFICATION = _table(
+#: Measures of verification that scripts have added (:func:`bioeval.scalar`), until Python ends:
+#: rates at a threshold, best values over all thresholds, and the thresholds of these.
+ADDED: dict[str, Variable] = {}
+
+_VERIFICATION = _table(
     gar=_rate(
         "genuine accept rate: proportion of the genuine attempts that are accepted",
         "1 - FNMR",
@@ -313,6 +318,9 @@ VERIFICATION = _table(
     cost_miss=Variable("cost c_miss of a false reject", "cost", dims=COST),
     cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
 )
+
+#: The variables of verification, and the measures of scripts as soon as they are added.
+VERIFICATION = ChainMap(ADDED, _VERIFICATION)
 
 #: Of folds and repeated partitions alone.
 FOLDS = _table(
@@ -668,10 +676,6 @@ TASKS = {
 #: What is found at a name; where tasks differ, in verification.
 VARIABLES = {**GOM, **REID, **CLOSED_SET, **OPEN_SET, **FAILURES, **FOLDS, **VERIFICATION}
 
-#: Measures of verification that scripts have added (:func:`bioeval.scalar`), until Python ends:
-#: rates at a threshold, best values over all thresholds, and the thresholds of these.
-ADDED: dict[str, Variable] = {}
-
 #: What systems are compared by, besides the best values of measures of scripts.
 COMPARED = (
     *("eer", "frr_at_far", "far_at_frr", "auc", "eer_hull", "min_dcf"),
@@ -691,11 +695,6 @@ def figure(name: str) -> Variable | None:
     """Return what is shown as its description says: a rate, number or cost; None of others."""
     variable = ADDED.get(name) or VARIABLES.get(name)
     return variable if variable is not None and variable.decimals is not None else None
-
-
-def verification_variables() -> dict[str, Variable]:
-    """Return the variables of verification, with the measures of scripts."""
-    return VERIFICATION | ADDED if ADDED else VERIFICATION
 
 
 def best_values() -> tuple[Variable, ...]:

@@ -30,9 +30,8 @@ from bioeval.results.support import (
 from bioeval.results.variables import (
     EQUAL_ERROR,
     POINTS,
-    best_values,
+    VERIFICATION,
     rates_of_scripts,
-    verification_variables,
 )
 
 
@@ -40,7 +39,7 @@ def verification_scalars(verified: Verification) -> Scalars:
     """Return the attempts and the operating points."""
     values, labels = _numbers(verified)
     labels["cost"] = verified.points.costs[:, 0]
-    return Scalars(with_dims(values, verification_variables()), labels)
+    return Scalars(with_dims(values, VERIFICATION), labels)
 
 
 def _numbers(verified: Verification) -> tuple[Variables, dict[str, np.ndarray]]:
@@ -61,9 +60,8 @@ def _numbers(verified: Verification) -> tuple[Variables, dict[str, np.ndarray]]:
     for name in POINTS:
         if points.every_score or name not in ("eer_hull", "auc", "d_prime"):
             values[name] = getattr(points, name)
-    for scalar in best_values() if points.every_score else ():
-        for name in (scalar.name, scalar.threshold):
-            values[name] = points.optima.get(name, np.nan)
+    if points.every_score:
+        values |= points.optima
     independent = _independent(verified)
     values |= {
         "frr_at_far": points.frr_at_far,
@@ -93,8 +91,9 @@ def equal_error_values(error: EqualError, kind: str) -> Variables:
 
 def _in_units(values: Variables, kind: str) -> Variables:
     """Return operating points with their thresholds in the user's units."""
-    table = verification_variables()
-    return {k: to_user(x, kind) if table[k].units == "score" else x for k, x in values.items()}
+    return {
+        k: to_user(x, kind) if VERIFICATION[k].units == "score" else x for k, x in values.items()
+    }
 
 
 def verification_dataset(verified: Verification) -> xr.Dataset:
@@ -126,7 +125,7 @@ def verification_dataset(verified: Verification) -> xr.Dataset:
     if about.nan == "reject":
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
     coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
-    made = dataset(variables, verification_variables(), coordinates, attrs)
+    made = dataset(variables, VERIFICATION, coordinates, attrs)
     if isinstance(verified.given, np.ndarray):
         note_thresholds_beyond_scores(made, to_user(verified.given, about.kind).tolist())
     return made

@@ -17,7 +17,6 @@ import numpy as np
 
 from bioeval.counting.points import (
     VerificationPoints,
-    attained_hull_error,
     hull_equal_errors,
     normalised_cost,
 )
@@ -217,14 +216,8 @@ def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
     far, frr = curve.with_ends()
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
-    if curve.failed:
-        columns = zip(far.T[defined], frr.T[defined], strict=True)
-        rates[defined] = [attained_hull_error(x, y, x[-1]) for x, y in columns]
-        return rates
-    starts = np.arange(int(defined.sum()) + 1) * len(far)
-    rates[defined] = hull_equal_errors(
-        far[:, defined].T.reshape(-1), frr[:, defined].T.reshape(-1), starts
-    )
+    columns = (np.ascontiguousarray(x[:, defined].T) for x in (far, frr))
+    rates[defined] = hull_equal_errors(*columns)
     return rates
 
 

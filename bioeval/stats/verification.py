@@ -13,7 +13,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.people import count_layers
 from bioeval.counting.verification import Verification
-from bioeval.results.variables import verification_variables
+from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import People, require_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
 from bioeval.stats.error_curves import (
@@ -55,13 +55,12 @@ def verification_intervals(
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
     }
-    names = verification_variables()
-    out = options.added_to(dataset, limits, names, remarks)
+    out = options.added_to(dataset, limits, VERIFICATION, remarks)
     if subjects is None:
         return out
     import xarray as xr
 
-    attrs, number = names["genuine_subjects"].attrs, np.asarray(subjects, np.int64)
+    attrs, number = VERIFICATION["genuine_subjects"].attrs, np.asarray(subjects, np.int64)
     return out.assign(genuine_subjects=xr.Variable((), number, attrs, fastpath=True))
 
 

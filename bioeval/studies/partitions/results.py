@@ -23,7 +23,7 @@ from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, Variables, assembled, dataset, in_order, tree_of
 from bioeval.results.support import support_messages, withheld_targets
-from bioeval.results.variables import TASKS, Variable, described, verification_variables
+from bioeval.results.variables import TASKS, Variable, described
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import transaction_notes
@@ -97,7 +97,7 @@ def partitions_tree(
         attrs = {"result_type": task.partition("/")[0], **about}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
         task = node.partition("/")[0]
-        names = verification_variables() if task == "verification" else TASKS[task]
+        names = TASKS[task]
         columns = _columns([part.nodes.get(node) for part in parts], names)
         joined = assembled(columns, names, {"partition": np.arange(number)}, attrs)
         notes = [*remarks_on_partitions(joined, node)]

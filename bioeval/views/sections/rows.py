@@ -31,7 +31,6 @@ from bioeval.results.variables import (
     Variable,
     best_values,
     rates_of_scripts,
-    verification_variables,
 )
 from bioeval.views.tasks import (
     asked_thresholds,
@@ -102,7 +101,7 @@ _DECISIONS = ("gar", "far", "frr", "grr")
 
 def verification_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of verification."""
-    table = verification_variables() | FAILURES
+    table = VERIFICATION | FAILURES
     for name in (*_FIRST, *(x.name for x in best_values())):
         for row in _rows(dataset, table[name]):
             costs = "cost" in row.value.at
