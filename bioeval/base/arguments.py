@@ -1,4 +1,4 @@
-"""Checks of numeric arguments: an error states the legal interval and the value received."""
+"""Checks of arguments: an error states what is expected and the value received."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import contextlib
 import math
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
 
 from bioeval.base.array_libraries import as_numpy
-from bioeval.base.errors import DataError, counted, received, subject
+from bioeval.base.errors import DataError, bad_choice, counted, received, subject
+
+W = TypeVar("W", bound=str)
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
@@ -152,6 +154,21 @@ def require_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise DataError(f"{subject(name)} is {received(value)}; expected text")
     return value
+
+
+def require_choice(name: str, value: object, choices: Any, error: type = DataError) -> None:
+    """Raise :class:`DataError` unless `value` is one of `choices` (perhaps a ``Literal``)."""
+    choices = get_args(choices) or list(choices)
+    if not isinstance(value, str) or value not in choices:
+        raise error(bad_choice(name, value, choices))
+
+
+def chosen_task(task: object, tasks: Iterable[W]) -> W:
+    """Return one of `tasks` in its own spelling: ``open_set`` for ``open-set``."""
+    if isinstance(task, str):
+        task = task.replace("-", "_")
+    require_choice("task", task, tasks)
+    return cast(W, task)
 
 
 def require_list(name: str, values: Any) -> list[Any]:

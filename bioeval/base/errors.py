@@ -17,9 +17,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import Any, Self, TypeVar, cast, get_args
-
-W = TypeVar("W", bound=str)
+from typing import Self
 
 #: An argument in a message: its name, and its value if any.
 NAMED = re.compile(r"`([A-Za-z_]\w*)(?:=([^`]+))?`")
@@ -252,18 +250,3 @@ def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
         f"{subject(input_name)} is {received(got)}; expected "
         f"{'one of ' if len(choices) > 1 else ''}{listed}.{nearest_name(got, choices)}"
     )
-
-
-def require_choice(input_name: str, got: object, choices: Any, error: type = DataError) -> None:
-    """Raise :class:`DataError` unless `got` is one of `choices` (perhaps a ``Literal``)."""
-    choices = get_args(choices) or list(choices)
-    if not isinstance(got, str) or got not in choices:
-        raise error(bad_choice(input_name, got, choices))
-
-
-def chosen_task(task: object, tasks: Iterable[W]) -> W:
-    """Return one of `tasks` in its own spelling: ``open_set`` for ``open-set``."""
-    if isinstance(task, str):
-        task = task.replace("-", "_")
-    require_choice("task", task, tasks)
-    return cast(W, task)

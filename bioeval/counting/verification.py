@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.errors import require_choice
+from bioeval.base.arguments import require_choice
 from bioeval.counting.counted import CountedAttempts, ThreadCounts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.points import VerificationPoints

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_text
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_choice, require_integer, require_text
+from bioeval.base.errors import DataError
 from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:

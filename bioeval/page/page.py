@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.arguments import require_list, require_path, require_text
-from bioeval.base.errors import BioevalWarning, DataError, printable, require_choice
+from bioeval.base.arguments import require_choice, require_list, require_path, require_text
+from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.base.replacing import replacing
 from bioeval.document.terms import VOCABULARIES
 

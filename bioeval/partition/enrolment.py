@@ -9,14 +9,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.errors import (
-    DataError,
-    counted,
-    enumerated,
-    nearest_name,
-    received,
-    require_choice,
-)
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, counted, enumerated, nearest_name, received
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import require_choice, require_integer
+from bioeval.base.errors import DataError, received
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest

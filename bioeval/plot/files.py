@@ -17,8 +17,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 import bioeval.plot as plots
-from bioeval.base.arguments import require_list, require_number, require_path
-from bioeval.base.errors import DataError, bad_choice, require_choice
+from bioeval.base.arguments import require_choice, require_list, require_number, require_path
+from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.progress import stage
 from bioeval.base.replacing import replacing
 from bioeval.plot.registry import PLOTS, Plot

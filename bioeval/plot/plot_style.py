@@ -19,8 +19,8 @@ from matplotlib.legend import Legend
 from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
-from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import require_choice, require_numbers
+from bioeval.base.errors import DataError, received
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -9,7 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bioeval.base.errors import require_choice, short_name
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import short_name
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay

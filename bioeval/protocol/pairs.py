@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import require_choice
+from bioeval.base.arguments import require_choice, require_integer
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,

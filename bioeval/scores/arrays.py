@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
+from bioeval.base.arguments import require_array, require_choice
 from bioeval.base.array_libraries import as_numpy, joined
-from bioeval.base.errors import (
-    DataError,
-    counted,
-    cut,
-    received,
-    require_choice,
-)
+from bioeval.base.errors import DataError, counted, cut, received
 from bioeval.base.kinds import larger_is_closer
 
 if TYPE_CHECKING:

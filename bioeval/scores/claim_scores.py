@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, nearest_name, received, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message

@@ -31,15 +31,9 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
+from bioeval.base.arguments import require_array, require_choice
 from bioeval.base.array_libraries import as_numpy, joined
-from bioeval.base.errors import (
-    DataError,
-    counted,
-    nearest_name,
-    received,
-    require_choice,
-)
+from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values

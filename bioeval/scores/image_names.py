@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_list, require_text
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import require_choice, require_list, require_text
+from bioeval.base.errors import DataError, received
 
 
 @dataclass(frozen=True)

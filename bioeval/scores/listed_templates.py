@@ -13,12 +13,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag, require_list
-from bioeval.base.errors import (
-    DataError,
-    counted,
-    require_choice,
-)
+from bioeval.base.arguments import require_choice, require_flag, require_list
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_list, require_text
+from bioeval.base.arguments import require_choice, require_integer, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import DataError, counted, require_choice, short_name
+from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import as_mask, subjects_of_mask

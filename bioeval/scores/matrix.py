@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage

@@ -13,8 +13,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_integer, require_number, require_numbers
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import (
+    require_array,
+    require_choice,
+    require_integer,
+    require_number,
+    require_numbers,
+)
+from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence

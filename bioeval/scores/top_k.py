@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_flag
+from bioeval.base.arguments import require_array, require_choice, require_flag
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array

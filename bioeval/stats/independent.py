@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_choice, require_numbers
+from bioeval.base.errors import DataError, received
 from bioeval.results.support import RuleOf
 
 LimitSide = Literal["both", "lower", "upper"]

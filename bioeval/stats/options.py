@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
-from bioeval.base.errors import require_choice
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_choice, require_integer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.results.variables import Variable, described

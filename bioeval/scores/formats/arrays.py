@@ -28,7 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, backquoted, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import KINDS, METRICS, VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array

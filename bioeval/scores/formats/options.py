@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from bioeval.base.arguments import (
+    require_choice,
     require_flag,
     require_integer,
     require_list,
@@ -16,14 +17,7 @@ from bioeval.base.arguments import (
     require_path,
     require_text,
 )
-from bioeval.base.errors import (
-    DataError,
-    backquoted,
-    counted,
-    nearest_name,
-    received,
-    require_choice,
-)
+from bioeval.base.errors import DataError, backquoted, counted, nearest_name, received
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.faults import fault

@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.errors import DataError, enumerated, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, enumerated
 from bioeval.scores.formats.arrays import scores_of
 from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_array, require_numbers
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_array, require_choice, require_numbers
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import DataError, counted, received, require_choice
+from bioeval.base.arguments import require_choice, require_number
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.partition.base import Parameters

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_choice
 from bioeval.base.errors import (
     BioevalError,
     DataError,
@@ -16,7 +17,6 @@ from bioeval.base.errors import (
     backquoted,
     enumerated,
     received,
-    require_choice,
 )
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to

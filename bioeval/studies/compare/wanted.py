@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import require_choice, require_text
+from bioeval.base.errors import DataError, received
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
 from bioeval.results.variables import QUERY_MEANS, VARIABLES, Variable, figure

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval import partition
-from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, ProtocolError, chosen_task, received, require_choice
+from bioeval.base.arguments import chosen_task, require_array, require_choice
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import PlainTies, Searches, role_of, search

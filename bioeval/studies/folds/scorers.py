@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, counted, require_choice
+from bioeval.base.arguments import require_choice, require_flag
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.points import check_targets

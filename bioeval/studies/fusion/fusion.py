@@ -12,8 +12,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import require_choice, require_number
+from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables

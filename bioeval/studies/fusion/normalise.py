@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, received, require_choice
+from bioeval.base.arguments import require_choice, require_integer
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.errors import DataError, ProtocolError, backquoted, enumerated, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, ProtocolError, backquoted, enumerated
 from bioeval.counting.points import check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, chosen_task
+from bioeval.base.arguments import chosen_task, require_integer
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_choice, require_number
+from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
 from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Pair, SequenceSource, read_pairs

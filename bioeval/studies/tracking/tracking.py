@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list, require_numbers
-from bioeval.base.errors import DataError, received, require_choice
+from bioeval.base.arguments import require_choice, require_list, require_numbers
+from bioeval.base.errors import DataError, received
 from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
 from bioeval.base.version import __version__

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol

@@ -17,14 +17,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import (
-    CardError,
-    DataError,
-    ProtocolError,
-    received,
-    require_choice,
-)
+from bioeval.base.arguments import require_choice, require_integer
+from bioeval.base.errors import CardError, DataError, ProtocolError, received
 from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection, Field
