@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,27 +41,36 @@ FOLD_COUNTS = {
     **entries(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
 }
 
+_EACH = ("repeat", "fold")
+
 _OF_FOLDS: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the training part", "score", "threshold T", keeps="rule"
+        "threshold chosen on the training part", "score", "threshold T", _EACH, keeps="rule"
     ),
-    "train_subjects": Variable("subjects of the training part (pairs without subjects: pairs)"),
-    "test_subjects": Variable("subjects of the test part (pairs without subjects: pairs)"),
-    "crossing_pairs": Variable("pairs of a subject of the test part and one outside it", "pairs"),
+    "train_subjects": Variable(
+        "subjects of the training part (pairs without subjects: pairs)", dims=_EACH
+    ),
+    "test_subjects": Variable(
+        "subjects of the test part (pairs without subjects: pairs)", dims=_EACH
+    ),
+    "crossing_pairs": Variable(
+        "pairs of a subject of the test part and one outside it", "pairs", dims=_EACH
+    ),
 }
 
 
 def cross_names() -> dict[str, Variable]:
     """Describe the variables of results over folds."""
-    names = dict(_OF_FOLDS)
-    both_parts = {**averaged_over_folds(), **FOLD_COUNTS}
-    for name, quantity in both_parts.items():
-        names[name] = quantity
+    names, averaged = dict(_OF_FOLDS), averaged_over_folds()
+    for name, quantity in (averaged | FOLD_COUNTS).items():
+        inner = tuple(dim for dim in quantity.dims if dim != "threshold")
+        names[name] = replace(quantity, dims=(*_EACH, *inner))
         if name not in NOT_POOLED:
             long_name = f"on the training part: {quantity.long_name}"
-            names[f"train_{name}"] = Variable(long_name, quantity.units, quantity.iso)
-    for rate in averaged_over_folds():
-        names[f"{rate}_summary"] = names[rate]
+            of_training = Variable(long_name, quantity.units, quantity.iso, (*_EACH, *inner))
+            names[f"train_{name}"] = of_training
+        if name in averaged:
+            names[f"{name}_summary"] = replace(quantity, dims=("statistic", *inner))
     return names
 
 
@@ -77,17 +87,6 @@ CORRECTED = (
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
-
-#: Dimensions of a number within a fold.
-DIMS = {
-    "dir": ("rank",),
-    "cms": ("rank",),
-    "cms_count": ("rank",),
-    "frr_at_far": ("far_target",),
-    "far_at_frr": ("frr_target",),
-    "min_dcf": ("cost",),
-    "dir_at_far": ("far_target", "rank"),
-}
 
 
 def fold_dataset(
@@ -120,18 +119,9 @@ def fold_dataset(
         if name in names and (judges or name.endswith(("attempts", "subjects"))):
             counted[name] = x
     first = {name: x for name, x in counted.items() if name == "threshold"}
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    for name, x in (first | rates | points | counted).items():
-        variables[name] = ("repeat", "fold", *DIMS.get(_split(name)[1], ())), x
     sizes = [float(numbers[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
-    summaries = _summaries(rates | points, pooled, there, options.interval, names, sizes)
-    known = set(itertools.chain(*summaries.values()))
-    statistics = [f"{part}{key}" for part in PARTS for key in FoldLayout.STATISTICS]
-    statistics = [key for key in statistics if key in known]
-    for rate, of_rate in summaries.items():
-        undefined = np.full_like(of_rate["mean"], np.nan, dtype=np.float64)
-        rows = np.array([of_rate.get(key, undefined) for key in statistics], dtype=np.float64)
-        variables[f"{rate}_summary"] = (("statistic", *DIMS.get(rate, ())), rows)
+    averaged = rates | points
+    statistics, summaries = _summaries(averaged, pooled, there, options.interval, names, sizes)
 
     coordinates = {
         "repeat": np.arange(plan.shape[0]),
@@ -153,13 +143,7 @@ def fold_dataset(
     attrs |= _attrs(options, plan.splitter)
     if "shared_subjects" in numbers:
         attrs["subjects_in_both_parts"] = int(numbers["shared_subjects"].max())
-    return dataset(variables, names, coordinates, attrs)
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Return what the name of a rate has before it if it is of training parts, and the rate."""
-    rate = name.removeprefix("train_")
-    return name.removesuffix(rate), rate
+    return dataset(first | averaged | counted | summaries, names, coordinates, attrs)
 
 
 def _ratios(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -185,8 +169,8 @@ def _summaries(
     interval: IntervalMethod,
     names: Mapping[str, Variable],
     sizes: Sequence[float],
-) -> dict[str, dict[str, np.ndarray]]:
-    """Return each statistic of each rate over all folds, with ``train_`` before the training's.
+) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Return the statistics, ``train_`` before those of training parts, and those of each rate.
 
     `sizes` are the mean numbers of test and training subjects.
     """
@@ -194,8 +178,8 @@ def _summaries(
     several = min(there.shape) > 1
     summaries: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     for name, of_folds in values.items():
-        part, rate = _split(name)
-        inner = of_folds.shape[2:]
+        rate = name.removeprefix("train_")
+        part, inner = name.removesuffix(rate), of_folds.shape[2:]
         columns = of_folds[there].reshape(len(repeats), math.prod(inner)).T
         if not len(columns):
             continue  # without a target
@@ -209,7 +193,15 @@ def _summaries(
             summaries[rate][f"{part}{key}"] = np.array([x[key] for x in statistics]).reshape(inner)
         if name in pooled:
             summaries[rate][f"{part}pooled"] = np.asarray(pooled[name])
-    return summaries
+    known = set(itertools.chain(*summaries.values()))
+    listed = [f"{part}{key}" for part in PARTS for key in FoldLayout.STATISTICS]
+    listed = [key for key in listed if key in known]
+    tables = {}
+    for rate, of_rate in summaries.items():
+        undefined = np.full_like(of_rate["mean"], np.nan, dtype=np.float64)
+        rows = [of_rate.get(key, undefined) for key in listed]
+        tables[f"{rate}_summary"] = np.array(rows, dtype=np.float64)
+    return listed, tables
 
 
 def _over_folds(
@@ -347,19 +339,13 @@ def _messages(
         left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
         yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
     if options.far_targets is not None and options.task != "closed_set":
-        rate, people = "dir" if options.task == "open_set" else "frr", None
-        if about.people is not None:
-            subjects = int(counts["test_subjects"].min())
-            people = ComparedPeople.among(subjects)
-            if options.task == "open_set":
-                people = ComparedPeople(subjects, subjects)
+        people = None if about.people is None else int(counts["test_subjects"].min())
         more = "fewer folds have" if unit == "fold" else "a larger test part has"
         genuine = int(counts["genuine_attempts"].min())
         impostor = int(counts["impostor_attempts"].min())
-        for message in (
-            *support_messages(options.far_targets, impostor, False, rate, people),
-            *support_messages(options.frr_targets, genuine, False, "far", people, "frr"),
-        ):
+        targets = options.far_targets, options.frr_targets
+        searched = options.task == "open_set"
+        for message in support_of_parts(*targets, genuine, impostor, people, searched=searched):
             where = f"the smallest test part ({more} more people)"
             yield message.concerning(options.in_words, where)
     if infinite := int(np.isinf(counts.get("cllr", np.zeros(1))).sum()):
@@ -380,6 +366,27 @@ def parts_without_attempts(
                 rates = f"rates of {role} attempts"
                 why = f"there is no {role} attempt, since {_TOO_FEW[role]}"
                 yield undefined_in_parts([rates], missing, number, unit, why)
+
+
+def support_of_parts(
+    far_targets: Iterable[float],
+    frr_targets: Iterable[float],
+    genuine: float,
+    impostor: float,
+    people: int | None,
+    *,
+    searched: bool,
+) -> list[Message]:
+    """Return the messages of targets that the smallest part, of so many attempts, is too small for.
+
+    The impostors of a search (`searched`) are people who are not compared with each other.
+    """
+    compared = None
+    if people is not None:
+        compared = ComparedPeople(people, people) if searched else ComparedPeople.among(people)
+    rate = "dir" if searched else "frr"
+    messages = support_messages(far_targets, impostor, False, rate, compared)
+    return messages + support_messages(frr_targets, genuine, False, "far", compared, "frr")
 
 
 #: Which parts have no attempt of a class.

@@ -25,7 +25,7 @@ from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.selecting import chosen_places
 from bioeval.studies.folds.splits import IndexSet, SplitSides
-from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
+from bioeval.studies.partitions.results import CurveGrid, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, check_systems, resolve_card
 from bioeval.views.messages import warn_of_kind
@@ -249,25 +249,23 @@ def results_of_partitions(
     whole = Provenance.of(scores)
     with rows_reported_to(None):
         grid = _grid(scores, options) if curves else None
-        parts = []
-        cards = []
+        cards, parts, of_curves = list[Protocol](), [], []
         for place, (probes, gallery) in enumerate(sets):
             try:
                 view = scores.select(probes, gallery)
                 by_task, card = scalars_of(view, protocol, options, whole)
-                of_curves = {}
                 if grid is not None:
                     automatic, wanted = protocol == "auto", grid.options(options)
                     tasks = CardTasks.of(view, card, wanted, automatic=automatic, whole=whole)
-                    of_curves = {k: grid.of_dataset(x.dataset()) for k, x in tasks.count().items()}
+                    counted = tasks.count()
+                    of_curves.append({k: grid.of_dataset(x.dataset()) for k, x in counted.items()})
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
             ranks = card.report.ranks
-            shown = {node: scalars.shown(ranks) for node, scalars in by_task.items()}
-            parts.append(PartitionScalars(shown, of_curves))
-            cards.append(card.name)
+            parts.append({node: scalars.shown(ranks) for node, scalars in by_task.items()})
+            cards.append(card)
             tell(place + 1, len(sets))
-    return partitions_tree(parts, cards, scores, grid, card)
+    return partitions_tree(scores, cards, parts, of_curves, grid)
 
 
 def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:

@@ -22,24 +22,20 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, Variables, assembled, dataset, in_order, tree_of
-from bioeval.results.support import support_messages, withheld_targets
+from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TASKS, Variable, described
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import transaction_notes
-from bioeval.studies.folds.results import parts_without_attempts, undefined_in_parts
+from bioeval.studies.folds.results import (
+    parts_without_attempts,
+    support_of_parts,
+    undefined_in_parts,
+)
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import averaged, figure_scalars
-
-
-class PartitionScalars(NamedTuple):
-    """Scalars of a partition by node, those over ranks at the ranks to show, and its curves."""
-
-    nodes: dict[str, Scalars]
-    curves: dict[str, Scalars]
 
 
 class CurveGrid(NamedTuple):
@@ -72,19 +68,19 @@ class CurveGrid(NamedTuple):
 
 
 def partitions_tree(
-    parts: Sequence[PartitionScalars],
-    protocols: Sequence[str],
     scores: Scores,
+    cards: Sequence[Protocol],
+    parts: Sequence[Mapping[str, Scalars]],
+    curves: Sequence[Mapping[str, Scalars]],
     grid: CurveGrid | None,
-    card: Protocol,
 ) -> xr.DataTree:
-    """Join the numbers of all partitions; what a partition lacks is NaN, of float64.
+    """Join the numbers of all partitions by node, and their curves over a grid, if there is one.
 
-    `card` is that of the last one: re-identification has one convention in all of them.
+    What a partition lacks is NaN, of float64.
     """
     number = len(parts)
     about: dict[str, str | int | float] = {
-        "protocol": " or ".join(dict.fromkeys(protocols)),
+        "protocol": " or ".join(dict.fromkeys(card.name for card in cards)),
         "kind": scores.kind,
         "nan_policy": scores.nan,
         "partitions": number,
@@ -92,25 +88,25 @@ def partitions_tree(
         "bioeval_version": __version__,
     }
     datasets = {}
-    for node in dict.fromkeys(node for part in parts for node in part.nodes):
+    for node in dict.fromkeys(node for part in parts for node in part):
         task = node.replace("_", "-")
         attrs = {"result_type": task.partition("/")[0], **about}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
         task = node.partition("/")[0]
         names = TASKS[task]
-        columns = _columns([part.nodes.get(node) for part in parts], names)
+        columns = _columns([part.get(node) for part in parts], names)
         joined = assembled(columns, names, {"partition": np.arange(number)}, attrs)
         notes = [*remarks_on_partitions(joined, node)]
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
         elif node in ("reid", "gom"):
-            queries = Candidates(scores, convention_of(card, (node,)))
+            queries = Candidates(scores, convention_of(cards[-1], (node,)))  # the same in all
             lists = queries.under(queries.rules.removed).completeness
             notes += lists.among(~queries.left_out).messages()
         joined.attrs |= message_attrs([*transaction_notes(scores), *notes])
-        if grid is not None and any(node in part.curves for part in parts):
-            curves = _stacked([part.curves.get(node) for part in parts])
-            joined = joined.merge(_with_bands(curves, names, grid))
+        if grid is not None and any(node in part for part in curves):
+            stacked = _stacked([part.get(node) for part in curves])
+            joined = joined.merge(_with_bands(stacked, names, grid))
             ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
             joined.attrs["report_ranks"] = " ".join(map(str, ranks))
             joined.attrs["band"] = "the middle 95 % of the partitions, among these people"
@@ -225,29 +221,26 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
 
 def _support(dataset: xr.Dataset, node: str) -> Iterator[Message]:
     """Yield the messages of targets that the smallest partition is too small for."""
-    rate, pairs, people = "frr", "impostor_pairs", "subjects"
+    pairs, people = "impostor_pairs", "subjects"
     if node == "open_set":
-        rate, pairs, people = "dir", "impostor_attempts", "impostor_subjects"
+        pairs, people = "impostor_attempts", "impostor_subjects"
     variables = dataset.variables
     if pairs not in variables:
         return
     there = np.flatnonzero(variables["impostor_attempts"].values)
     if not len(there):
         return
-    compared = None
-    if people in variables:
-        number = int(variables[people].values[there].min())
-        compared = ComparedPeople.among(number)
-        if node == "open_set":
-            compared = ComparedPeople(number, number)
-    attempts = float(variables[pairs].values[there].min())
+    number = int(variables[people].values[there].min()) if people in variables else None
+    genuine, impostor = (
+        float(variables[name].values[there].min()) for name in ("genuine_attempts", pairs)
+    )
     places = [x.attrs for x in variables.values()]
-    targets = dict.fromkeys(x["far_target"] for x in places if "far_target" in x)
-    messages = support_messages(targets, attempts, False, rate, compared)
-    targets = dict.fromkeys(x["frr_target"] for x in places if "frr_target" in x)
-    genuine = float(variables["genuine_attempts"].values[there].min())
-    messages += support_messages(targets, genuine, False, "far", compared, "frr")
-    for message in messages:
+    far, frr = (
+        dict.fromkeys(x[target] for x in places if target in x)
+        for target in ("far_target", "frr_target")
+    )
+    searched = node == "open_set"
+    for message in support_of_parts(far, frr, genuine, impostor, number, searched=searched):
         yield message.concerning("the smallest partition")
 
 
