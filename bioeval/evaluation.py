@@ -139,12 +139,8 @@ def _evaluate_systems(
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
-    """Return the results of one system, by the part of the library that its scores or card need."""
+    """Return the results of one system, by the part of the library that its card needs."""
     card = resolve_card(scores, protocol)
-    if scores.layout == "top-k":
-        from bioeval.tasks.reid import lists
-
-        return lists.evaluate_lists(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:

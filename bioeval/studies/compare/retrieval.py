@@ -51,15 +51,10 @@ def by_queries(
 ) -> MeasuredSystem:
     """Measure the means over the queries under a convention, and without each person."""
     ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
-    if scores.layout == "top-k":
-        from bioeval.tasks.reid.lists import reid_of_lists
-
-        dataset, measures = reid_of_lists(scores, rules)
-    else:
-        counts = plan_reid(scores, rules)()
-        dataset, measures = counts.dataset(), counts.measures(curves=False)
-        if rules.unmatched == "skip":
-            require_matches(dataset)
+    counts = plan_reid(scores, rules)()
+    dataset, measures = counts.dataset(), counts.measures(curves=False)
+    if rules.unmatched == "skip":
+        require_matches(dataset)
     cut = rules.rank_k or int(dataset.get("rank_k", 0))
     named = partial(_named, cut=cut, curve=dataset.sizes["rank"], ranks=ranks)
     means, codes = named(measures), scores.codes

@@ -115,12 +115,6 @@ def scalars_of(
     """Return the scalars of every task of a protocol, and its card; `whole` is that of a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
-    if scores.layout == "top-k":
-        from bioeval.tasks.reid import lists
-
-        tree = lists.evaluate_lists(scores, card, options)
-        of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
-        return of_tasks, card
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"

@@ -157,25 +157,22 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
 class KeptCells:
     """Mask of a matrix under a convention, computed row by row as it is read.
 
-    `given` is the mask that the scores had before, and `removed` what the convention removes.
+    `removed` has the cells that the convention removes; `given` is the mask before, if any.
     """
 
     ndim = 2
 
     def __init__(self, candidates: Candidates):
-        self.shape = candidates.scores.shape
+        self.shape, self.given = candidates.scores.shape, candidates.scores.mask
         self.removed = RemovedCells(candidates)
-        self.given = candidates.scores.mask
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the mask of some rows: 0 ignore, 1 impostor, 2 genuine."""
         index = np.arange(self.shape[0])[rows]
-        mates = self.removed.mates(index)
-        mask = np.where(mates, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
-        gone = self.removed[index]
+        mask = np.where(self.removed.mates(index), np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
+        mask[self.removed[index]] = Mask.IGNORE
         if self.given is not None:
-            gone |= self.given[index] == Mask.IGNORE
-        mask[gone] = Mask.IGNORE
+            mask[self.given[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
 

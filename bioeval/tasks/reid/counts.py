@@ -121,7 +121,7 @@ class ReidCounts:
     def in_means(self, matches: MatchLists) -> np.ndarray:
         """Return which queries are in the means over a list: those with a match on it, or all."""
         every = self.candidates.rules.unmatched == "zero"
-        return (matches.counts > 0) | (every & ~self.candidates.left_out)
+        return (matches.positives > 0) | (every & ~self.candidates.left_out)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""

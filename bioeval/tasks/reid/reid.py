@@ -34,6 +34,7 @@ from bioeval.tasks.reid.convention import (
 )
 from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts, retrieval_thresholds
 from bioeval.tasks.reid.gom import plan_gom
+from bioeval.tasks.reid.lists import ListCounts
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
 
 
@@ -181,31 +182,34 @@ def reid(
     per_query = require_flag("per_query", per_query)
     limits = interval_of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
-    if scores.layout == "top-k":
-        from bioeval.tasks.reid import lists
-
-        if taus is not None:
-            raise lists.refused_thresholds()
-        result = lists.lists_dataset(scores, rules, limits, max_rank=max_rank, per_query=per_query)
-        warn_of_cut_lists(result)
-        return result
-    counting = plan_reid(scores, rules, taus)
+    counting = plan_reid(scores, rules, taus, max_rank)
     with rows_reported():
         counts = counting(per_query=per_query)
     result = counts.dataset()
     require_matches(result)
-    warn_of_cut_lists(result)
+    if "rank_k_mean_ap" in result:
+        warn_of_cut_lists(result)
     return result if limits is None else counts.with_intervals(result, limits)
 
 
 def plan_reid(
-    scores: Scores, rules: Convention, thresholds: np.ndarray | None = None
+    scores: Scores,
+    rules: Convention,
+    thresholds: np.ndarray | None = None,
+    max_rank: int | None = None,
 ) -> Callable[..., ReidCounts]:
     """Return what counts the candidates of queries under a convention.
 
     With `thresholds`, increasing ones in the units of the scores, the entries within each are
-    counted too.
+    counted too. Of lists, `max_rank` is the last rank that is asked for.
     """
+    if scores.layout == "top-k":
+        if thresholds is not None:
+            raise ProtocolError(
+                "`thresholds`: lists that are cut do not hold all that is within a threshold; "
+                "leave them out, or give a matrix of scores"
+            )
+        return partial(ListCounts.of_lists, scores, rules, max_rank)
     if thresholds is not None:
         require_values(scores, "retrieval within a threshold")
         thresholds = to_internal(thresholds, scores.kind)
@@ -223,10 +227,11 @@ def plan_retrieval(
         thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
         return plan_gom(scores, card, thresholds, max_rank=options.max_rank)
     rules = convention_of(card, max_rank=options.max_rank)
-    taus: Any = card.curve.values
+    taus: Any = None if scores.layout == "top-k" else card.curve.values
     if tasks == {"reid"} and options.thresholds is not None:
         taus = options.thresholds
-    counting = plan_reid(scores, rules, retrieval_thresholds(taus, "re-identification"))
+    taus = retrieval_thresholds(taus, "re-identification")
+    counting = plan_reid(scores, rules, taus, options.max_rank)
     return partial(counting, per_query=options.per_query)
 
 
