@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 from warnings import warn
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
@@ -181,8 +180,7 @@ def reid(
     scores = with_exclusions(scores, rules)
     per_query = require_flag("per_query", per_query)
     limits = interval_of(interval)
-    taus = retrieval_thresholds(thresholds, "re-identification")
-    counting = plan_reid(scores, rules, taus, max_rank)
+    counting = plan_reid(scores, rules, thresholds, max_rank)
     with rows_reported():
         counts = counting(per_query=per_query)
     result = counts.dataset()
@@ -195,7 +193,7 @@ def reid(
 def plan_reid(
     scores: Scores,
     rules: Convention,
-    thresholds: np.ndarray | None = None,
+    thresholds: Any = None,
     max_rank: int | None = None,
 ) -> Callable[..., ReidCounts]:
     """Return what counts the candidates of queries under a convention.
@@ -210,12 +208,13 @@ def plan_reid(
                 "leave them out, or give a matrix of scores"
             )
         return partial(ListCounts.of_lists, scores, rules, max_rank)
-    if thresholds is not None:
+    taus = retrieval_thresholds(thresholds, "re-identification")
+    if taus is not None:
         require_values(scores, "retrieval within a threshold")
-        thresholds = to_internal(thresholds, scores.kind)
+        taus = to_internal(taus, scores.kind)
     candidates = Candidates(scores, rules)
     check_max_rank(rules.max_rank, scores.shape[1], rules.last_rank)
-    return partial(ReidCounts.of, candidates, thresholds)
+    return partial(ReidCounts.of, candidates, taus)
 
 
 def plan_retrieval(
@@ -230,7 +229,6 @@ def plan_retrieval(
     taus: Any = None if scores.layout == "top-k" else card.curve.values
     if tasks == {"reid"} and options.thresholds is not None:
         taus = options.thresholds
-    taus = retrieval_thresholds(taus, "re-identification")
     counting = plan_reid(scores, rules, taus, options.max_rank)
     return partial(counting, per_query=options.per_query)
 
