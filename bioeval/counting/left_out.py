@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.counting.identification import Searches
-from bioeval.counting.parts import parts_of
+from bioeval.scores.blocks import Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of
 
@@ -89,10 +89,12 @@ def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> i
 def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[str, np.ndarray]:
     """Return the facts of all rows, and of pairs of a row and a group."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
-    mates = parts_of(scores, nearest=False).mates
-    best, starts = mates.fused(fusion or "min"), scores.gallery_order.starts
+    starts = scores.gallery_order.starts
     parts = []
     for read in blocks_of(scores, reported=False):
+        row, column, distance = read.genuine()
+        low, number = read.number, len(read.probes)
+        mates = Mates(row - low, column, distance, number, rejected=read.rejected)
         block = read.impostors()
         place, groups = block.candidates[None], starts
         if fusion is not None:
@@ -100,9 +102,8 @@ def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[st
             block = block.by_person(fusion)
             groups = np.arange(len(starts))
         values, probes = block.values, block.probes
-        closer, tied, before = _up_to_mates(
-            values, place, groups, best[probes], mates.place[probes]
-        )
+        best = mates.fused(fusion or "min")
+        closer, tied, before = _up_to_mates(values, place, groups, best, mates.place)
         nearest, second = _nearest_groups(values, groups)
         least, most = _before_mate(ties, closer, tied, before)
         # The best rank that a probe may have without the subject.
