@@ -122,12 +122,6 @@ def counts_same(scores: Scores, column: str) -> bool:
     return False
 
 
-def camera_notes(scores: Scores, cameras: Codes, of_all: bool) -> list[Message]:
-    """Return the messages of a convention that removes entries by camera, perhaps of all people."""
-    exclusion = Exclusion.parse("all:camera" if of_all else "camera")
-    return rule_notes(scores, ExclusionRule(exclusion, cameras))
-
-
 def spelling_notes(codes: Codes, column: str) -> list[Message]:
     """Return a message of values that are compared as different and look alike, if many are."""
     alike = codes.in_many_spellings

@@ -12,11 +12,11 @@ from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.labels import NAME_COLUMNS, Codes, template_names
+from bioeval.scores.labels import NAME_COLUMNS, Codes, column_codes, template_names
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
-from bioeval.scores.provenance import Provenance, camera_notes
-from bioeval.tasks.reid.convention import Convention, camera_codes
+from bioeval.scores.provenance import Provenance, rule_notes
+from bioeval.tasks.reid.convention import Convention, cameras_of
 
 
 class Candidates:
@@ -46,7 +46,9 @@ class Candidates:
         self.itself = np.isin(scores.probe_ids, scores.gallery_ids)
         templates = np.bincount(codes.gallery, minlength=len(codes.values))[codes.probe]
         self.enrolled = (templates > self.itself) & ~self.left_out & are_enrolled(scores)
-        self.cameras = camera_codes(scores) if rules.needs_cameras else None
+        self.cameras = None  # as codes: an unknown one equals nothing
+        if rules.needs_cameras:
+            self.cameras = column_codes(*cameras_of(scores), "camera")
 
     @property
     def absent(self) -> np.ndarray:
@@ -82,14 +84,17 @@ class Candidates:
             codes = scores.codes.unmated(self.ids)
         rules = []
         if rule != "none":
-            assert self.cameras is not None
-            text = "camera" if rule == "same-id-same-camera" else "all:camera"
-            rules.append(ExclusionRule(Exclusion.parse(text), self.cameras))
+            rules.append(self._by_camera(of_all=rule == "same-camera"))
         if self.junk.any():
             everyone = np.zeros(scores.shape[0], dtype=np.int64)
             sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
             rules.append(ExclusionRule(Exclusion.parse("all:junk"), sides))
         return leaving_out(scores, codes, rules)
+
+    def _by_camera(self, *, of_all: bool) -> ExclusionRule:
+        """Return the exclusion of mates of the same camera, or of all people there."""
+        assert self.cameras is not None
+        return ExclusionRule(Exclusion.parse("all:camera" if of_all else "camera"), self.cameras)
 
     def parts(self, rule: str) -> Parts:
         """Return the parts of these scores for the ranks of mates."""
@@ -120,29 +125,23 @@ class Candidates:
             gone = gone | ((searching >= 0) & known[at] & (carried[at] == wanted))
         return removed - (self.itself & gone)
 
-    def notes(self) -> tuple[Message, ...]:
-        """Return remarks on queries with the id of junk or of distractors, and on cameras."""
-        notes = []
-        codes = self.scores.codes.labelled
+    def about(self) -> Provenance:
+        """Return the provenance of the data, with remarks on who is left out, and on cameras."""
+        about = Provenance.of(self.scores)
+        reading, codes = about.reading, self.scores.codes.labelled
+        notes: list[Message] = []
         for ids, role in ((self.distractor_ids, "distractors"), (self.rules.junk_ids, "junk")):
             queries = int(codes.of_no_person(ids)[codes.probe].sum())
             if queries:
-                about = {"queries": queries, "role": role, "ids": list(map(str, ids))}
-                notes.append(Message("queries-left-out", **about))
-        of_cameras: list[Message] = []
+                left_out = {"queries": queries, "role": role, "ids": list(map(str, ids))}
+                notes.append(Message("queries-left-out", **left_out))
         if self.cameras is not None:
             of_all = "same-camera" in (self.rules.removed, self.rules.ap_removed)
-            of_cameras = camera_notes(self.scores, self.cameras, of_all)
-        return (*notes, *of_cameras)
-
-    def about(self) -> Provenance:
-        """Return the provenance of the data, with :meth:`notes`."""
-        about = Provenance.of(self.scores)
-        reading = about.reading
+            notes += rule_notes(self.scores, self._by_camera(of_all=of_all))
         if self.distractor_ids:
             identities = ", ".join(map(str, self.distractor_ids))
             reading = (*reading, f"distractors: identity {identities}")
-        more = [note for note in self.notes() if note not in about.notes]
+        more = [note for note in notes if note not in about.notes]
         about = replace(about, notes=(*about.notes, *more), reading=reading)
         if self.scores.layout == "top-k":
             return about

@@ -25,7 +25,7 @@ from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.excluded import excludes_same
-from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
+from bioeval.scores.labels import CAMERA_COLUMNS, known_texts
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import pairs_of_same
@@ -83,13 +83,6 @@ class Convention(Reid):
         if self.junk == "remove" and ids:
             return f"removed ({ids})"
         return "kept"
-
-    @property
-    def last_rank(self) -> str:
-        """The place of `max_rank`, for messages: the card's field, or the option in its place."""
-        return (
-            "max_rank" if "max_rank" in self.changed else f"protocol {self.name}: [reid] max_rank"
-        )
 
     @property
     def needs_cameras(self) -> bool:
@@ -186,11 +179,6 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
         )
     queries, gallery = (meta[names[side]] for side, meta in sides.items())
     return queries, gallery
-
-
-def camera_codes(scores: Any) -> Codes:
-    """Return the cameras of queries and gallery as codes; an unknown one equals nothing."""
-    return column_codes(*cameras_of(scores), "camera")
 
 
 def has_cameras(scores: Scores) -> bool:

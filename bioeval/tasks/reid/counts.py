@@ -206,7 +206,8 @@ class ReidCounts:
         Without `curves`, of those that are curves the CMC alone.
         """
         matches, rules, counted = self.matches, self.candidates.rules, self.in_means(self.matches)
-        cmc, values = self._cmc(rules.ties), self._values()
+        plain = "stable" if rules.ties == "expected" else rules.ties
+        cmc, values = self._cmc(rules.ties), self._values(plain)
         query = np.flatnonzero(matches.counts)
         means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
         if self.thresholds is not None:
@@ -216,29 +217,26 @@ class ReidCounts:
             return QueryMeasures(cmc, means)
         levels = np.full((len(counted), TENTHS + 1), np.nan)
         if rules.ties != "expected" or not self.ambiguous:
-            levels = interpolated_precision(matches, self._plain)
+            levels = interpolated_precision(matches, plain)
         means["interpolated_precision"] = QueryMean(counted, query, levels[query])
         how = rules.ties, rules.max_rank, matches.counts
         over_ranks = ranked_curves(matches, counted, *how, precision_over=rules.precision_over)
         return QueryMeasures(cmc, means, over_ranks)
 
-    @property
-    def _plain(self) -> str:
-        """The policy of ties, for lists without ties under expected ones: all are the same."""
-        ties = self.candidates.rules.ties
-        return "stable" if ties == "expected" else ties
+    def _values(self, plain: str) -> dict[str, np.ndarray]:
+        """Return what the means are over, of each query; NaN if ties leave it undefined.
 
-    def _values(self) -> dict[str, np.ndarray]:
-        """Return what the means are over, of each query; NaN if ties leave it undefined."""
+        Expected ties are the `plain` policy where nothing is tied.
+        """
         matches, rules = self.matches, self.candidates.rules
         undefined = rules.ties == "expected" and self.ambiguous > 0
         nothing = np.full(len(matches.counts), np.nan)
         values: dict[str, np.ndarray] = {"mean_ap": nothing}
         if not undefined or rules.ap == "tied-once":
-            values["mean_ap"] = average_precision(matches, self._plain, rules.ap)
+            values["mean_ap"] = average_precision(matches, plain, rules.ap)
         for name in OF_MATCH:
             if not undefined or name in OF_RANK:
-                ties = "expected" if undefined else self._plain
+                ties = "expected" if undefined else plain
                 values[name] = match_sum(matches, ties, name)
             else:
                 values[name] = nothing
@@ -246,7 +244,7 @@ class ReidCounts:
             values["rank_k_mean_ap"] = nothing
             if not undefined:
                 cut = rules.rank_k, rules.rank_k_over
-                values["rank_k_mean_ap"] = cut_average_precision(matches, self._plain, *cut)
+                values["rank_k_mean_ap"] = cut_average_precision(matches, plain, *cut)
         return values
 
     @cached_property

@@ -237,13 +237,16 @@ def match_places(
         return lists.query[kept], rank[kept], np.ones(np.count_nonzero(kept))
     first, last = _equal_runs(lists)
     before, tied = lists.closer + first - 1, lists.tied + last - first + 1
-    times = np.clip(max_rank - before, 0, tied)
+    return _each_place(lists, before, np.clip(max_rank - before, 0, tied), 1.0 / tied)
+
+
+def _each_place(
+    lists: MatchLists, before: np.ndarray, times: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of each match at some ranks, behind those before it."""
     place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    return (
-        np.repeat(lists.query, times),
-        np.repeat(1 + before, times) + place,
-        np.repeat(1.0 / tied, times),
-    )
+    rank = np.repeat(1 + before, times) + place
+    return np.repeat(lists.query, times), rank, np.repeat(weight, times)
 
 
 def over_smaller(
@@ -283,12 +286,7 @@ def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray
     if ties != "expected":
         return lists.query, 1 + others_before(lists, ties), weight
     times = lists.tied + 1
-    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    return (
-        np.repeat(lists.query, times),
-        np.repeat(1 + lists.closer, times) + place,
-        np.repeat(weight / times, times),
-    )
+    return _each_place(lists, lists.closer, times, weight / times)
 
 
 class RetrievedSets:

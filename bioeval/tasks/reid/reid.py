@@ -213,7 +213,8 @@ def plan_reid(
         require_values(scores, "retrieval within a threshold")
         taus = to_internal(taus, scores.kind)
     candidates = Candidates(scores, rules)
-    check_max_rank(rules.max_rank, scores.shape[1], rules.last_rank)
+    place = "max_rank" if "max_rank" in rules.changed else f"protocol {rules.name}: [reid] max_rank"
+    check_max_rank(rules.max_rank, scores.shape[1], place)
     return partial(ReidCounts.of, candidates, taus)
 
 
