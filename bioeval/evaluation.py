@@ -147,7 +147,7 @@ def _evaluate_system(
         from bioeval.studies.partitions import cards as folds
 
         return folds.evaluate_partition(scores, card, options)
-    tasks = CardTasks.of(scores, card, options, automatic=protocol == "auto")
+    tasks = CardTasks(scores, card, options, automatic=protocol == "auto")
     counted, limits = tasks.count(), options.interval
     ranks, datasets = " ".join(map(str, card.report.ranks)), {}
     for node, part in counted.items():

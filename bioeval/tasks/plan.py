@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,11 +24,11 @@ from bioeval.counting.thresholds import (
     require_values,
     to_internal,
 )
-from bioeval.counting.verification import Use, Verification, count, is_symmetric
+from bioeval.counting.verification import Use, count, is_symmetric
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
-from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import best_values
 from bioeval.scores.labels import Codes, missing_values
@@ -51,7 +50,6 @@ from bioeval.tasks.task_counts import (
 MEAN = "mean"
 
 
-@dataclass(eq=False)
 class CardTasks:
     """The tasks of a card over some scores.
 
@@ -59,30 +57,15 @@ class CardTasks:
     scores (`automatic`), and an error otherwise.
     """
 
-    card: Protocol
-    scores: Scores
-    options: EvaluationOptions
-    about: Provenance
-    automatic: bool
-    far_targets: np.ndarray
-    frr_targets: np.ndarray
-    costs: np.ndarray
-    thresholds: np.ndarray | int | None
-    verifying: dict[str, VerificationTask] = field(default_factory=dict)
-    searching: dict[str, OpenSet | ClosedSet] = field(default_factory=dict)
-    #: What counts re-identification and GOM.
-    retrieval: Mapping[str, Callable[[], CountedTask]] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         scores: Scores,
         card: Protocol,
         options: EvaluationOptions,
         *,
         automatic: bool,
         whole: Provenance | None = None,
-    ) -> CardTasks:
+    ):
         """Check the tasks that a card names; of a part, `whole` is known."""
         options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
@@ -93,58 +76,61 @@ class CardTasks:
         if card.verification is not None:  # its operating points may take another look
             scores = scores.held()
         scores = with_exclusions(scores, card)
-        sections = [x for x in card.tasks if x not in CORE_TASKS]
-        retrieval = {x: plan_retrieval(x, scores, card, options) for x in sections}
+        #: What counts re-identification and GOM.
+        self.retrieval: dict[str, Callable[[], CountedTask]] = {}
+        for section in card.tasks:
+            if section not in CORE_TASKS:
+                self.retrieval[section] = plan_retrieval(section, scores, card, options)
         if not searches_only(card):
             scores = _compared(scores, card)
-        about = _provenance(scores, card, whole, automatic=automatic)
-        thresholds, report = options.thresholds, card.report
-        if thresholds is None:
-            thresholds = check_thresholds(card.curve.requested())
+        self.card, self.scores, self.options, self.automatic = card, scores, options, automatic
+        self.about = _provenance(scores, card, whole, automatic=automatic)
+        self.thresholds, report = options.thresholds, card.report
+        if self.thresholds is None:
+            self.thresholds = check_thresholds(card.curve.requested())
         far, frr = options.far_targets, options.frr_targets
-        tasks = cls(
-            card,
-            scores,
-            options,
-            about,
-            automatic,
-            check_targets(report.far_targets if far is None else far),
-            check_targets((report.frr_targets or ()) if frr is None else frr),
+        self.far_targets = check_targets(report.far_targets if far is None else far)
+        #: Whether verification reports rare FAR targets that the data can support.
+        self.rare = automatic and far is None
+        #: The operating points of verification that may be wanted.
+        self.wanted = PointsWanted(
+            np.union1d(self.far_targets, RARE_TARGETS) if self.rare else self.far_targets,
             check_costs([(prior, 1.0, 1.0) for prior in report.priors]),
-            thresholds,
-            retrieval=retrieval,
+            options.auc,
+            frr_targets=check_targets((report.frr_targets or ()) if frr is None else frr),
+            optima=best_values(),
         )
-        tasks._add()
-        return tasks
+        self.verifying: dict[str, VerificationTask] = {}
+        if card.verification is not None and self._supports("verification"):
+            self._add_verification(card.verification)
+        self.searching: dict[str, OpenSet | ClosedSet] = {}
+        for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
+            if task is not None and self._supports(name):
+                section = f"{card.name}: [{name}]"
+                task = options.with_last_rank(task, scores.shape[-1], section)
+                if name == "open_set":
+                    require_values(scores, "open-set identification")
+                self.searching[name] = task
 
-    def _add(self) -> None:
-        """Add verification and identification, as far as the scores support them."""
-        card, scores, use = self.card, self.scores, self.card.verification
-        drawn, claims = card.claims, None
+    def _add_verification(self, task: Verification) -> None:
+        """Add verification of a card, single- and multi-template."""
+        scores, drawn, claims = self.scores, self.card.claims, None
         if drawn is not None:
             from bioeval.partition.claims import ClaimSampler
 
             claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         may_fuse = scores.layout != "pairs" and knows_people(scores)
-        if use is not None and self._supports("verification"):
-            for templates in use.templates:
-                if self.automatic and templates == "multi" and not may_fuse:
-                    continue  # a mask alone does not say which templates belong together
-                self.verifying[f"verification/{templates}"] = VerificationTask(
-                    self.scores,
-                    Use(templates, use.fusion),
-                    wanted=self.wanted,
-                    thresholds=self.thresholds,
-                    claims=claims,
-                    about=self.about,
-                )
-        for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
-            if task is not None and self._supports(name):
-                section = f"{card.name}: [{name}]"
-                task = self.options.with_last_rank(task, scores.shape[-1], section)
-                if name == "open_set":
-                    require_values(scores, "open-set identification")
-                self.searching[name] = task
+        for templates in task.templates:
+            if self.automatic and templates == "multi" and not may_fuse:
+                continue  # a mask alone does not say which templates belong together
+            self.verifying[f"verification/{templates}"] = VerificationTask(
+                scores,
+                Use(templates, task.fusion),
+                wanted=self.wanted,
+                thresholds=self.thresholds,
+                claims=claims,
+                about=self.about,
+            )
 
     def _supports(self, task: str) -> bool:
         """Whether a task of the card is evaluated."""
@@ -155,20 +141,6 @@ class CardTasks:
         if self.scores.kind == "order" and task != "closed_set":
             return False  # only ranks within a row have a meaning
         return has_subjects(self.scores)
-
-    @cached_property
-    def wanted(self) -> PointsWanted:
-        """The operating points of verification that may be wanted, with rare targets."""
-        targets, best = self.far_targets, best_values()
-        if self._rare:
-            targets = np.union1d(targets, RARE_TARGETS)
-        auc, frr = self.options.auc, self.frr_targets
-        return PointsWanted(targets, self.costs, auc, frr_targets=frr, optima=best)
-
-    @property
-    def _rare(self) -> bool:
-        """Whether verification reports rare FAR targets that the data can support."""
-        return self.automatic and self.options.far_targets is None
 
     def count(self, *, curves: bool = True) -> dict[str, CountedTask]:
         """Return what is counted of all tasks by node, in one pass where the scores are the same.
@@ -216,7 +188,7 @@ class CardTasks:
         for made in verified:
             symmetric = both_ways and made.use.fused is None
             targets = self.far_targets
-            if self._rare:
+            if self.rare:
                 attempts = made.attempts.impostor_attempts / (2 if symmetric else 1)
                 targets = with_rare_targets(targets, attempts)
             made.points = points_of(
@@ -238,10 +210,10 @@ class CardTasks:
             counted["open_set"] = replace(searches, rows=np.unique(np.concatenate(points)))
         rows = np.unique(np.concatenate(points))
         rows = rows[np.isfinite(rows)]
-        again: Sequence[Verification] = verified
+        again = verified
         if any(made.attempts.counted_at is not None for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
-            again = [Verification(self.scores, x.use, thresholds=at) for x in verified]
+            again = [VerificationTask(self.scores, x.use, thresholds=at) for x in verified]
             count(self.scores, again)
         for made, other in zip(verified, again, strict=True):
             made.points.rows, made.points.rows_fa = rows, other.attempts.false_accepts(rows)
@@ -251,11 +223,11 @@ def _provenance(
     scores: Scores, card: Protocol, whole: Provenance | None, *, automatic: bool
 ) -> Provenance:
     """Return the provenance of the results; of a part, that of the `whole` is known."""
+    if whole is not None:
+        return whole.of_part(scores)
     notes: list[Message] = []
     if card.galleries is not None:
         notes.append(Message("one-gallery", column=card.galleries.column))
-    if whole is not None:
-        return whole.of_part(scores)
     if automatic and scores.layout != "pairs":
         notes += column_warnings(scores)
     about = Provenance.of(scores)

@@ -67,9 +67,7 @@ class _Explainer:
             )
         if self.ordered:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
-        self.tasks = CardTasks.of(
-            scores, self.card, EvaluationOptions(), automatic=protocol == "auto"
-        )
+        self.tasks = CardTasks(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
         if self.tasks.retrieval:
             raise ProtocolError(
                 f"protocol {self.card.name} ranks a gallery for each query; the values of each: "

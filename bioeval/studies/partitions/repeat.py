@@ -120,7 +120,7 @@ def scalars_of(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
     automatic = protocol == "auto"
-    tasks = CardTasks.of(scores, card, options, automatic=automatic, whole=whole)
+    tasks = CardTasks(scores, card, options, automatic=automatic, whole=whole)
     return {k: part.scalars() for k, part in tasks.count(curves=False).items()}, card
 
 
@@ -250,7 +250,7 @@ def results_of_partitions(
                 by_task, card = scalars_of(view, protocol, options, whole)
                 if grid is not None:
                     automatic, wanted = protocol == "auto", grid.options(options)
-                    tasks = CardTasks.of(view, card, wanted, automatic=automatic, whole=whole)
+                    tasks = CardTasks(view, card, wanted, automatic=automatic, whole=whole)
                     counted = tasks.count()
                     of_curves.append({k: grid.of_dataset(x.dataset()) for k, x in counted.items()})
             except BioevalError as error:
