@@ -11,7 +11,7 @@ import functools
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -224,43 +224,6 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     for k, (x, y) in enumerate(zip(far.tolist(), frr.tolist(), strict=True)):
         rates[k] = hull.meeting(x, y, [0] * len(x))
     return rates
-
-
-@dataclass
-class VerificationPoints:
-    """Operating points of verification, in internal distances; NaN where not defined."""
-
-    equal_error: EqualError = field(default_factory=EqualError)
-    eer_hull: float = np.nan
-    auc: float = np.nan
-    d_prime: float = np.nan
-    zero_far: float = np.nan
-    zero_far_threshold: float = np.nan
-    zero_frr: float = np.nan
-    zero_frr_threshold: float = np.nan
-    far_target: np.ndarray = field(default_factory=lambda: np.empty(0))
-    frr_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
-    threshold_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
-    frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
-    far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
-    threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
-    #: The best values by name, and their thresholds.
-    optima: dict[str, float] = field(default_factory=dict)
-    costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
-    min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
-    min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
-    symmetric: bool | None = False
-    every_score: bool = True
-    #: Finite thresholds that are rows of a result besides its grid, and the false accepts there.
-    rows: np.ndarray = field(default_factory=lambda: np.empty(0))
-    rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    @property
-    def thresholds(self) -> np.ndarray:
-        """The thresholds of the points that scores are kept around, without NaN."""
-        single = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
-        every = np.concatenate([single, self.threshold_at_far, self.threshold_at_frr])
-        return every[~np.isnan(every)]
 
 
 # Points of nearly the same cost that are compared without rounding.

@@ -21,7 +21,6 @@ from bioeval.counting.points import (
     EqualError,
     ErrorCurve,
     Moments,
-    VerificationPoints,
     allowed_errors,
     crossed,
     d_prime,
@@ -374,6 +373,43 @@ class PointsWanted:
         """Return the point that a rule chooses a threshold at."""
         targets = np.array(rule.values if rule.name == "far" else ())
         return cls(targets, np.empty((0, 3)), False)
+
+
+@dataclass
+class VerificationPoints:
+    """Operating points of verification, in internal distances; NaN where not defined."""
+
+    far_target: np.ndarray
+    frr_at_far: np.ndarray
+    threshold_at_far: np.ndarray
+    frr_target: np.ndarray
+    far_at_frr: np.ndarray
+    threshold_at_frr: np.ndarray
+    costs: np.ndarray
+    min_cost: np.ndarray
+    min_cost_threshold: np.ndarray
+    #: The best values by name, and their thresholds.
+    optima: dict[str, float]
+    symmetric: bool | None
+    every_score: bool
+    #: Finite thresholds that are rows of a result besides its grid, and the false accepts there.
+    rows: np.ndarray
+    rows_fa: np.ndarray
+    equal_error: EqualError = field(default_factory=EqualError)
+    eer_hull: float = np.nan
+    auc: float = np.nan
+    d_prime: float = np.nan
+    zero_far: float = np.nan
+    zero_far_threshold: float = np.nan
+    zero_frr: float = np.nan
+    zero_frr_threshold: float = np.nan
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """The thresholds of the points that scores are kept around, without NaN."""
+        single = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
+        every = np.concatenate([single, self.threshold_at_far, self.threshold_at_frr])
+        return every[~np.isnan(every)]
 
 
 def points_of(

@@ -13,12 +13,15 @@ import numpy as np
 from bioeval.base.arguments import require_choice
 from bioeval.counting.counted import CountedAttempts, ThreadCounts
 from bioeval.counting.parts import Parts, parts_of
-from bioeval.counting.points import VerificationPoints
 from bioeval.counting.reduce import Extent, Reducer, reduce
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing
+from bioeval.counting.sorted_attempts import (
+    Attempts,
+    PointsWanted,
+    VerificationPoints,
+    increasing,
+)
 from bioeval.counting.thresholds import (
     DEFAULT_COUNT,
-    CellCounts,
     cell_exponent,
     check_thresholds,
     default_grid,
@@ -352,31 +355,28 @@ def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndar
     return np.concatenate(values), np.concatenate(made)
 
 
-def curve_thresholds(genuine: np.ndarray, impostor: CellCounts) -> np.ndarray:
-    """Return about 1,000 thresholds over both classes, on the edges of cells."""
-    finite = genuine[np.isfinite(genuine)].astype(np.float64)
-    ranges = [impostor.range]
-    exponents = []
-    if len(impostor.counts):
-        exponents.append(impostor.exponent)
+def _counted_curve(attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
+    """Return thresholds at which attempts that were counted are known, and false accepts there.
+
+    They are about 1,000 over both classes, on the edges of cells.
+    """
+    assert attempts.near is not None
+    genuine, cells = attempts.genuine, attempts.cells
+    finite = genuine[np.isfinite(genuine)]
+    ranges, exponents = [cells.range], [cells.exponent] if len(cells.counts) else []
     if len(finite):
         ranges.append((float(finite[0]), float(finite[-1])))
         exponents.append(cell_exponent(*ranges[-1]))
     exponent = joint_exponent(max(exponents, default=0), ranges)
     low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
-    positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
-    return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
-
-
-def _counted_curve(attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
-    """Return thresholds at which attempts that were counted are known, and false accepts there."""
-    assert attempts.near is not None
-    thresholds = curve_thresholds(attempts.genuine, attempts.cells)
+    thresholds = with_infinities(
+        default_grid(low, high, exponent, DEFAULT_COUNT),
+        cells.negative_infinite > 0 or bool((genuine == -np.inf).any()),
+        cells.positive_infinite > 0 or bool((genuine == np.inf).any()),
+    )
     at, accepted = attempts.near(thresholds[np.isfinite(thresholds)])
     if (thresholds == -np.inf).any():
-        at = np.append(-np.inf, at)
-        accepted = np.append(attempts.cells.negative_infinite, accepted)
+        at, accepted = np.append(-np.inf, at), np.append(cells.negative_infinite, accepted)
     if (thresholds == np.inf).any():
         at, accepted = np.append(at, np.inf), np.append(accepted, attempts.impostors)
     return at, accepted.astype(np.int64)

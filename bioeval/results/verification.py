@@ -7,7 +7,7 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.counting.points import EqualError, VerificationPoints, normalised_cost
+from bioeval.counting.points import EqualError, normalised_cost
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import Verification
 from bioeval.results.dataset import (
@@ -116,9 +116,8 @@ def verification_dataset(verified: Verification) -> xr.Dataset:
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))
         variables["fa_unenrolled"] = accepted
         variables["unenrolled_attempts"] = len(unenrolled)
-    messages = _messages(verified, points)
     title = f"verification, {verified.use.templates}-template"
-    attrs = about_attrs(about, "verification", title, messages)
+    attrs = about_attrs(about, "verification", title, _messages(verified))
     attrs |= {**verified.use.attrs, "claims": verified.claims_of}
     if verified.compared is not None and (about.layout == "pairs" or verified.claims_of != "all"):
         attrs["pairs_of_people"] = verified.compared.pairs
@@ -131,10 +130,11 @@ def verification_dataset(verified: Verification) -> xr.Dataset:
     return made
 
 
-def _messages(verified: Verification, points: VerificationPoints) -> list[Message]:
+def _messages(verified: Verification) -> list[Message]:
     """Return the messages of a result."""
     genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
-    error, people = points.equal_error, verified.compared
+    points, people = verified.points, verified.compared
+    error = points.equal_error
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
         messages.append(without_attempts("genuine"))
