@@ -210,8 +210,8 @@ def cross_evaluate(
 
 def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
-    checked = [options.checked(splitter, scores) for options in tasks]
-    return _datasets(FoldedSystem(scores, splitter), checked)
+    tasks = [options.checked(splitter, scores) for options in tasks]
+    return _datasets(FoldedSystem(scores, splitter), tasks)
 
 
 def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:

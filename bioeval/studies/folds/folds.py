@@ -78,9 +78,9 @@ class FoldOptions:
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("ties", self.search.ties, PlainTies)
-        of_verification = {name: np.size(getattr(self, name)) for name in ("frr_targets", "priors")}
-        for name, number in {**of_verification, "claims": self.claims is not None}.items():
-            if number and self.task != "verification":
+        for name in ("frr_targets", "priors", "claims"):
+            given = getattr(self, name)
+            if self.task != "verification" and given is not None and np.size(given):
                 raise ProtocolError(
                     f"`{name}` applies to verification only; the task is {self.task}"
                 )
@@ -392,9 +392,10 @@ class FoldedSystem:
 def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
     by_task: list[tuple[FoldOptions, Folds, dict[Place, tuple[Attempts, Attempts]]]] = []
+    sampler = None
     for options in tasks:
         by_task.append((options, {}, _read_together(system, options)))
-    sampler = next((x.claims for x in tasks if x.claims is not None), None)
+        sampler = options.claims or sampler
     for done, (place, split) in enumerate(system.plan.splits.items()):
         with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
             train, test = system.parts(split)

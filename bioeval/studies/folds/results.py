@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -113,13 +111,15 @@ def fold_dataset(
         rates, pooled = _ratios(counts), _ratios(summed)
     if "threshold" in numbers:
         numbers["threshold"] = to_user(numbers["threshold"], about.kind)
-    points = {name: x for name, x in numbers.items() if name in NOT_POOLED}
-    counted = {}
+    points, counted = {}, {}
     for name, x in numbers.items():
-        if name in names and (judges or name.endswith(("attempts", "subjects"))):
+        if name in NOT_POOLED:
+            points[name] = x
+        elif name in names and (judges or name.endswith(("attempts", "subjects"))):
             counted[name] = x
-    first = {name: x for name, x in counted.items() if name == "threshold"}
-    sizes = [float(numbers[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
+    first = {"threshold": counted.pop("threshold")} if "threshold" in counted else {}
+    test, train = numbers["test_subjects"][there], numbers["train_subjects"][there]
+    sizes = float(test.mean()), float(train.mean())
     averaged = rates | points
     statistics, summaries = _summaries(averaged, pooled, there, options.interval, names, sizes)
 
@@ -174,34 +174,36 @@ def _summaries(
 
     `sizes` are the mean numbers of test and training subjects.
     """
-    repeats = np.nonzero(there)[0]
-    several = min(there.shape) > 1
-    summaries: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    repeats, several = np.nonzero(there)[0], min(there.shape) > 1
+    known = set(_OF_EACH) | ({"pooled"} if pooled else set())
+    if several:
+        known |= {"repeats_mean", "repeats_sd"}
+    statistics: list[str] = []
+    for part in PARTS if len(pooled) else PARTS[:1]:
+        statistics += [f"{part}{key}" for key in FoldLayout.STATISTICS if key in known]
+    tables: dict[str, np.ndarray] = {}
     for name, of_folds in values.items():
         rate = name.removeprefix("train_")
         part, inner = name.removesuffix(rate), of_folds.shape[2:]
-        columns = of_folds[there].reshape(len(repeats), math.prod(inner)).T
-        if not len(columns):
+        if not math.prod(inner):
             continue  # without a target
-        bounds = names[rate].bounds
-        with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
-            statistics = [_over_folds(x, interval, sizes, bounds) for x in columns]
-        if several:
-            for column, one in zip(columns, statistics, strict=True):
-                one |= _of_repeats(column, repeats)
-        for key in statistics[0]:
-            summaries[rate][f"{part}{key}"] = np.array([x[key] for x in statistics]).reshape(inner)
+        fresh = np.full((len(statistics), *inner), np.nan)
+        table = tables.setdefault(f"{rate}_summary", fresh)
+        for place in np.ndindex(inner):
+            column = of_folds[(there, *place)]
+            with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
+                found = _over_folds(column, interval, sizes, names[rate].bounds)
+            if several:
+                found |= _of_repeats(column, repeats)
+            for key, value in found.items():
+                table[(statistics.index(f"{part}{key}"), *place)] = value
         if name in pooled:
-            summaries[rate][f"{part}pooled"] = np.asarray(pooled[name])
-    known = set(itertools.chain(*summaries.values()))
-    listed = [f"{part}{key}" for part in PARTS for key in FoldLayout.STATISTICS]
-    listed = [key for key in listed if key in known]
-    tables = {}
-    for rate, of_rate in summaries.items():
-        undefined = np.full_like(of_rate["mean"], np.nan, dtype=np.float64)
-        rows = [of_rate.get(key, undefined) for key in listed]
-        tables[f"{rate}_summary"] = np.array(rows, dtype=np.float64)
-    return listed, tables
+            table[statistics.index(f"{part}pooled")] = pooled[name]
+    return statistics, tables
+
+
+#: The statistics of every rate.
+_OF_EACH = ("mean", "sd", "se", "low", "high", "folds")
 
 
 def _over_folds(
@@ -223,14 +225,10 @@ def _over_folds(
             low, high = np.quantile(there, ends).tolist()
     elif _all_alike(column) or not sizes[1]:
         low = high = np.nan
-    return {
-        "mean": estimate.mean,
-        "sd": estimate.sd,
-        "se": estimate.sd / max(estimate.folds, 1) ** 0.5,
-        "low": max(low, bounds[0]),  # of NaN, which is not smaller, NaN
-        "high": min(high, bounds[1]),
-        "folds": estimate.folds,
-    }
+    se = estimate.sd / max(estimate.folds, 1) ** 0.5
+    low, high = max(low, bounds[0]), min(high, bounds[1])  # of NaN, which is not smaller, NaN
+    values = estimate.mean, estimate.sd, se, low, high, estimate.folds
+    return dict(zip(_OF_EACH, values, strict=True))
 
 
 def _of_repeats(column: np.ndarray, repeats: np.ndarray) -> dict[str, float]:

@@ -86,16 +86,16 @@ def _of_two_parts(splitter: Any, made: Iterable[tuple], n: int) -> Iterator[Spli
 
 def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
     """Return the samples of a part as int64 indices."""
-    who, array = name_of(splitter), np.asarray(part)
+    array = np.asarray(part)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise DataError(
-            f"{who} yields an array {array.shape} {array.dtype}; expected indices of "
+            f"{name_of(splitter)} yields an array {array.shape} {array.dtype}; expected indices of "
             "samples, whole numbers"
         )
     wrong = (array < 0) | (array >= n)
     if wrong.any():
         raise DataError(
-            f"{who} yields {int(wrong.sum())} indices out of range, the first is "
+            f"{name_of(splitter)} yields {int(wrong.sum())} indices out of range, the first is "
             f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
         )
     return array.astype(np.int64)
@@ -126,6 +126,8 @@ class SplitPlan:
         self.splits = {(i, 0): split for i, split in enumerate(splits)}
         if complete:
             self._number_folds(splits)
+        #: Number of repeats, and the largest number of folds in a repeat.
+        self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
 
     def _number_folds(self, splits: Sequence[Split]) -> None:
         """Put the splits into repeats and folds, if all repeats test the same samples."""
@@ -143,12 +145,6 @@ class SplitPlan:
         codes = np.array(rows)
         if ((codes >= 0) == (codes[0] >= 0)).all():
             self.codes, self.splits = codes, places
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of repeats, and the largest number of folds in a repeat."""
-        repeats, folds = zip(*self.splits, strict=True)
-        return max(repeats) + 1, max(folds) + 1
 
 
 class Samples:
