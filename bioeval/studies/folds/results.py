@@ -327,12 +327,16 @@ def _messages(
         apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
         if of_train.any() and apart.any():
             yield Message("galleries-of-different-sizes")
-    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
+
+    def total(name: str) -> int:
+        """Return the sum over all folds; 0 of what is not counted in this task."""
+        return int(counts[name].sum()) if name in counts else 0
+
+    skipped = total("skipped")
     if skipped and about.layout != "all-against-all":
         yield Message("probes-without-mate", probes=skipped, where=" of the test part")
-    crossing = int(counts["crossing_pairs"].sum()) if "crossing_pairs" in counts else 0
-    if crossing:
-        tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
+    if crossing := total("crossing_pairs"):
+        tested = total("genuine_attempts") + total("impostor_attempts")
         repeats, parts = there.shape
         left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
         yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
@@ -348,8 +352,8 @@ def _messages(
             yield message.concerning(options.in_words, where)
     if infinite := int(np.isinf(counts.get("cllr", np.zeros(1))).sum()):
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
-    if tied := int(counts["tied"].sum()) if "tied" in counts else 0:
-        probes = int(counts["genuine_attempts"].sum())
+    if tied := total("tied"):
+        probes = total("genuine_attempts")
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
 
 

@@ -210,7 +210,9 @@ class SplitSides(Samples):
         if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
         self._warn_of_distractors(splitter)
-        return SplitPlan(self._of_samples(splitter), self.n, self.labels, None, self.meta)
+        plan = SplitPlan(self._of_samples(splitter), self.n, self.labels, None, self.meta)
+        plan.splitter = splitter  # as it was given
+        return plan
 
     def partitions(self, splitter: Any) -> list[IndexSet]:
         """Return what is evaluated of each split: probes and gallery, or the test part."""
@@ -241,7 +243,7 @@ class SplitSides(Samples):
 
     def _warn_of_distractors(self, splitter: Any) -> None:
         """Warn of an identity that is divided as one person, and looks like all distractors."""
-        if not getattr(splitter, "by_subject", "Group" in type(splitter).__name__):
+        if not _divides_people(splitter):
             return
         codes = self.scores.codes
         count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
@@ -261,7 +263,8 @@ class SplitSides(Samples):
 
     def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
-        return selected_part(self.scores, self.places(part))
+        rows, columns = self.places(part)
+        return self.scores.select(rows, columns) if len(rows) and len(columns) else None
 
     def places(self, part: Part) -> IndexSet:
         """Return rows of some probes, and columns of a gallery (none without) and of no person."""
@@ -278,12 +281,9 @@ class SplitSides(Samples):
         return bool((last[subject] == fold).all())
 
 
-def selected_part(scores: Scores, places: IndexSet) -> Scores | None:
-    """Return the scores in some rows and columns; None where there are none of either."""
-    rows, columns = places
-    if len(rows) and len(columns):
-        return scores.select(rows, columns)
-    return None
+def _divides_people(splitter: Any) -> bool:
+    """Return whether a splitter divides by subject; of scikit-learn's, those of groups do."""
+    return bool(getattr(splitter, "by_subject", "Group" in type(splitter).__name__))
 
 
 def _inside(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
@@ -375,8 +375,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
     if scores.layout == "pairs":
         if isinstance(splitter, partition.Experiment):
             require_square(scores)
-        # Of scikit-learn's, those of groups.
-        by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
+        by_subject = _divides_people(splitter)
         if by_subject:
             require_people(scores, f"a division by subject ({type(splitter).__name__})")
         pairs = PairSides(scores, by_subject)
