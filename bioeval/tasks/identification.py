@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -21,16 +22,24 @@ from bioeval.counting.identification import (
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.dataset import about_attrs, along, dataset
-from bioeval.results.identification import Unmated
+from bioeval.results.dataset import Scalars, about_attrs, along, dataset
+from bioeval.results.identification import (
+    Unmated,
+    closed_set_counts,
+    closed_set_dataset,
+    open_set_dataset,
+    open_set_scalars,
+)
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.people import knows_people
+from bioeval.scores.people import knows_people, people_of_probes, require_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
-from bioeval.tasks.task_counts import CountedTask, SearchCounted
+
+if TYPE_CHECKING:
+    from bioeval.counting.left_out import LeftOut
 
 RANKS = {
     "subject": Variable("subject of the probe"),
@@ -43,6 +52,74 @@ RANKS = {
     "others": Variable("usable candidates of other subjects", "candidates"),
     "enrolled": Variable("whether the probe's subject is in the gallery (1) or not (0)"),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class SearchCounted:
+    """Open-set or closed-set identification.
+
+    `left_out` holds what leaving each subject out changes, by tie policy, once it was needed; tasks
+    with the same searches share it.
+    """
+
+    scores: Scores
+    searches: Searches
+    task: OpenSet | ClosedSet
+    left_out: dict[str, LeftOut]
+    far_targets: np.ndarray
+    thresholds: np.ndarray | int | None = None
+    rows: np.ndarray | None = None  # thresholds of further rows
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        task = self.task
+        if isinstance(task, OpenSet):
+            return open_set_scalars(
+                self.searches,
+                ties=task.ties,
+                impostors=task.impostors,
+                far_targets=self.far_targets,
+            )
+        counts, _ = closed_set_counts(
+            self.searches, ties=task.ties, max_rank=task.max_rank, unmated=task.unmated
+        )
+        return counts.scalars(self.searches.about)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        task = self.task
+        if isinstance(task, OpenSet):
+            return open_set_dataset(
+                self.searches,
+                thresholds=self.thresholds,
+                max_rank=task.max_rank,
+                ties=task.ties,
+                impostors=task.impostors,
+                far_targets=self.far_targets,
+                rows=self.rows,
+            )
+        return closed_set_dataset(
+            self.searches, max_rank=task.max_rank, ties=task.ties, unmated=task.unmated
+        )
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals: of all against all, for new people."""
+        from bioeval.counting.left_out import LeftOut
+        from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+
+        scores, ties = self.scores, self.task.ties
+        add = open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
+        if not limits.by_subject:
+            return add(dataset, self.searches, None, limits, None)
+        require_people(scores, method=limits.method)
+        codes, square = scores.codes, scores.layout == "all-against-all"
+        same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
+        if limits.resamples:  # of searches it draws those who search
+            return add(dataset, self.searches, people_of_probes(scores), limits, None)
+        if same and not scores.codes.no_person.any() and ties not in self.left_out:
+            self.left_out[ties] = LeftOut.of(self.searches, self.scores, ties)
+        people = people_of_probes(scores)
+        return add(dataset, self.searches, people, limits, self.left_out.get(ties))
 
 
 def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) -> xr.Dataset:
@@ -271,7 +348,7 @@ def _identify(
     if isinstance(task, OpenSet):
         require_values(scores, "open-set identification")
     targets = np.empty(0) if far_targets is None else far_targets
-    counted: CountedTask
+    counted: SearchCounted | SingleTemplateCounted
     if task.gallery == "single":
         counted = SingleTemplateCounted.of(scores, task, targets, thresholds)
     else:

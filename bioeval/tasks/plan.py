@@ -35,19 +35,21 @@ from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
+from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import column_warnings, convention_of
+from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
-from bioeval.tasks.task_counts import (
-    CountedTask,
-    SearchCounted,
-    VerificationTask,
-)
+from bioeval.tasks.verification_task import VerificationTask
 
 # The node of the mean over galleries.
 MEAN = "mean"
+
+
+#: What was counted of a task: each has `scalars`, `dataset` and `with_intervals`.
+CountedTask = VerificationTask | SearchCounted | SingleTemplateCounted | ReidCounts
 
 
 class CardTasks:

@@ -14,14 +14,40 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
-from bioeval.counting.verification import UnenrolledClaims, Use, count, is_symmetric
+from bioeval.counting.verification import (
+    UnenrolledClaims,
+    Use,
+    Verification,
+    count,
+    is_symmetric,
+)
+from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
+from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.task_counts import VerificationTask
+from bioeval.views.messages import warn_of_kinds
+
+
+class VerificationTask(Verification):
+    """Verification, with its results."""
+
+    def scalars(self) -> Scalars:
+        """Return the attempts and the operating points."""
+        return verification_scalars(self)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        return warn_of_kinds(verification_dataset(self))
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals."""
+        from bioeval.stats.verification import verification_intervals
+
+        return verification_intervals(dataset, self, limits)
 
 
 @leaves_out_attacks
