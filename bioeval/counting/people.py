@@ -13,7 +13,7 @@ from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import guide_to, rounded_down
-from bioeval.counting.verification import Verification, claimed
+from bioeval.counting.verification import Verified, claimed
 from bioeval.kernels.count import list_pairs
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, Mates, among_distances
@@ -292,7 +292,7 @@ class Sink(Protocol):
 
 
 def count_layers(
-    made: Verification, thresholds: np.ndarray, *sinks: Sink
+    made: Verified, thresholds: np.ndarray, *sinks: Sink
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Count the impostor attempts of each pair of people between many thresholds into sinks.
 
@@ -318,7 +318,7 @@ def count_layers(
 
 
 def _count_listed(
-    made: Verification, thresholds: np.ndarray, sinks: Sequence[Sink]
+    made: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Do so for listed pairs, and for claims."""
     scores, people, codes = made.scores, made.people, made.scores.codes

@@ -179,8 +179,8 @@ class CollectAttempts(Reducer):
         return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)
 
 
-class Verification:
-    """Verification: what is asked for and, after :func:`count`, its attempts.
+class Verified:
+    """One verification: what is asked for and, after :func:`count`, its attempts.
 
     Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `more` are
     further impostor scores, such as those of attacks.
@@ -303,7 +303,7 @@ class Verification:
         return None if sides is None else ComparedPeople.of_sides(*sides)
 
 
-def count(scores: Scores, verifying: Sequence[Verification], *further: Reducer) -> list[Any]:
+def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> list[Any]:
     """Find the attempts of verifications, and what other reducers count, in one pass.
 
     Returned is what the others have counted.
@@ -322,9 +322,9 @@ def count(scores: Scores, verifying: Sequence[Verification], *further: Reducer) 
     return counted[len(by_blocks) :]
 
 
-def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verification:
-    """Count one verification; the options are those of :class:`Verification`."""
-    made = Verification(scores, use, **options)
+def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
+    """Count one verification; the options are those of :class:`Verified`."""
+    made = Verified(scores, use, **options)
     count(scores, [made])
     return made
 

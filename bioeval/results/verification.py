@@ -9,7 +9,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.counting.points import EqualError, normalised_cost
 from bioeval.counting.thresholds import to_user
-from bioeval.counting.verification import Verification
+from bioeval.counting.verification import Verified
 from bioeval.results.dataset import (
     COSTS,
     Scalars,
@@ -35,14 +35,14 @@ from bioeval.results.variables import (
 )
 
 
-def verification_scalars(verified: Verification) -> Scalars:
+def verification_scalars(verified: Verified) -> Scalars:
     """Return the attempts and the operating points."""
     values, labels = _numbers(verified)
     labels["cost"] = verified.points.costs[:, 0]
     return Scalars(with_dims(values, VERIFICATION), labels)
 
 
-def _numbers(verified: Verification) -> tuple[Variables, dict[str, np.ndarray]]:
+def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
     """Return the attempts and the operating points by name, and what labels their dimensions.
 
     Points that need every impostor score are left out where these were not counted.
@@ -96,7 +96,7 @@ def _in_units(values: Variables, kind: str) -> Variables:
     }
 
 
-def verification_dataset(verified: Verification) -> xr.Dataset:
+def verification_dataset(verified: Verified) -> xr.Dataset:
     """Return counts and rates over the counted thresholds.
 
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
@@ -130,7 +130,7 @@ def verification_dataset(verified: Verification) -> xr.Dataset:
     return made
 
 
-def _messages(verified: Verification) -> list[Message]:
+def _messages(verified: Verified) -> list[Message]:
     """Return the messages of a result."""
     genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
     points, people = verified.points, verified.compared
@@ -151,7 +151,7 @@ def _messages(verified: Verification) -> list[Message]:
     return messages if doubt is None else [*messages, doubt]
 
 
-def doubt_of_kind(verified: Verification, eer: float) -> Message | None:
+def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
     genuine, people = verified.attempts.genuine_attempts, verified.compared
     return KindVerdict.of(
@@ -163,7 +163,7 @@ def doubt_of_kind(verified: Verification, eer: float) -> Message | None:
     ).message
 
 
-def _independent(verified: Verification) -> float:
+def _independent(verified: Verified) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
     impostor = verified.attempts.impostor_attempts
     return impostor / 2 if verified.points.symmetric else impostor

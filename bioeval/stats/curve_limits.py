@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.verification import Verification
+from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.scores.people import ComparedPeople
 from bioeval.stats.error_curves import ErrorColumns
@@ -45,7 +45,7 @@ _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 _SINGLE = 10
 
 
-def thresholds_of(verified: Verification) -> tuple[np.ndarray, bool]:
+def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores.
 
     They are denser around the equal error rate, and depend on the scores alone.

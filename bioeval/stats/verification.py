@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.people import count_layers
-from bioeval.counting.verification import Verification
+from bioeval.counting.verification import Verified
 from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import People, require_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def verification_intervals(
     dataset: xr.Dataset,
-    verified: Verification,
+    verified: Verified,
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals; `verified` has its points."""
@@ -96,7 +96,7 @@ class VerificationColumns:
     The first column of all is the data. Thresholds that a measure chooses are chosen anew.
     """
 
-    verified: Verification
+    verified: Verified
     people: People
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
@@ -115,7 +115,7 @@ class VerificationColumns:
     @stage("intervals")
     def of(
         cls,
-        verified: Verification,
+        verified: Verified,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
         *,
@@ -328,7 +328,7 @@ class VerificationColumns:
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
 
 
-def copies_of(verified: Verification) -> int:
+def copies_of(verified: Verified) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
     return 2 if verified.points.symmetric else 1
 
@@ -338,7 +338,7 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
-def _wanted(verified: Verification) -> np.ndarray:
+def _wanted(verified: Verified) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = verified.points
     given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)

@@ -17,7 +17,7 @@ from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import (
     UnenrolledClaims,
     Use,
-    Verification,
+    Verified,
     count,
     is_symmetric,
 )
@@ -32,7 +32,7 @@ from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.views.messages import warn_of_kinds
 
 
-class VerificationTask(Verification):
+class VerificationTask(Verified):
     """Verification, with its results."""
 
     def scalars(self) -> Scalars:

@@ -18,7 +18,7 @@ from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import to_internal
-from bioeval.counting.verification import Verification, count, is_symmetric
+from bioeval.counting.verification import Verified, count, is_symmetric
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
@@ -108,11 +108,11 @@ def by_attempts(
         frr_targets=wanted.frr_targets,
         optima=best_values(),
     )
-    verifying: list[Verification] = []
+    verifying: list[Verified] = []
     searching: list[Searching] = []
     if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
-        verifying = [Verification(scores, wanted=points, thresholds=given)]
+        verifying = [Verified(scores, wanted=points, thresholds=given)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:
@@ -164,7 +164,7 @@ def by_attempts(
 
 
 def _verification(
-    verified: Verification,
+    verified: Verified,
     wanted: WantedMeasures,
     interval: IntervalMethod,
     made: dict[str, float],

@@ -21,7 +21,7 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
 from bioeval.counting.thresholds import require_values
-from bioeval.counting.verification import Use, Verification, verify
+from bioeval.counting.verification import Use, Verified, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.matrix import Scores, require_subjects
@@ -238,7 +238,7 @@ class FoldSide:
             wanted = replace(wanted, rows=np.array(rule.values))
         return self._verified(options, wanted).attempts
 
-    def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verification:
+    def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
         assert self.scores is not None
         return verify(
             self.scores, options.use, claims=self.claims, wanted=wanted, about=self._about
