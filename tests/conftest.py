@@ -1,5 +1,7 @@
 """What every test shares: slow tests, hypothesis profiles, headless plots, the shared data."""
 
+from __future__ import annotations  # the oldest pytest lacks some of these types
+
 import gc
 import os
 import secrets
