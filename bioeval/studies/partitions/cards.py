@@ -22,7 +22,7 @@ from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.folds import INTERVALS, FoldOptions, parse_ranks
+from bioeval.studies.folds.folds import FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.repeat import results_of_partitions
 from bioeval.tasks.options import EvaluationOptions
@@ -36,13 +36,12 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
     assert card.partition is not None
     galleries = card.partition.by == "gallery-folds"
-    unused = options.those_set("thresholds", "max_rank", "per_query")
-    if galleries or card.verification is None:
-        unused += options.those_set("interval")
+    unused = options.those_set("thresholds", "max_rank", "per_query", "interval")
     if unused:
         raise ProtocolError(
             f"protocol {card.name} divides the data, and no part has curves or intervals: leave "
-            f"out {enumerated(map(backquoted, unused))}"
+            f"out {enumerated(map(backquoted, unused))} (intervals over folds are those of the "
+            "card's [uncertainty])"
         )
     if galleries:
         inner = replace(
@@ -54,12 +53,6 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
     scores = compared(scores, card)
     uncertainty = card.section("uncertainty")
-    method = options.interval or IntervalMethod(uncertainty.interval, uncertainty.confidence)
-    if method.method not in INTERVALS:
-        raise ProtocolError(
-            f'`interval="{method.method}"` is not for folds, as protocol {card.name} '
-            'makes them; give `interval="nadeau-bengio"`'
-        )
     decision = card.section("decision")
     rule = Rule("none")
     if decision.rule != "none":
@@ -67,6 +60,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     make = partial(
         FoldOptions,
         rule=rule,
+        interval=IntervalMethod(uncertainty.interval, uncertainty.confidence),
         ranks=parse_ranks(card.report.ranks),
         far_targets=check_targets(targets),
     )
@@ -78,7 +72,6 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification",
-                interval=method,
                 use=Use(templates, card.verification.fusion),
                 claims=claims,
                 frr_targets=check_targets(() if at_frr is None else at_frr, "frr_targets"),
@@ -89,11 +82,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[f"folds/{name}"] = make(
-                task=name,
-                interval=IntervalMethod(uncertainty.interval, method.confidence),
-                search=OpenSet(**search),
-            )
+            nodes[f"folds/{name}"] = make(task=name, search=OpenSet(**search))
     datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()))
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name
