@@ -14,6 +14,9 @@ VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
 Kind = Literal[ValuedKind, "order"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+#: Kinds whose larger scores are closer: a claim is accepted at or above the threshold.
+LARGER_IS_CLOSER = ("similarity", "llr")
+
 #: Metrics of embeddings, which give distances.
 MetricName = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
 METRICS: tuple[MetricName, ...] = get_args(MetricName)
@@ -29,11 +32,6 @@ PLURALS = {
     "llr": "log-likelihood ratios",
     "order": "orders",
 }
-
-
-def larger_is_closer(kind: str) -> bool:
-    """Whether a claim is accepted at or above the threshold."""
-    return kind in ("similarity", "llr")
 
 
 def noun_of(kind: str, *, plural: bool = False) -> str:

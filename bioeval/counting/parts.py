@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import report_rows
 from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import Block, BlockLines, GalleryOrder, Genuine, Mates, is_few
@@ -284,7 +284,7 @@ class RowParts(Parts):
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
         failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if order is None else order
-        sign = self.dtype.type(-1 if larger_is_closer(self.scores.kind) else 1)
+        sign = self.dtype.type(-1 if self.scores.kind in LARGER_IS_CLOSER else 1)
         impostors.on_one_thread(raw, sign, order, starts, genuine, values, failed)
         return values, failed
 

@@ -22,7 +22,7 @@ from bioeval.base.errors import (
     received,
     subject,
 )
-from bioeval.base.kinds import Kept, larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kept
 from bioeval.counting.points import (
     allowed_errors,
     cheapest,
@@ -158,7 +158,7 @@ class Rule:
 
     def as_distance(self, kind: str) -> Rule:
         """Return the rule with its given threshold, if any, as a distance."""
-        if self.name != "fixed" or not larger_is_closer(kind):
+        if self.name != "fixed" or kind not in LARGER_IS_CLOSER:
             return self
         return replace(self, values=(-self.values[0],))
 

@@ -21,7 +21,7 @@ import numpy as np
 from bioeval.base.arguments import as_float64, require_numbers
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.scores.matrix import Scores
 
 DEFAULT_COUNT = 1000
@@ -104,13 +104,13 @@ def require_two_sets(dev: Scores, test: Scores, task: str) -> None:
 
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
-    return -thresholds[::-1] if larger_is_closer(kind) else thresholds
+    return -thresholds[::-1] if kind in LARGER_IS_CLOSER else thresholds
 
 
 def to_user(values: Any, kind: str) -> Any:
     """Convert a distance to the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
-    return 0.0 - values if larger_is_closer(kind) else 0.0 + values
+    return 0.0 - values if kind in LARGER_IS_CLOSER else 0.0 + values
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:

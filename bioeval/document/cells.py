@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bioeval.base.kinds import Kept, larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kept
 
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
@@ -131,5 +131,5 @@ def threshold_to_install(value: float, kind: str, keeps: Kept = "far", **more: A
     """
     if keeps == "exact":
         return Score(value, rounded="not", **more)
-    up = larger_is_closer(kind) == (keeps != "frr")
+    up = (kind in LARGER_IS_CLOSER) == (keeps != "frr")
     return Score(value, rounded="up" if up else "down", **more)

@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError, printable
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.document.blocks import Section
 from bioeval.document.cells import Label
 from bioeval.document.text import Text, say
@@ -46,7 +46,7 @@ class Item:
     @property
     def larger(self) -> bool:
         """Whether scores are accepted at or above the threshold."""
-        return larger_is_closer(str(self.dataset.attrs.get("kind", "distance")))
+        return self.dataset.attrs.get("kind", "distance") in LARGER_IS_CLOSER
 
     @property
     def title(self) -> str:

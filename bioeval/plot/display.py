@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.document.results import candidates_in_words
 from bioeval.document.text import Text
 from bioeval.plot import plot_style
@@ -117,13 +117,13 @@ class Display:
     def _score_label(kind: str) -> str:
         """Return the label of an axis of scores, with the direction of closer scores."""
         noun = "order within the row" if kind == "order" else noun_of(kind)
-        closer = "larger" if larger_is_closer(kind) else "smaller"
+        closer = "larger" if kind in LARGER_IS_CLOSER else "smaller"
         return f"{plot_style.sentence(noun)} ({closer} is closer)"
 
     @staticmethod
     def _threshold_label(kind: str) -> str:
         """Return the label of an axis of thresholds, with the rule of acceptance."""
-        sign = "≥" if larger_is_closer(kind) else "≤"
+        sign = "≥" if kind in LARGER_IS_CLOSER else "≤"
         return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
 
     def _threshold_line(self, at: float, text: str, number: int = 0) -> None:

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_flag, require_number
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_style
 from bioeval.plot.display import MOST_NAMED, Display, shown
 from bioeval.plot.plot_style import Style
@@ -190,7 +190,7 @@ class MatrixDisplay(Display):
         ax.grid(False)
         picture: dict[str, Any] = {"extent": (0, n, m, 0), "interpolation": "nearest"}
         picture["aspect"] = "equal" if square and Style.look.width is None else "auto"
-        cmap = "viridis_r" if larger_is_closer(self.kind) else "viridis"
+        cmap = "viridis_r" if self.kind in LARGER_IS_CLOSER else "viridis"
         finite = np.ma.masked_invalid(self.image)
         self.image_ = ax.imshow(finite, **{"cmap": cmap, **picture, **style})
         colours = ListedColormap([colour for _, colour in _STATES.values()])

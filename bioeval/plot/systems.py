@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted, enumerated, short_name
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER, PLURALS
 from bioeval.document.terms import RATES, rate_of_term
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
@@ -286,4 +286,4 @@ def steps_of(kind: str) -> str:
 
     Counts change at a threshold: just past it for distances, just before it for similarities.
     """
-    return "steps-pre" if larger_is_closer(kind) else "steps-post"
+    return "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.document.results import threshold_of, threshold_rule
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
@@ -96,7 +96,9 @@ class AssuredDisplay(OneResultDisplay):
                 }
                 ax.plot(self.threshold, rates, label=self._write(label), **how)
         ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
-        end, away, side = (1, -4, "right") if larger_is_closer(ds.attrs["kind"]) else (0, 4, "left")
+        end, away, side = (
+            (1, -4, "right") if ds.attrs["kind"] in LARGER_IS_CLOSER else (0, 4, "left")
+        )
         place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": side}
         plot_style.note(ax, f"target {100 * target:g} %", (end, target), (away, 3), **place)
         for role, variable, line in (

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style, note
 from bioeval.plot.systems import as_plot_text
@@ -44,7 +44,7 @@ class ZooDisplay(OneResultDisplay):
             rates = dataset[f"{errors[0]}{errors[1]}r{errors[2:]}"].values
             worst += highest_rates(dataset[errors].values, rates, NAMED)
         self.worst = [i for i in dict.fromkeys(worst) if self._there[i]]
-        self._better = 1 if larger_is_closer(str(dataset.attrs["kind"])) else -1
+        self._better = 1 if str(dataset.attrs["kind"]) in LARGER_IS_CLOSER else -1
         best = number_of_best(float(dataset.attrs["quantile"]), int(self._there.sum()))
         of_genuine = _limits(self.genuine[self._there], self._better, best)
         of_impostor = _limits(self.impostor[self._there], -self._better, best)

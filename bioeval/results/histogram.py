@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.scores.arrays import lattice_step
 
 # Least and largest number of bins between the smallest and the largest score of a class.
@@ -33,7 +33,7 @@ class Histogram:
     @classmethod
     def of_distances(cls, edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Self:
         """Return the histogram of counts between increasing distances, for scores of a kind."""
-        if larger_is_closer(kind):
+        if kind in LARGER_IS_CLOSER:
             edges, counts = 0.0 - edges[::-1], counts[::-1]
         return cls(edges, counts, total)
 

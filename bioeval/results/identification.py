@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import ProtocolError
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.points import (
@@ -391,7 +391,7 @@ class OpenSetCounts:
             "ftr": rate(self.non_targets_within, self.attempts.non_targets),
         }
         grid = to_user(self.thresholds, kind)
-        if not larger_is_closer(kind):
+        if kind not in LARGER_IS_CLOSER:
             return curves, grid
         return {name: x[::-1] for name, x in curves.items()}, grid[::-1]
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.counting.points import FAR_TARGETS
@@ -230,7 +230,7 @@ class KindVerdict:
         """
         if kind == "order" or math.isnan(eer):
             return cls("ok")
-        other = "distance" if larger_is_closer(kind) else "similarity"
+        other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
         over = "in a sample of the scores" if sample else "over all attempts"
         about = {"kind": kind, "eer": float(eer), "over": over}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.points import EqualError, normalised_cost
 from bioeval.counting.thresholds import to_user
@@ -107,7 +107,7 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     thresholds, first = np.unique(np.append(thresholds, points.rows), return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
     ga = attempts.genuine.searchsorted(thresholds, side="right")
-    order = slice(None, None, -1) if larger_is_closer(about.kind) else slice(None)
+    order = slice(None, None, -1) if about.kind in LARGER_IS_CLOSER else slice(None)
     values, labels = _numbers(verified)
     sizes = attempts.genuine_attempts, attempts.impostor_attempts
     variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_array, require_choice
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, cut, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 
 if TYPE_CHECKING:
     from bioeval.scores.labels import Codes
@@ -385,7 +385,7 @@ def as_distances(
                 f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
                 "numbers up to 2**53 are exact)"
             )
-    if larger_is_closer(kind):
+    if kind in LARGER_IS_CLOSER:
         values = np.negative(values)
     return values
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, counted, nearest_name, received
-from bioeval.base.kinds import Kind, larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
@@ -123,7 +123,7 @@ def claim_scores(
     if templates == "multi":
         meta = {name: x for name, x in meta.items() if _is_of_subjects(x, scores)}
     claims = Scores(
-        0.0 - distances if larger_is_closer(scores.kind) else distances,
+        0.0 - distances if scores.kind in LARGER_IS_CLOSER else distances,
         scores.probe_labels[first],
         scores.gallery_labels[column],
         kind=_kind(scores, tries, templates),
@@ -188,7 +188,7 @@ def deciding_tries(
     asked = np.flatnonzero(np.isin(made.number, attempt))
     tries = made.enrolled.select(probes=asked)
     alone = claim_scores(tries, templates=made.templates, fusion=made.fusion)
-    sign = -1 if larger_is_closer(alone.kind) else 1
+    sign = -1 if alone.kind in LARGER_IS_CLOSER else 1
     distance = sign * alone.values[:, claims.gallery_ids[column]]
     distance = np.where(made.number[asked, None] == attempt, distance, np.nan)
     nearest = asked[np.nanargmin(distance, axis=0)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_flag, require_list
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import as_objects, natural_places
@@ -322,7 +322,7 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[Messag
     for end in (np.inf, -np.inf):
         infinite = np.flatnonzero(values == end)
         if len(infinite):
-            near = larger_is_closer(kind) == (end > 0)
+            near = (kind in LARGER_IS_CLOSER) == (end > 0)
             about = {
                 "accepted": "every" if near else "no",
                 "first": f" ({where([int(infinite[0])])})",

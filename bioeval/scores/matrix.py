@@ -18,7 +18,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.kinds import KINDS, Kind, larger_is_closer
+from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
@@ -609,7 +609,7 @@ class Scores:
         values = self._source.source if self._without_gallery_labels else None
         if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
             return ""
-        return doubt_of_square(values, larger_is_closer(self.kind))
+        return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
 
     @property
     def codes(self) -> Codes:

@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.arguments import require_array, require_choice, require_flag
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.kinds import VALUED, Kind, larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
 from bioeval.scores.labels import Codes, digest_of_values, fixed
@@ -133,11 +133,11 @@ class TopKLists:
             row = int(np.argmax((np.isnan(values) & listed).any(axis=1)))
             raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
         before, after = values[:, :-1], values[:, 1:]
-        wrong = (after > before if larger_is_closer(kind) else after < before) & listed[:, 1:]
+        wrong = (after > before if kind in LARGER_IS_CLOSER else after < before) & listed[:, 1:]
         if wrong.any():
             row = int(np.argmax(wrong.any(axis=1)))
-            word = "increase" if larger_is_closer(kind) else "decrease"
-            other = "distance" if larger_is_closer(kind) else "similarity"
+            word = "increase" if kind in LARGER_IS_CLOSER else "decrease"
+            other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
             raise DataError(
                 f"{kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
@@ -236,7 +236,7 @@ class OwnEntries:
         lists, codes = self.lists, self.codes
         q, nearest = len(lists.indices), lists.indices[:, 0]
         first = int((nearest == np.arange(q)).sum()) if self._begins_gallery else 0
-        if lists.distances is not None and not larger_is_closer(self.kind):
+        if lists.distances is not None and self.kind not in LARGER_IS_CLOSER:
             usual = np.median(np.abs(lists.distances[lists.indices >= 0]))
             same = (codes.gallery[nearest] == codes.probe) & (nearest >= 0)
             near = np.abs(lists.distances[:, 0]) <= _NEAR_ZERO * usual

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.arguments import require_numbers
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.memory import require_memory
 from bioeval.counting.people import CountPeople, PairCounts
 from bioeval.counting.reduce import reduce
@@ -193,7 +193,7 @@ def people_counts(
     require_people(scores, "a table of people")
     require_values(scores, "a table of people")
     fused = Use(templates, fusion).fused
-    at = -given if larger_is_closer(scores.kind) else given
+    at = -given if scores.kind in LARGER_IS_CLOSER else given
     layers, place = np.unique(at[~np.isnan(at)], return_inverse=True)
     rows = np.full(len(at), -1)
     rows[~np.isnan(at)] = place.reshape(-1)

@@ -30,7 +30,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted
-from bioeval.base.kinds import KINDS, METRICS, VALUED, Kind, larger_is_closer
+from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
@@ -197,7 +197,9 @@ class Arrays:
         stated = self.given.take("kind")
         self.notes = ()
         if declared and stated not in (None, "order", declared):
-            if declared != "order" and larger_is_closer(stated) != larger_is_closer(declared):
+            if declared != "order" and (stated in LARGER_IS_CLOSER) != (
+                declared in LARGER_IS_CLOSER
+            ):
                 raise DataError(
                     f'{self.path}: kind: declares the kind {declared}; `kind="{stated}"` '
                     "contradicts it; leave it out, or mend this word of the file if it is wrong"

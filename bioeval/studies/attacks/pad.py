@@ -13,7 +13,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array, require_choice, require_numbers
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.counting.thresholds import check_thresholds, linear_grid, to_internal, to_user
@@ -376,7 +376,7 @@ def _about(ds: xr.Dataset) -> Facts:
         attacks=int(ds["presentations_of_species"].sum()),
         species=ds.sizes["species"],
     )
-    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
+    side = "above" if str(attrs["kind"]) in LARGER_IS_CLOSER else "below"
     return Facts(
         (
             Fact("Detector", Label(attrs["system"]), "system"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import DataError, counted, nearest_name, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
@@ -30,7 +30,7 @@ FEW_INSTRUMENTS = 10
 
 def in_order_of_scores(kind: str) -> slice:
     """Return what puts values at increasing distances in the order of increasing scores."""
-    return slice(None, None, -1) if larger_is_closer(kind) else slice(None)
+    return slice(None, None, -1) if kind in LARGER_IS_CLOSER else slice(None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
@@ -126,7 +126,7 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOd
     for k, spread in enumerate(attempts.spreads()):
         require_spread(spread, purpose)
         origin[k], inverse[k] = spread.mean, 1 / spread.sd
-        if not larger_is_closer(systems[k].kind):
+        if systems[k].kind not in LARGER_IS_CLOSER:
             signs[k] = -1.0
     shift = math.log(prior / (1 - prior))
     logistic = _Loss(attempts, origin, inverse, prior)
@@ -305,7 +305,7 @@ class Calibrator(ScoreTransformer):
             self.separable_ = line.separable
             if self.separable_:
                 remarks.append(SEPARABLE)
-            if (self.slope_ > 0) != larger_is_closer(X.kind):
+            if (self.slope_ > 0) != (X.kind in LARGER_IS_CLOSER):
                 scores = noun_of(X.kind, plural=True)
                 remarks.append(Message("calibration-turns-order", scores=scores))
         else:
@@ -350,7 +350,7 @@ class _Steps:
         if pooled is None:
             missing = "impostor" if len(counts.genuine) else "genuine"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
-        self._sign = 1.0 if larger_is_closer(counts.about.kind) else -1.0
+        self._sign = 1.0 if counts.about.kind in LARGER_IS_CLOSER else -1.0
         # From the least similar block on, as similarities.
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([counts.high, counts.low])[:, ::-1]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.base.kinds import Kind, larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.arrays import Mask, farthest
@@ -174,4 +174,4 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
 
 def _farthest(kind: str) -> float:
     """Return the score of a comparison that is accepted at no finite threshold."""
-    return -math.inf if larger_is_closer(kind) else math.inf
+    return -math.inf if kind in LARGER_IS_CLOSER else math.inf

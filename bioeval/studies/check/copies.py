@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.labels import plain
@@ -160,7 +160,7 @@ def distance_of_copy(kind: str, distances: np.ndarray) -> float:
     perfect = perfect_distance(kind)
     # No distance is below 0, but the largest similarity is a guess.
     beyond = (distances < perfect - _ROUNDING_OF_COPIES).any()
-    if beyond and larger_is_closer(kind):
+    if beyond and kind in LARGER_IS_CLOSER:
         return math.nan
     return perfect
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask, as_distances
 from bioeval.scores.excluded import excluded_rows
@@ -246,7 +246,7 @@ def perfect_distance(kind: str) -> float:
 
 def sign_of(kind: str) -> float:
     """Return what turns a score into a distance, and back: -1 where larger scores are closer."""
-    return -1.0 if larger_is_closer(kind) else 1.0
+    return -1.0 if kind in LARGER_IS_CLOSER else 1.0
 
 
 def _state(scores: Scores, low: int, high: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.matrix import Scores
@@ -55,7 +55,7 @@ def end_values(
     of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
     ends = []
     for accepted in (False, True):
-        turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
+        turn = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
         values = turn * (scores[impostor] if accepted else scores)
         last = values.max(initial=-np.inf)
         others = values[values < last]
@@ -66,7 +66,7 @@ def end_values(
             continue
         how = _how(last, others, shared)
         # No distance is below 0, nor most similarities; log-likelihood ratios are.
-        lower = kind != "llr" and accepted != larger_is_closer(kind)
+        lower = kind != "llr" and accepted != (kind in LARGER_IS_CLOSER)
         if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
             how = NEGATIVE
         if how:

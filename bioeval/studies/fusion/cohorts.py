@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.columns import CodedSides
@@ -279,7 +279,7 @@ def _moments_of_rows(
     done: int,
 ) -> CohortMoments:
     """Return the moments of some rows, of which the first is template `done`."""
-    closer = -1.0 if larger_is_closer(kind) else 1.0
+    closer = -1.0 if kind in LARGER_IS_CLOSER else 1.0
     finite = np.isfinite(values)
     number = finite.sum(axis=1)
     least = top or 1

@@ -14,7 +14,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, received
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
 from bioeval.document.results import data_facts, result_messages, table_of
@@ -179,7 +179,7 @@ class SystemFusion(ScoreTransformer):
             if spread is not None:
                 require_spread(spread, f"{self.normalise} normalisation of {name!r}")
             self._scales.append(
-                _Scale(self.normalise, 1.0 if larger_is_closer(scores.kind) else -1.0, spread)
+                _Scale(self.normalise, 1.0 if scores.kind in LARGER_IS_CLOSER else -1.0, spread)
             )
         remarks = []
         if self.method == "logistic":

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, ProtocolError, counted, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import (
@@ -122,7 +122,7 @@ def _dataset(
     dir_, cms = rate(counts[:, :-1], genuine), rate(counts[:, -1], genuine)
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
     order = slice(None)
-    if larger_is_closer(about.kind):
+    if about.kind in LARGER_IS_CLOSER:
         order = slice(None, None, -1)
     dir_, far = dir_[:, order], far[:, order]
     frr = 1.0 - dir_[:, :, 0]

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import verify
@@ -271,7 +271,7 @@ def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
         return CurveGrid(np.empty(0), ranks, scores.kind)
     verified = verify(scores, thresholds=options.thresholds)
     thresholds = to_user(verified.curve[0], scores.kind)
-    if larger_is_closer(scores.kind):
+    if scores.kind in LARGER_IS_CLOSER:
         thresholds = thresholds[::-1]
     return CurveGrid(thresholds, ranks, scores.kind)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
@@ -84,7 +84,7 @@ def partitions_tree(
         "kind": scores.kind,
         "nan_policy": scores.nan,
         "partitions": number,
-        "threshold_units": "similarity" if larger_is_closer(scores.kind) else "distance",
+        "threshold_units": "similarity" if scores.kind in LARGER_IS_CLOSER else "distance",
         "bioeval_version": __version__,
     }
     datasets = {}

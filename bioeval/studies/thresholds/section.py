@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.document.blocks import (
@@ -146,7 +146,7 @@ def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
         "{prefix}: accept where the {noun} {sign} {threshold}{exact}",
         prefix=prefix,
         noun=noun_of(kind),
-        sign=">=" if larger_is_closer(kind) else "<=",
+        sign=">=" if kind in LARGER_IS_CLOSER else "<=",
         threshold=at,
         exact=exact,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.document.blocks import Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Labels, Rate
 from bioeval.document.results import (
@@ -252,7 +252,7 @@ def _errors(ds: xr.Dataset) -> Table:
     title = say(
         "Errors at the threshold {threshold} (accepted if {sign})",
         threshold=threshold_of(ds),
-        sign=">=" if larger_is_closer(str(ds.attrs["kind"])) else "<=",
+        sign=">=" if str(ds.attrs["kind"]) in LARGER_IS_CLOSER else "<=",
     )
     details = ("The threshold was given." if given else threshold_choice(ds.attrs),)
     return Table("errors", columns, rows, title=title, details=details)

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, RankFacts
 from bioeval.counting.mate_ranks import MateRanks, Within
@@ -255,7 +255,7 @@ class ReidCounts:
 
     def _in_order(self, values: np.ndarray) -> np.ndarray:
         """Return values over increasing distances in the order of the user's thresholds."""
-        return values[..., ::-1] if larger_is_closer(self.candidates.scores.kind) else values
+        return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
 
     def _cmc(self, ties: str) -> MatchCurve:
         """Return the counted matches of the queries on the list of the CMC."""

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, rows_reported_to
 from bioeval.base.version import __version__
@@ -174,7 +174,7 @@ def plan_gom(
         grid = np.arange(TAUS) / (TAUS - 1.0)
     if scaled is None:
         scaled = task.distances == "scaled"
-    if not require_flag("scaled", scaled) and larger_is_closer(scores.kind):
+    if not require_flag("scaled", scaled) and scores.kind in LARGER_IS_CLOSER:
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
     check_max_rank(task.max_rank, scores.shape[1], place)
     rules = replace(rules, removed_for_ap="as-above", cmc="first-match", max_rank=1)
@@ -228,7 +228,7 @@ class GomCounts(ReidCounts):
     def _is_turned(self) -> bool:
         """Whether thresholds are similarities: those of similarities that are not scaled."""
         kind = self.candidates.scores.kind
-        return larger_is_closer(kind) and (self.low, self.high) == (0.0, 1.0)
+        return kind in LARGER_IS_CLOSER and (self.low, self.high) == (0.0, 1.0)
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of GOM; see :func:`bioeval.gom`."""

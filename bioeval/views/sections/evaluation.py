@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table, tables
@@ -426,8 +426,8 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     """Return how the scores of a subject's templates are fused, in words of their kind."""
     if fusion in ("", "none"):
         return ""
-    near, far = ("most", "least") if larger_is_closer(kind) else ("nearest", "farthest")
-    alike = " similar" if larger_is_closer(kind) else ""
+    near, far = ("most", "least") if kind in LARGER_IS_CLOSER else ("nearest", "farthest")
+    alike = " similar" if kind in LARGER_IS_CLOSER else ""
     method, order = parse_fusion(fusion)
     words = {
         "min": f"that of its {near}{alike} template",
