@@ -8,8 +8,6 @@ import pytest
 import xarray as xr
 from hypothesis import strategies as st
 
-from bioeval.studies.tracking.matching import Boxes
-
 # One target for three frames. It is lost in the second, where the tracker sees something else;
 # in the third, its first identity and a new one that lies better both overlap it.
 BOX = (0, 0, 10, 10)
@@ -55,16 +53,3 @@ def scenes(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
                         category = int(noise.choice([1, 1, 1, 2, 3, 6, -1]))
                     rows.append((camera, frame, who, left, top, wide, high, flag, category))
     return truth, result
-
-
-def crowd(seed: int, frames: int = 12, people: int = 25) -> tuple[Boxes, Boxes]:
-    noise = np.random.default_rng(seed)
-    sides = []
-    for _ in range(2):
-        there = noise.random((frames, people)) < 0.9
-        frame, code = map(np.ascontiguousarray, np.nonzero(there))  # as `be.tracking` has them
-        place = 260 * noise.random((people, 2))[code] * [1, 0.3] + noise.normal(
-            0, 6, (len(code), 2)
-        )
-        sides.append(Boxes(code, frame, np.hstack([place, 60 + 20 * noise.random((len(code), 2))])))
-    return sides[0], sides[1]

@@ -6,10 +6,17 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.results.query_means import OF_QUERY
-from bioeval.results.variables import QUERY_MEANS
 
 PEOPLE = 25
+FEW = be.stats.IntervalMethod("people", replicates=300)
+OF_QUERY = {
+    "mAP": "average_precision",
+    "mINP": "inp",
+    "MRR": "reciprocal_rank",
+    "R-precision": "query_r_precision",
+    "MAP@R": "query_ap_at_r",
+    "NDCG": "query_ndcg",
+}
 
 
 def system(seed: int, noisy: int = PEOPLE, name: str = "") -> be.Scores:
@@ -21,11 +28,8 @@ def system(seed: int, noisy: int = PEOPLE, name: str = "") -> be.Scores:
     labels = np.repeat(np.arange(PEOPLE), 3)
     noise = np.random.default_rng(seed).normal(0, 0.6, values.shape)
     values += np.where(labels[:, None] < noisy, noise, 0)
-    cameras = np.tile([1, 2, 3], PEOPLE)
-    return be.Scores(
-        values, labels, labels, probe_meta={"camera": cameras}, gallery_meta={"camera": cameras},
-        name=name,
-    )  # fmt: skip
+    cameras = {"camera": np.tile([1, 2, 3], PEOPLE)}
+    return be.Scores(values, labels, labels, probe_meta=cameras, gallery_meta=cameras, name=name)
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +37,11 @@ def pair() -> tuple[be.Scores, be.Scores]:
     return system(1, noisy=0, name="clean"), system(2, name="noisy")
 
 
-@pytest.fixture(scope="module")
-def result(pair):
-    return be.compare(
-        *pair,
-        protocol="market1501",
-        interval=be.stats.IntervalMethod("people", replicates=300),
-    )
-
-
-@pytest.mark.slow
-def test_values_are_those_of_the_queries(pair, result):
+def test_values_are_those_of_the_queries(pair):
+    result = be.compare(*pair, protocol="market1501", interval=FEW)
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
-    each = {}
-    for mean, of_query in OF_QUERY.items():
-        if mean != "rank_k_mean_ap":
-            each[QUERY_MEANS[mean].label] = [ds[of_query].values for ds in results]
+    each = {label: [ds[name].values for ds in results] for label, name in OF_QUERY.items()}
     for rank in (1, 5):
         each[f"CMC({rank})"] = [ds.first_match_rank.values <= rank for ds in results]
     assert result.measure.values.tolist() == list(each)
@@ -58,6 +50,11 @@ def test_values_are_those_of_the_queries(pair, result):
         assert both.value.values == pytest.approx([a.mean(), b.mean()])
         row = both.isel(system=0, other_system=1)
         assert row.discordant == (np.abs(np.bincount(labels, change)) > 1e-9).sum()
+    measures = ["cmc=3", "mean_ap", "mean_inp"]
+    chosen = be.compare(*pair, protocol="market1501", measures=measures, interval=FEW)
+    assert chosen.measure.values.tolist() == ["CMC(3)", "mAP", "mINP"]
+    rates = [float(be.reid(scores).cmc.sel(rank=3)) for scores in pair]
+    assert chosen.value.sel(measure="CMC(3)").values == pytest.approx(rates)
 
 
 @pytest.mark.parametrize("noisy", [0, 3, 5])
@@ -65,76 +62,76 @@ def test_values_are_those_of_the_queries(pair, result):
 def test_fewer_than_six_people_are_no_evidence(noisy):
     """Of five people the most extreme outcome of a sign test is no evidence either."""
     a, b = system(1, noisy=0), system(4, noisy)
-    result = be.compare(
-        a,
-        b,
-        protocol="market1501",
-        interval=be.stats.IntervalMethod("people", replicates=300),
-    )
+    result = be.compare(a, b, protocol="market1501", interval=FEW)
     assert (result.discordant <= noisy).all() and not result.separated.any()
     row = result.isel(system=0, other_system=1, measure=0)
     assert row.discordant == noisy and (row.difference != 0) == (noisy > 0)
 
 
 def test_lists_are_compared_as_far_as_they_reach(pair):
-    orders = [np.argsort(x.values, axis=1) for x in pair]
-    result, whole = (
-        be.compare(
-            *(
-                be.Scores.from_top_k(order[:, :length], x.probe_labels, x.gallery_labels)
-                for order, x in zip(orders, pair, strict=True)
-            ),
-            protocol="vehicleid",
-        )
-        for length in (40, None)
-    )
+    def lists(*lengths):
+        for scores, length in zip(pair, lengths, strict=True):
+            order = np.argsort(scores.values, axis=1)[:, :length]
+            yield be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
+
+    how = {"protocol": "vehicleid", "interval": FEW}
+    result, whole = (be.compare(*lists(x, x), **how) for x in (40, None))
     assert (result.interval_for == "this gallery").all()
     assert result.measure.values[0] == "rank-40 mAP"
     for name in ("CMC(1)", "CMC(5)"):
         for part in ("value", "difference_low", "separated"):
             one, other = (x[part].sel(measure=name).values for x in (result, whole))
             np.testing.assert_allclose(one, other, atol=1e-12)
+    short = be.compare(*lists(3, 4), measures=["mean_ap", "cmc=1"], **how)
+    assert short.measure.values.tolist() == ["CMC(1)"]
+    (left_out,) = (x for x in be.messages(short) if x.code == "measures-not-defined")
+    assert left_out.arguments["measures"] == ["mean_ap"]
+    with pytest.raises(be.DataError, match="none of the measures is defined"):
+        be.compare(*lists(3, 4), measures=["mean_ap"], **how)
 
 
-def test_what_has_no_meaning_is_refused(pair):
-    a, b = pair
-    with pytest.raises(be.ProtocolError, match="`far_targets` has no effect .*leave it out"):
-        be.compare(a, b, protocol="market1501", far_targets=[0.5])
-    with pytest.raises(be.ProtocolError, match="`fusion` and `ties`"):
-        be.compare(a, b, protocol="market1501", fusion="mean", ties="stable")
-    with pytest.raises(be.CardError, match="GOM, by which systems are not compared; .*be.gom"):
-        be.compare(*pair, protocol="gom-market1501")
-    with pytest.raises(be.DataError, match="has rank1; expected cmc=1"):
-        be.compare(*pair, protocol="market1501", measures=["rank1"])
-    with pytest.raises(be.CardError, match=r"no \[reid\] section"):
-        be.compare(a, b, protocol="course-all-vs-all")
-    fixed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[("a", "a"), ("a", "b")])
-    with pytest.raises(be.ProtocolError, match="fixed pairs"):
-        be.compare(fixed, fixed, protocol="market1501")
-    unenrolled_probes = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
-    with pytest.raises(be.ProtocolError, match="no identity of the 2 queries"):
-        be.compare(unenrolled_probes, unenrolled_probes, protocol="vehicleid")
-    meta = {"camera": a.probe_meta["camera"][::-1]}
-    moved = be.Scores(
-        b.values, b.probe_labels, b.gallery_labels, probe_meta=meta, gallery_meta=b.gallery_meta
-    )
-    with pytest.raises(be.DataError, match="cameras differ at 50 of 75 places"):
-        be.compare(a, moved, protocol="market1501")
-    be.compare(
-        a,
-        moved,
-        protocol="vehicleid",
-        interval=be.stats.IntervalMethod("people", replicates=100),
-    )
+def moved(scores, card):
+    """Compare with the same scores whose probes are seen by other cameras."""
+    meta = {"probe_meta": {"camera": scores.probe_meta["camera"][::-1]}}
+    meta["gallery_meta"] = scores.gallery_meta
+    other = be.Scores(scores.values, scores.probe_labels, scores.gallery_labels, **meta)
+    return be.compare({"a": scores, "b": scores, "c": other}, protocol=card, interval=FEW)
+
+
+FIXED = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[("a", "a"), ("a", "b")])
+NOT_ENROLLED = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
+
+
+@pytest.mark.parametrize(
+    ("card", "options", "systems", "says"),
+    [
+        ("market1501", {"far_targets": [0.5]}, None, "`far_targets` has no effect .*leave it out"),
+        ("market1501", {"fusion": "mean", "ties": "stable"}, None, "`fusion` and `ties`"),
+        ("gom-market1501", {}, None, "GOM, by which systems are not compared; .*be.gom"),
+        ("market1501", {"measures": ["rank1"]}, None, "has rank1; expected cmc=1"),
+        ("course-all-vs-all", {}, None, r"no \[reid\] section"),
+        ("market1501", {}, FIXED, "fixed pairs"),
+        ("vehicleid", {}, NOT_ENROLLED, "no identity of the 2 queries"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(pair, card, options, systems, says):
+    given = pair if systems is None else (systems, systems)
+    with pytest.raises(be.BioevalError, match=says):
+        be.compare(*given, protocol=card, **options)
+
+
+def test_cameras_are_the_same_where_they_count(pair):
+    assert moved(pair[0], "vehicleid").sizes["system"] == 3
+    with pytest.raises(be.DataError, match="c: the system is not like a: .*cameras differ at 50"):
+        moved(pair[0], "market1501")
 
 
 def test_worst_queries_have_names_and_a_page_of_gom_no_comparison(pair, tmp_path, capsys):
     files = [str(tmp_path / f"{scores.name}.npz") for scores in pair]
     for scores, file in zip(pair, files, strict=True):
-        names = {"template": np.array([f"image{i}" for i in range(75)])}
-        labels, cameras = np.repeat(np.arange(PEOPLE), 3), scores.probe_meta
-        meta = {"probe_meta": {**cameras, **names}, "gallery_meta": cameras}
-        be.save(be.Scores(scores.values, labels, labels, **meta), file)
+        cameras, names = scores.probe_meta, np.array([f"image{i}" for i in range(75)])
+        meta = {"probe_meta": {**cameras, "template": names}, "gallery_meta": cameras}
+        be.save(be.Scores(scores.values, *[scores.probe_labels] * 2, **meta), file)
     assert main(["run", files[1], "--protocol", "market1501", "--per-query"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     row = shown.partition("worst queries (rows, from 0): ")[2].split()

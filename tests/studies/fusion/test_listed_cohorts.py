@@ -60,23 +60,18 @@ def data(kind: str, seed: int = 0, holes: bool = True):
     }
     if holes:
         cohort["e1"]["c3"], cohort["t2"]["c0"] = np.inf, -np.inf
-    names = np.array([[a, b] for a, b, _ in trials], dtype=object)
-    scores = be.Scores.from_pairs(
-        [float(x) for _, _, x in trials],
-        np.arange(len(trials)) % 2,
-        kind=kind,
-        pair_templates=names,
-    )
-    return [(a, b, float(x)) for a, b, x in trials], cohort, scores
+    names = [[a, b] for a, b, _ in trials]
+    genuine = np.arange(len(trials)) % 2
+    scores = be.Scores.from_pairs([x for *_, x in trials], genuine, kind=kind, pair_templates=names)
+    return trials, cohort, scores
 
 
-def listed(cohort, kind, turned=False, dtype=float):
+def listed(cohort, kind, turned=False):
     """Return cohort scores as a list of pairs."""
     lines = [(name, c, x) for name, row in cohort.items() for c, x in row.items()]
-    return be.Scores.from_pairs(
-        np.array([x for *_, x in lines], dtype=dtype), np.zeros(len(lines)), kind=kind,
-        pair_templates=[[c, a] if turned else [a, c] for a, c, _ in lines],
-    )  # fmt: skip
+    names = [[c, a] if turned else [a, c] for a, c, _ in lines]
+    values = [x for *_, x in lines]
+    return be.Scores.from_pairs(values, np.zeros(len(lines)), kind=kind, pair_templates=names)
 
 
 def matrix(cohort, kind, turned=False):
@@ -95,75 +90,75 @@ CASES = [("z", {}), ("t", {}), ("s", {}), ("as", {"top": 3}), ("as", {"top": 7})
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize(("method", "options"), CASES)
 def test_normalised_lists_are_those_of_the_definition(kind, method, options):
-    for seed in range(4):
-        trials, cohort, scores = data(kind, seed)
-        expected = by_loop(trials, cohort, method, kind, **options)
-        forms = [listed(cohort, kind), listed(cohort, kind, turned=True)]
-        forms += [matrix(cohort, kind), matrix(cohort, kind, turned=True)]
-        for form in forms:
-            made = be.normalise(scores, method, form, **options)
-            assert made.kind == kind and made.pair_templates.tolist() == [
-                [a, b] for a, b, _ in trials
-            ]
-            np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
-            np.testing.assert_array_equal(made.genuine, scores.genuine)
+    trials, cohort, scores = data(kind)
+    expected = by_loop(trials, cohort, method, kind, **options)
+    for form, turned in itertools.product((listed, matrix), (False, True)):
+        made = be.normalise(scores, method, form(cohort, kind, turned), **options)
+        assert made.kind == kind
+        np.testing.assert_array_equal(made.pair_templates, scores.pair_templates)
+        np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(made.genuine, scores.genuine)
+    ratios = data("llr")[1:]
+    assert be.normalise(ratios[1], "s", listed(ratios[0], "llr")).kind == "similarity"
 
 
 def test_each_side_may_have_a_cohort_of_its_own():
-    trials, cohort, scores = data("distance")
-    first = {name: cohort[name] for name in ENROLLED}
-    second = {name: cohort[name] for name in TESTS}
-    both = be.normalise(
-        scores, "s", listed(first, "distance"), probe_cohort=listed(second, "distance")
-    )
+    _, cohort, scores = data("distance")
+    first, second = (listed({x: cohort[x] for x in side}, "distance") for side in (ENROLLED, TESTS))
+    both = be.normalise(scores, "s", first, probe_cohort=second)
     one = be.normalise(scores, "s", listed(cohort, "distance"))
     np.testing.assert_allclose(both.values, one.values, rtol=0, atol=1e-12)
     with pytest.raises(be.DataError, match="no scores of 3 of the 4 second names"):
-        be.normalise(scores, "s", listed(first, "distance"))
+        be.normalise(scores, "s", first)
 
 
-def test_ratios_become_similarities():
-    _, cohort, scores = data("llr")
-    assert be.normalise(scores, "s", listed(cohort, "llr")).kind == "similarity"
+TRIALS, SCORES_OF_COHORT, SCORES = data("distance")
+UNNAMED = be.Scores.from_pairs([1.0, 2.0], [0, 1])
 
 
-def test_what_is_refused():
-    trials, cohort, scores = data("distance")
-    good = listed(cohort, "distance")
-    unnamed = be.Scores.from_pairs([1.0, 2.0], [0, 1])
-    with pytest.raises(be.ProtocolError, match="do not name"):
-        be.normalise(unnamed, "s", good)
-    with pytest.raises(be.ProtocolError, match="ZT-norm"):
-        be.normalise(scores, "zt", good)
-    with pytest.raises(be.DataError, match="top"):
-        be.normalise(scores, "as", good)
-    with pytest.raises(be.DataError, match="is missing"):
-        be.normalise(scores, "s")
-    with pytest.raises(be.DataError, match="similarities, and the trials are distances"):
-        be.normalise(scores, "s", listed(cohort, "similarity"))
-    alike = {name: dict.fromkeys(COHORT, 1.0) for name in EVERYONE}
-    with pytest.raises(be.DataError, match="no spread"):
-        be.normalise(scores, "s", listed(alike, "distance"))
-    shared = {n: {**row, "t0": 0.5} if n != "t0" else row for n, row in cohort.items()}
-    with pytest.raises(be.DataError, match="shares 1 template"):
-        be.normalise(scores, "s", listed(shared, "distance"))
-    failed = {name: {**row, "c1": np.nan} for name, row in cohort.items()}
-    with pytest.raises(be.DataError, match="failed comparisons"):
-        be.normalise(scores, "s", listed(failed, "distance"))
-    excluded = listed(failed, "distance").replace(nan="exclude")
-    assert np.isfinite(be.normalise(scores, "s", excluded).values).all()
+def changed(**values):
+    """A list of the cohort in which each template has these scores instead."""
+    rows = {name: {**row, **values} for name, row in SCORES_OF_COHORT.items()}
+    rows.pop("t0") if "t0" in values else None
+    return listed(rows, "distance")
+
+
+@pytest.mark.parametrize(
+    ("scores", "method", "cohort", "says"),
+    [
+        (UNNAMED, "s", changed(), "do not name"),
+        (SCORES, "zt", changed(), "ZT-norm"),
+        (SCORES, "as", changed(), "top"),
+        (SCORES, "s", None, "is missing"),
+        (SCORES, "s", listed(SCORES_OF_COHORT, "similarity"), "similarities, and the trials are"),
+        (SCORES, "s", changed(**dict.fromkeys(COHORT, 1.0)), "no spread"),
+        (SCORES, "s", changed(t0=0.5), "shares 1 template"),
+        (SCORES, "s", changed(c1=np.nan), "failed comparisons"),
+    ],
+)
+def test_what_is_refused(scores, method, cohort, says):
+    with pytest.raises((be.DataError, be.ProtocolError), match=says):
+        be.normalise(scores, method, cohort)
+
+
+def test_failed_comparisons_of_a_cohort_may_be_left_out():
+    excluded = changed(c1=np.nan).replace(nan="exclude")
+    assert np.isfinite(be.normalise(SCORES, "s", excluded).values).all()
 
 
 def test_people_of_the_trials_are_no_cohort():
-    trials, cohort, _ = data("distance")
-    subject = {b: f"q{b[-1]}" for _, b, _ in trials} | {a: f"p{a[-1]}" for a, *_ in trials}
-    who = [[subject[a], subject[b]] for a, b, _ in trials]
+    names = SCORES.pair_templates.tolist()
+    who = {b: f"q{b[-1]}" for _, b in names} | {a: f"p{a[-1]}" for a, _ in names}
+    sides = [[who[a], who[b]] for a, b in names]
     scores = be.Scores.from_pairs(
-        [x for *_, x in trials], np.zeros(len(trials)), subjects=who,
-        pair_templates=[[a, b] for a, b, _ in trials],
-    )  # fmt: skip
+        SCORES.values, np.zeros(len(sides)), subjects=sides, pair_templates=names
+    )
     with pytest.raises(be.DataError, match="shares 3 subjects"):
-        be.normalise(scores, "s", matrix(cohort, "distance"))
+        be.normalise(scores, "s", matrix(SCORES_OF_COHORT, "distance"))
+
+
+def run(*words):
+    return CliRunner().invoke(root, [*map(str, words)])
 
 
 def write_cohort(path, rows):
@@ -242,18 +237,7 @@ def test_one_list_may_have_the_cohorts_of_both_sides(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("method", "unordered"),
-    [
-        ("z", ()),
-        ("t", ()),
-        (
-            "z",
-            (
-                "--lists",
-                "unordered",
-            ),
-        ),
-    ],
+    ("method", "unordered"), [("z", ()), ("t", ()), ("z", ("--lists", "unordered"))]
 )
 def test_the_trials_decide_who_is_enrolled(tmp_path, method, unordered):
     trials, cohort, scores = data("similarity", holes=False)
@@ -272,19 +256,10 @@ def test_the_trials_decide_who_is_enrolled(tmp_path, method, unordered):
     assert done.exit_code == 0, (done.output, done.exception)
     made = be.load(tmp_path / "made.txt")
     assert made.pair_templates.tolist() == [[a, b] for a, b, _ in trials]
-    np.testing.assert_allclose(
-        made.values, by_loop(trials, cohort, method, "similarity"), atol=1e-12
-    )
-
-
-def run(*words):
-    return CliRunner().invoke(root, [*map(str, words)])
-
-
-def test_the_number_of_closest_scores_is_of_as_norm(tmp_path):
-    (tmp_path / "scores").write_text("a b 1\n")
-    words = ["normalise", tmp_path / "scores", "--kind", "similarity", "--cohort", "c", "--top", 4]
-    refused = run(*words, "--method", "s")
+    expected = by_loop(trials, cohort, method, "similarity")
+    np.testing.assert_allclose(made.values, expected, atol=1e-12)
+    refused = run("normalise", tmp_path / "scores", "--kind", "similarity", "--cohort", "c",
+                  "--top", 4, "--method", "s")  # fmt: skip
     assert refused.exit_code == 2 and "--method as" in refused.output
 
 
@@ -300,14 +275,10 @@ def test_a_file_that_is_no_cohort(tmp_path):
 
 def test_more_closest_scores_than_the_cohort_has_are_refused():
     trials, cohort, scores = data("similarity", holes=False)
-    rows = [[cohort[name][c] for c in COHORT] for name in EVERYONE]
-    listed = be.Scores(
-        rows, EVERYONE, COHORT, kind="similarity",
-        probe_meta={"template": EVERYONE}, gallery_meta={"template": COHORT},
-    )  # fmt: skip
+    of_matrix = matrix(cohort, "similarity")
     with pytest.raises(be.DataError, match="`top=10` is more than there are in the cohort of"):
-        be.normalise(scores, "as", listed, top=10)
-    assert len(be.normalise(scores, "as", listed, top=9).values) == len(trials)
+        be.normalise(scores, "as", of_matrix, top=10)
+    assert len(be.normalise(scores, "as", of_matrix, top=9).values) == len(trials)
 
 
 @pytest.mark.parametrize("method", ["z", "t", "s"])

@@ -80,50 +80,50 @@ def _as_ratios(scores: be.Scores) -> be.Scores:
     return be.Scores(scores.values, scores.probe_labels, scores.gallery_labels, kind="llr")
 
 
-def test_bad_cohorts_are_refused(data):
-    scores, gallery, probe, cohort = data
-    kind = {"kind": scores.kind}
+def of_gallery(of, labels=GALLERY, people=COHORT, kind=None, **rows):
+    """Scores of the gallery against a cohort with other labels, another kind, other values."""
+    values = of.values.copy()
+    for row, value in rows.items():
+        values[int(row[1:])] = value
+    return be.Scores(values, labels, people, kind=kind or of.kind)
 
-    def refused(message, *args, error=be.DataError, **options):
-        with pytest.raises(error, match=message):
-            be.normalise(scores, *args, **options)
 
-    refused("`method` is 'q'", "q")
-    refused("`gallery_cohort` is missing", "z")
-    refused("`probe_cohort` is missing", "s", gallery)
-    refused("`cohort` is missing", "zt", gallery, probe_cohort=probe)
-    refused("`top` is missing", "as", gallery, probe_cohort=probe)
-    refused("`top` is given", "s", gallery, probe_cohort=probe, top=3)
-    refused("`top` is 1; expected an integer >= 2", "as", gallery, probe_cohort=probe, top=1)
-    refused("fewer than 7 finite scores of 4 templates", "as", gallery, probe_cohort=probe, top=7)
-    shared = be.Scores(gallery.values, GALLERY, ["a", *COHORT[1:]], **kind)
-    refused("shares 1 subject with the data, the first is 'a'", "z", shared)
-    flat = gallery.values.copy()
-    flat[2] = 7
-    refused(
-        "standard deviation 0.* the first is template 2 .'c'",
-        "z",
-        be.Scores(flat, GALLERY, COHORT, **kind),
-    )
-    wrong = be.Scores(gallery.values, ["a", "b", "d", "c"], COHORT, **kind)
-    refused("first differ at template 2 .'d', and 'c' expected", "z", wrong)
-    refused(
-        "neither side is the gallery templates",
-        "z",
-        be.Scores(np.ones((2, 3)), ["p", "q"], ["x", "y", "z"], **kind),
-    )
-    other = {"kind": "similarity" if scores.kind == "distance" else "distance"}
-    refused(
-        "expected scores of one system", "z", be.Scores(gallery.values, GALLERY, COHORT, **other)
-    )
-    failed = gallery.values.copy()
-    failed[3, 1] = np.nan
-    refused(
-        r"1 failed comparison \(NaN\), the first at row 3, column 1",
-        "z",
-        be.Scores(failed, GALLERY, COHORT, **kind),
-    )
-    left_out = be.Scores(failed, GALLERY, COHORT, nan="exclude", **kind)
-    assert np.isfinite(be.normalise(scores, "z", left_out).values[1, 3])
-    pairs = be.Scores.from_pairs([0.1, 0.2], [1, 0], **kind)
-    refused("list of pairs", "z", pairs, error=be.ProtocolError)
+FAILED = {"_3": [0.1, np.nan, 0.3, 0.4, 0.5, 0.6]}
+
+
+@pytest.mark.parametrize(
+    ("method", "gallery", "options", "says"),
+    [
+        ("q", None, {}, "`method` is 'q'"),
+        ("z", None, {}, "`gallery_cohort` is missing"),
+        ("zt", {}, {}, "`cohort` is missing"),
+        ("as", {}, {}, "`top` is missing"),
+        ("s", {}, {"top": 3}, "`top` is given"),
+        ("as", {}, {"top": 1}, "`top` is 1; expected an integer >= 2"),
+        ("as", {}, {"top": 7}, "fewer than 7 finite scores of 4 templates"),
+        ("s", {}, {"probe_cohort": None}, "`probe_cohort` is missing"),
+        ("z", {"people": ["a", *COHORT[1:]]}, {}, "shares 1 subject with the data, .* is 'a'"),
+        ("z", {"_2": 7}, {}, "standard deviation 0.* the first is template 2 .'c'"),
+        ("z", {"labels": list("abdc")}, {}, "first differ at template 2 .'d', and 'c' expected"),
+        ("z", {"kind": "llr"}, {}, "expected scores of one system"),
+        ("z", FAILED, {}, r"1 failed comparison \(NaN\), the first at row 3, column 1"),
+    ],
+)  # fmt: skip
+def test_bad_cohorts_are_refused(data, method, gallery, options, says):
+    scores, made, probe, _ = data
+    if gallery is not None:
+        needs_probes = {"probe_cohort": probe} if method != "z" else {}
+        options = {"gallery_cohort": of_gallery(made, **gallery), **needs_probes, **options}
+    with pytest.raises(be.DataError, match=says):
+        be.normalise(scores, method, **options)
+
+
+def test_cohorts_of_other_layouts(data):
+    scores, gallery, *_ = data
+    excluding = of_gallery(gallery, **FAILED).replace(nan="exclude")
+    assert np.isfinite(be.normalise(scores, "z", excluding).values[1, 3])
+    with pytest.raises(be.ProtocolError, match="list of pairs"):
+        be.normalise(scores, "z", be.Scores.from_pairs([0.1, 0.2], [1, 0], kind=scores.kind))
+    other = be.Scores(np.ones((2, 3)), ["p", "q"], ["x", "y", "z"], kind=scores.kind)
+    with pytest.raises(be.DataError, match="neither side is the gallery templates"):
+        be.normalise(scores, "z", other)
