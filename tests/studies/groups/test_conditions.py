@@ -248,15 +248,14 @@ def test_the_command_the_tables_and_the_plot(tmp_path, capsys, compared):
     out = tmp_path / "out"
     args = ["groups", str(tmp_path / "s.npz"), "--by", "light", "--threshold", "4"]
     assert main([*args, "--interval", "people", "--out", str(out), "--plots"]) == 0
-    said = capsys.readouterr().out
-    assert "of attempts, by the value of the probe" in said and "night" in said
+    assert "of attempts, by the value of the probe" in capsys.readouterr().out
     document = json.loads((out / "summary.json").read_text())
-    assert [x["far"] for x in document["rates"] if x["group"] != "all"] == ds.far.values.tolist()
-    assert document["rates"][-1]["far"] == ds.far_overall.item()
+    rates = {row["group"]: row["far"] for row in document["rates"]}
+    far = dict(zip(ds.group.values, ds.far.values, strict=True))
+    assert rates == {**far, "all": ds.far_overall.item()}
     (row,) = document["differences"]
     assert row["frr_p_value"] == ds.frr_p_value.values[0, 1]
     assert {"groups.png", "differences_of_groups.csv"} <= {x.name for x in out.iterdir()}
-    assert not (out / "pairs.csv").exists()
     display = be.plot.groups(ds)
     drawn = [x.get_xdata() for x in display.far_ax_.lines if x.get_marker() == "o"]
     assert sorted(np.concatenate(drawn)) == sorted(ds.far.values)

@@ -1,4 +1,4 @@
-"""Whether groups differ: limits of all rates together, of the measures, and the tests."""
+"""Whether groups differ: limits of rates, of their differences, of the measures, and the tests."""
 
 import itertools
 import math
@@ -7,121 +7,96 @@ import naive
 import naive_groups
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.random import Stream, seed_sequence
-from bioeval.studies.groups import differences
-from bioeval.studies.groups.measures import (
-    INEQUITY,
-    geomean_limits,
-    gini_limits,
-    inequity,
-    quotient_limits,
-    range_limits,
-)
 
 OPTIONS = {"interval": "people"}
 
 
-def of_people(seed, people=66, each=2, **more):
-    """Scores of people in two groups of equal size."""
-    scores = be.simulate(people, each, random_state=seed, **more)
-    return scores, np.where(np.asarray(scores.probe_labels) % 2, "a", "b")
+def of_people(seed, people=66, each=2, groups="ab"):
+    """Scores of people in groups of equal size, and the group of each template."""
+    scores = be.simulate(people, each, random_state=seed)
+    return scores, np.array(list(groups))[np.asarray(scores.probe_labels) % len(groups)]
+
+
+def at_frr(scores, rate):
+    who = np.asarray(scores.probe_labels)
+    return float(np.quantile(scores.values[who[:, None] == who], 1 - rate))
 
 
 @pytest.fixture(scope="module")
 def compared():
-    scores, group = of_people(3)
-    who = np.asarray(scores.probe_labels)
-    at = float(np.quantile(scores.values[who[:, None] == who], 0.9))  # FRR 20 %
+    scores, group = of_people(3, people=99, groups="abc")
+    at = at_frr(scores, 0.1)
     return scores, group, at, be.by_group(scores, group, threshold=at, **OPTIONS)
 
 
 def made_by(scores, group, at):
-    """Return false rejects and false accepts within groups, each with its people."""
+    """Return the group of each person, and false rejects and false accepts, each with people."""
     attempts = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
     of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
     rejects = [(a.score > at, (a.probe,)) for a in attempts if a.genuine]
     accepts = [(a.score <= at, (a.probe, a.claimed)) for a in attempts if not a.genuine]
-    return of, rejects, [a for a in accepts if of[a[1][0]] == of[a[1][1]]]
+    return of, rejects, accepts
 
 
-def in_group(made, of, g):
-    """Return the attempts of a group by whether they are errors."""
+def limits_of(made, of, g, trials, level):
+    """Return the limits of the rate within a group."""
     own = {True: [], False: []}
     for wrong, people in made:
-        if of[people[0]] == g:
+        if {of[x] for x in people} == {g}:
             own[wrong].append(people)
-    return own
+    return naive_groups.left_out_limits(own, trials, level)
 
 
-def test_rates_have_limits_by_leaving_out_each_person_of_a_group(compared):
+def test_limits_of_rates_and_measures_are_those_of_people_left_out(compared):
+    """Of one rate of all groups together, of each difference, and of both rates together."""
     scores, group, at, ds = compared
     of, rejects, accepts = made_by(scores, group, at)
-    level = 0.95 ** (1 / 2)
-    for g in "ab":
-        for name, made, trials in (("frr", rejects, 33), ("far", accepts, 16)):
-            expected = naive_groups.left_out_limits(in_group(made, of, g), trials, level)
-            ends = [ds[f"{name}_simultaneous_{end}"].sel(group=g) for end in ("low", "high")]
-            np.testing.assert_allclose(ends, expected, rtol=1e-9)
+    alone, both = {}, {}
+    for name, made, trials in (("far", accepts, 16), ("frr", rejects, 33)):
+        rates = np.diag(ds.far) if name == "far" else ds.frr.values
+        alone[name] = [limits_of(made, of, g, trials, 0.95 ** (1 / 3)) for g in "abc"]
+        both[name] = [limits_of(made, of, g, trials, 0.95 ** (1 / 6)) for g in "abc"]
+        found = [ds[f"{name}_simultaneous_{end}"] for end in ("low", "high")]
+        np.testing.assert_allclose(np.transpose(found), alone[name], rtol=1e-9)
+        for i, j in itertools.combinations(range(3), 2):
+            two = [(rates[k], *limits_of(made, of, "abc"[k], trials, 1 - 0.05 / 3)) for k in (i, j)]
+            expected = naive_groups.limits_of_difference(*two)
+            found = [ds[f"{name}_difference_{end}"].values[i, j] for end in ("low", "high")]
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+    # The measures have the extremes over all rates within limits.
+    assert_extremes(ds, ("fdr", "garbe"), both)
+    assert_extremes(ds, [f"{x}_max_over_{y}" for x in both for y in ("min", "geomean")], alone)
 
 
-def test_measures_have_the_values_within_limits_of_all_rates(compared):
-    scores, group, at, ds = compared
-    of, rejects, accepts = made_by(scores, group, at)
-    level = 0.95 ** (1 / 4)
-    low, high = np.empty((2, 2, 2))
-    for g, i in (("a", 0), ("b", 1)):
-        for j, (made, trials) in enumerate(((accepts, 16), (rejects, 33))):
-            ends = naive_groups.left_out_limits(in_group(made, of, g), trials, level)
-            low[j, i], high[j, i] = ends
-    least = np.maximum(0, low.max(axis=1) - high.min(axis=1)).mean()
-    most = np.maximum(high[:, 0] - low[:, 1], high[:, 1] - low[:, 0]).mean()
-    np.testing.assert_allclose([ds.fdr_low, ds.fdr_high], [1 - most, 1 - least], rtol=1e-9)
-    for name in INEQUITY:
-        assert ds[f"{name}_low"] <= ds[name] <= ds[f"{name}_high"]
+def assert_extremes(ds, names, limits):
+    """Hold limits of measures to rates at their limits, and as near to each other as they go."""
+    points = {}
+    for name, ends in limits.items():
+        near = [[min(max(x, low), high) for low, high in ends] for x in itertools.chain(*ends)]
+        points[name] = [*itertools.product(*ends), *near]
+    measured = [naive_groups.inequity(*x, 0.5) for x in itertools.product(*points.values())]
+    for name in names:
+        values = [float(x[name]) for x in measured]
+        found = [ds[f"{name}_low"], ds[f"{name}_high"]]
+        np.testing.assert_allclose(found, [min(values), max(values)], atol=1e-9, err_msg=name)
 
 
 @pytest.mark.slow
-def test_a_statistic_is_the_largest_deviation_in_standard_errors(compared):
-    scores, group, at, ds = compared
+def test_groups_are_tested_by_the_largest_deviation_among_permutations():
+    scores, group = of_people(2)
+    at, rng = at_frr(scores, 0.1), np.random.default_rng(1)
+    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
     of, rejects, accepts = made_by(scores, group, at)
-    people = sorted(of)
-    codes = np.array(["ab".index(of[x]) for x in people])
-    drawn = [codes, codes[np.random.default_rng(1).permutation(len(codes))]]
-    for groups in drawn:
-        by_name = dict(zip(people, groups.tolist(), strict=True))
-        errors, attempts = np.zeros((2, len(people)))
-        for wrong, (person,) in rejects:
-            errors[people.index(person)] += wrong
-            attempts[people.index(person)] += 1
-        result = differences.largest_deviation(
-            groups[:, None], 2, errors[:, None], attempts[:, None], 1
-        )
-        np.testing.assert_allclose(result, naive_groups.largest_deviation(rejects, by_name))
-    counts = be.stats.people_counts(scores, [at])
-    assert counts.people == people
-    pairs = differences.PairsOfGroups(counts, codes)
-    assert pairs.tables is not None
-    tables = np.zeros_like(pairs.tables)
-    for wrong, sides in made_by(scores, np.full_like(group, "a"), at)[2]:
-        left, right = (people.index(x) for x in sides)
-        for table, counted in zip(tables, (wrong, 1), strict=True):
-            table[left, right] += counted
-            table[right, left] += counted
-    np.testing.assert_array_equal(pairs.tables, tables)
-    p_value = differences.far_differs(pairs.tables, codes, Stream(seed_sequence(0), 2))
-    assert p_value == ds.far_groups_p
-    reached = 0
-    stream = Stream(seed_sequence(0), 2)
-    accepts = made_by(scores, np.full_like(group, "a"), at)[2]
-    observed = naive_groups.largest_deviation(accepts, of)
-    for _ in range(20):
-        by_name = dict(zip(people, codes[stream.permutation(len(codes))].tolist(), strict=True))
-        reached += naive_groups.largest_deviation(accepts, by_name) >= observed
-    assert abs(reached / 20 - p_value) < 0.35
+    for name, made, number, off in (("frr", rejects, 500, 0.07), ("far", accepts, 60, 0.17)):
+        observed, as_large = naive_groups.largest_deviation(made, of), 0
+        for _ in range(number):
+            drawn = dict(zip(of, rng.permutation(list(of.values())).tolist(), strict=True))
+            as_large += naive_groups.largest_deviation(made, drawn) >= observed * (1 - 1e-9)
+        assert 0.1 < ds[f"{name}_groups_p"] < 0.9
+        assert ds[f"{name}_groups_p"] == pytest.approx(as_large / number, abs=off)
 
 
 def test_groups_that_differ_are_shown():
@@ -144,6 +119,11 @@ def test_small_groups_are_not_concluded_about():
     assert left_out.arguments["groups"] == ["c"]
     assert np.isnan(ds.frr_simultaneous_low.sel(group="c"))
     assert ds.far_max_over_min_high == math.inf and ds.frr_groups_p > 0
+    for rate in ("frr", "far"):
+        of_small = ds[f"{rate}_difference_low"].sel(group="c")
+        assert of_small.isnull().all() and ds[f"{rate}_letters"].sel(group="c") == ""
+        assert (ds[f"{rate}_separated"].sel(group="c") == 0).all()
+        assert not np.isnan(ds[f"{rate}_difference_low"].sel(group="a", other_group="b"))
     chosen = np.flatnonzero(small <= 50)
     few = be.Scores(scores.values[np.ix_(chosen, chosen)], small[chosen])
     few = be.by_group(few, group[chosen], **OPTIONS)
@@ -152,7 +132,7 @@ def test_small_groups_are_not_concluded_about():
 
 
 def test_many_people_have_no_test_of_far(monkeypatch, compared):
-    monkeypatch.setattr(differences, "MOST_TESTED", 60)
+    monkeypatch.setattr("bioeval.studies.groups.differences.MOST_TESTED", 60)
     scores, group, at, whole = compared
     ds = be.by_group(scores, group, threshold=at, **OPTIONS)
     assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == whole.frr_groups_p
@@ -160,51 +140,43 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
     assert ds.far_simultaneous_low.equals(whole.far_simultaneous_low)
 
 
-def test_one_person_with_all_errors_is_no_spread():
-    one = differences.PeopleOfRate(
-        3, 60, np.eye(20, dtype=int)[0] * 3, np.full(20, 3), 20, np.arange(20)
-    )
-    low, high = be.stats.clopper_pearson(1, 20)
-    assert one.limits(0.95) == (pytest.approx(low), pytest.approx(high))
-    every = {True: [(0,)] * 3, False: [(x,) for x in range(1, 20) for _ in range(3)]}
-    assert one.limits(0.95) == pytest.approx(naive_groups.left_out_limits(every, 20, 0.95))
-    none = differences.PeopleOfRate(0, 60, np.zeros(20, int), np.full(20, 3), 20, np.arange(20))
-    bound = be.stats.zero_error_bound(20)  # one-sided: no rate is below 0
-    assert none.limits(0.95) == (0.0, pytest.approx(bound))
-    right = differences.PeopleOfRate(60, 60, np.full(20, 3), np.full(20, 3), 20, np.arange(20))
-    assert right.limits(0.95) == (pytest.approx(1 - bound), 1.0)
+@pytest.mark.parametrize("rate", ["frr", "far"])
+@pytest.mark.cases(1)
+def test_pairs_are_told_apart_step_by_step(rate):
+    """As by Holm: at the level of so many pairs as are not told apart yet."""
+    scores, group = of_people(0, people=160, groups="abcd")
+    values, who = scores.values.copy(), np.asarray(scores.probe_labels)
+    for g, worse in (("b", 0.5), ("c", 1.0), ("d", 1.5)):
+        mine = group == g
+        values[mine[:, None] & mine] += worse if rate == "frr" else -worse
+    scores, at = be.Scores(values, who), 4.0
+    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
 
+    def limits(i, j, left):
+        rows = np.flatnonzero((group == i) | (group == j))
+        method = be.stats.IntervalMethod("people", confidence=1 - 0.05 / left)
+        pair = be.by_group(
+            scores.select(rows, rows), (group[rows],) * 2, threshold=at, interval=method
+        )
+        place = {"group": i, "other_group": j}
+        return [pair[f"{rate}_difference_{end}"].sel(place).item() for end in ("low", "high")]
 
-limits_of_rates = st.lists(
-    st.tuples(st.integers(1, 8), st.integers(0, 4)).map(lambda x: (x[0] / 12, sum(x) / 12)),
-    min_size=2, max_size=4,
-)  # fmt: skip
-
-
-@given(limits_of_rates)
-def test_limits_of_measures_are_the_extremes_over_all_rates_within(ends):
-    low, high = np.array(ends).T
-    steps = [np.linspace(a, b, 5) for a, b in ends]
-    vectors = np.array(list(itertools.product(*steps))).T
-    measured = inequity(vectors, vectors, 0.5)
-    for (least, most), name, exact in (
-        (range_limits(low, high), "fdr", True),
-        (quotient_limits(low, high), "far_max_over_min", True),
-        (geomean_limits(low, high), "far_max_over_geomean", True),
-        (gini_limits(low, high), "garbe", False),
-    ):
-        values = measured[name]
-        if name == "fdr":
-            values = 1 - values
-        assert (values >= least - 1e-12).all() and (values <= most + 1e-12).all()
-        np.testing.assert_allclose(values.max(), most, atol=1e-12 if exact else 0.35)
-        assert values.min() <= least + 0.15  # between the steps
-
-
-@given(st.lists(st.integers(1, 8), min_size=2, max_size=4), st.integers(0, 6))
-def test_bounds_of_garbe_are_attained_by_limits_in_one_order(places, width):
-    low = np.array(places) / 20
-    high = low + width / 20
-    corners = np.array(list(itertools.product(*zip(low, high, strict=True)))).T
-    values = inequity(corners, corners, 0.5)["garbe"]
-    np.testing.assert_allclose(gini_limits(low, high)[1], values.max(), atol=1e-12)
+    pairs = list(itertools.combinations("abcd", 2))
+    told, more = {}, True
+    while more and len(told) < len(pairs):
+        left = len(pairs) - len(told)
+        ends = {pair: limits(*pair, left) for pair in pairs if pair not in told}
+        more = {pair: (low > 0) - (high < 0) for pair, (low, high) in ends.items()}
+        more = {pair: sign for pair, sign in more.items() if sign}
+        told |= more
+    later, letters = 0, dict(zip("abcd", ds[f"{rate}_letters"].values, strict=True))
+    for i, j in pairs:
+        place = {"group": i, "other_group": j}
+        low, high = (ds[f"{rate}_difference_{end}"].sel(place).item() for end in ("low", "high"))
+        np.testing.assert_allclose([low, high], limits(i, j, len(pairs)), atol=1e-12)
+        assert ds[f"{rate}_separated"].sel(place) == told.get((i, j), 0)
+        assert set(letters[i]).isdisjoint(letters[j]) == ((i, j) in told)
+        later += (i, j) in told and low <= 0 <= high
+    assert 0 < len(told) < len(pairs) and later, "nothing was at stake"
+    rates = ds.frr.values if rate == "frr" else np.diag(ds.far)
+    assert "a" in letters["abcd"[rates.argmin()]]

@@ -13,7 +13,6 @@ from naive_folds import RULES, naive_threshold
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.studies.groups.group_rates import inequity
 
 
 @st.composite
@@ -68,57 +67,17 @@ def test_groups_are_those_of_their_definition(data):
     ]
 
 
-# ------------------------------------------------------------------------- worked numbers
-
-
-def test_measures_of_inequity_of_worked_numbers():
-    far, frr = np.array([0.001, 0.003]), np.array([0.02, 0.06])
-    result = inequity(far, frr, 0.5)
-    # 1 - (0.5 * 0.002 + 0.5 * 0.04); of two groups the corrected Gini is |a - b| / (a + b).
-    assert result["fdr"] == pytest.approx(0.979)
-    assert result["garbe"] == pytest.approx(0.5)
-    assert result["far_max_over_min"] == pytest.approx(3)
-    assert result["frr_max_over_geomean"] == pytest.approx(math.sqrt(3))
-    assert inequity(far, frr, 1.0)["fdr"] == pytest.approx(0.998)
-
-
-def test_gini_is_one_where_one_group_has_all_errors_and_zero_without_any():
-    none, one = np.zeros(4), np.array([0.0, 0.0, 0.3, 0.0])
-    assert inequity(none, one, 0.5)["garbe"] == pytest.approx(0.5)
-    assert inequity(one, one, 0.3)["garbe"] == pytest.approx(1)
-    assert inequity(none, none, 0.5)["garbe"] == 0
-    assert math.isnan(inequity(none, one, 0.5)["frr_max_over_min"])
-    # Gini of 1, 2, 3: 8 / (2 * 9 * 2) = 2 / 9, times 3 / 2.
-    assert inequity(np.array([1.0, 2, 3]), none[:3], 1.0)["garbe"] == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize("far", [[0.1], [0.1, math.nan]])
-def test_measures_of_one_group_or_an_unknown_rate_are_not_defined(far):
-    result = inequity(np.array(far), np.full(len(far), 0.1), 0.0)
-    assert math.isnan(result["fdr"]) and math.isnan(result["garbe"])
-
-
-# ------------------------------------------------------------------------- a population
-
-
 @pytest.fixture(scope="module")
 def scores():
     made = be.simulate(30, 4, random_state=5)
-    meta = {
-        "sex": np.array(["fm"[x % 2] for x in made.probe_labels.tolist()]),
-        "height": np.arange(120.0),
-    }
-    return made._with(_probe_meta=meta, _gallery_meta=meta)
+    sex = np.array(["fm"[x % 2] for x in made.probe_labels.tolist()])
+    meta = {"sex": sex, "height": np.arange(120.0)}
+    return be.Scores(made.values, made.probe_labels, probe_meta=meta)
 
 
 @pytest.fixture(scope="module")
 def drawn(scores):
-    return be.by_group(
-        scores,
-        "sex",
-        threshold="far=0.02",
-        interval=be.stats.IntervalMethod("people", replicates=100, random_state=7),
-    )
+    return be.by_group(scores, "sex", threshold="far=0.02", interval="people")
 
 
 def disjoint_pairs(pairs, within):
@@ -211,61 +170,46 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
 
 
 @pytest.mark.parametrize(
-    ("group", "error", "message"),
+    ("group", "options", "message"),
     [
-        ("race", be.DataError, "'race', but .* no such column; both sides have: sex, height"),
-        ("sx", be.DataError, "Did you mean 'sex'"),
-        (["a"] * 119, be.DataError, "`group` has 119 values; expected 120"),
-        ([math.nan] * 120, be.DataError, "120 missing values"),
-        ((["a"] * 119 + ["b"],) * 2, be.DataError, "subject 30 is in the groups 'a', 'b'; .* None"),
-        ((["a", "b"] * 60,) * 2, be.DataError, r"1 is in the groups 'a', 'b' \(30 subjects have"),
-        (7, be.DataError, "`group` is int; expected a sequence"),
+        ("race", {}, "'race', but .* no such column; both sides have: sex, height"),
+        ("sx", {}, "Did you mean 'sex'"),
+        (["a"] * 119, {}, "`group` has 119 values; expected 120"),
+        ([math.nan] * 120, {}, "120 missing values"),
+        ((["a"] * 119 + ["b"],) * 2, {}, "subject 30 is in the groups 'a', 'b'; .* None"),
+        ((["a", "b"] * 60,) * 2, {}, r"1 is in the groups 'a', 'b' \(30 subjects have"),
+        (7, {}, "`group` is int; expected a sequence"),
+        ("sex", {"threshold": "err"}, "`threshold` is 'err'.*eer"),
+        ("sex", {"threshold": math.nan}, "NaN"),
+        ("sex", {"alpha": 1.5}, "`alpha` is 1.5"),
+        ("sex", {"interval": "wilson"}, "`interval` is 'wilson'"),
     ],
-)  # fmt: skip
-def test_wrong_groups_are_named(scores, group, error, message):
-    with pytest.raises(error, match=message):
-        be.by_group(scores, group)
+)
+def test_wrong_groups_and_options_are_named(scores, group, options, message):
+    with pytest.raises(be.DataError, match=message):
+        be.by_group(scores, group, **options)
+
+
+PAIR = be.Scores.from_pairs([0.1], [True], subjects=[["a", "a"]])
+UNNAMED = be.Scores.from_pairs([0.1, 0.2], [True, False])
+ORDER = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["a", "b"], kind="order")
+WIDE = be.Scores(np.ones((2, 3)), ["a", "b"], ["a", "b", "c"])
+MANY = be.Scores(np.ones((300, 300)), np.arange(300))
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("scores", "group", "message"),
     [
-        ({"threshold": "err"}, "`threshold` is 'err'.*eer"),
-        ({"threshold": math.nan}, "NaN"),
-        ({"alpha": 1.5}, "`alpha` is 1.5"),
-        ({"interval": "wilson"}, "`interval` is 'wilson'"),
+        (PAIR, "sex", "list of pairs has no metadata"),
+        (UNNAMED, (["a", "a"], ["a", "b"]), "subjects of both sides"),
+        (ORDER, (["a", "b"], ["a", "b"]), "order"),
+        (WIDE, ["x", "y", "z"], "pair of arrays: of the 2 probes and of the 3 gallery"),
+        (MANY, np.arange(300), "at most 256"),
     ],
 )
-def test_wrong_options_are_named(scores, options, message):
-    with pytest.raises(be.DataError, match=message):
-        be.by_group(scores, "sex", **options)
-
-
-def test_scores_that_cannot_be_grouped_are_refused(scores):
-    pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
-    with pytest.raises(be.DataError, match="list of pairs has no metadata"):
-        be.by_group(be.Scores.from_pairs([0.1], [True], subjects=[["a", "a"]]), "sex")
-    with pytest.raises(be.ProtocolError, match="subjects of both sides"):
-        be.by_group(pairs, (["a", "a"], ["a", "b"]))
-    with pytest.raises(be.ProtocolError, match="order"):
-        be.by_group(be.Scores([[1, 2], [2, 1]], ["a", "b"], ["a", "b"], kind="order"),
-                    (["a", "b"], ["a", "b"]))  # fmt: skip
-    other = be.Scores(np.ones((2, 3)), ["a", "b"], ["a", "b", "c"])
-    with pytest.raises(be.DataError, match="pair of arrays: of the 2 probes and of the 3 gallery"):
-        be.by_group(other, ["x", "y", "z"])
-    with pytest.raises(be.DataError, match="at most 256"):
-        many = be.Scores(np.ones((300, 300)), np.arange(300))
-        be.by_group(many, np.arange(300))
-
-
-def as_listed(matrix):
-    """Return the attempts of a matrix as a list."""
-    i, j = np.triu_indices(len(matrix.values), 1)
-    who = matrix.probe_labels
-    sides = np.column_stack([who[i], who[j]])
-    return be.Scores.from_pairs(
-        matrix.values[i, j], who[i] == who[j], kind=matrix.kind, subjects=sides
-    )
+def test_scores_that_cannot_be_grouped_are_refused(scores, group, message):
+    with pytest.raises((be.DataError, be.ProtocolError), match=message):
+        be.by_group(scores, group)
 
 
 @pytest.mark.parametrize("people", [60, 130])  # few comparisons and many
@@ -277,7 +221,7 @@ def test_similarities_read_as_distances_are_told(people, listed):
     group = np.where(right.probe_labels.astype(int) % 2, "f", "m")
     if listed:
         i, j = np.triu_indices(len(right.values), 1)
-        right, group = as_listed(right), (group[j], group[i])
+        right, group = right.at_pairs(i, j), (group[i], group[j])
     wrong = right.replace(kind="distance")
     told = "worse than chance .* state similarity as `kind`"
     with pytest.warns(be.BioevalWarning, match=told):
