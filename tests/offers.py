@@ -15,7 +15,7 @@ Each of these is a dictionary, and may be missing:
 ``PLOTS``
     The result of the system of a number, by plot.
 ``VARIABLES``
-    Results, with the descriptions of their variables, by what they are.
+    Results, by what they are: each of their variables is described.
 """
 
 import functools

@@ -6,12 +6,8 @@ import numpy as np
 from systems import attacked, spoofed
 
 import bioeval as be
-from bioeval.studies.attacks.vulnerability import VULNERABILITY
 
-OTHER_CALLS = {
-    "pad": "takes scores of presentations",
-    "vulnerability": "takes scores with attacks",
-}
+OTHER_CALLS = {"pad": "takes scores of presentations", "vulnerability": "takes scores with attacks"}
 
 
 def detected(i: int) -> Any:
@@ -28,6 +24,4 @@ PLOTS = {
     ),
     **dict.fromkeys(("pad_det", "apcer"), detected),
 }
-VARIABLES = {
-    "vulnerability": (lambda: be.vulnerability(attacked(), threshold="eer"), VULNERABILITY)
-}
+VARIABLES = {"vulnerability": lambda: be.vulnerability(attacked(), threshold="eer")}

@@ -144,12 +144,7 @@ def test_limits_of_bpcer_are_those_of_people_left_out():
     limits = slow.limits_of_accepted(values[bona_fide].tolist(), [people[bona_fide].tolist()], 0.95)
     for thresholds in ([0.1], [-0.5, 0.1, 0.3]):  # it does not matter at which others
         ds = be.pad(
-            values,
-            attack,
-            subjects=people,
-            interval="people",
-            threshold=0.1,
-            thresholds=thresholds,
+            values, attack, subjects=people, interval="people", threshold=0.1, thresholds=thresholds
         )
         low, high = limits(1 - ds.bpcer_at_threshold.item())
         assert ds.bpcer_at_threshold_low == pytest.approx(1 - high, rel=1e-9)
@@ -197,12 +192,7 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
     values, attack, units = five_species(1)
     units[attack == "a"] %= 3  # one species of three instruments
     ds = be.pad(
-        values,
-        attack,
-        instrument=units,
-        interval="people",
-        threshold=0.0,
-        thresholds=[0.0],
+        values, attack, instrument=units, interval="people", threshold=0.0, thresholds=[0.0]
     )
     each = {}
     for name in "abcde":
@@ -238,13 +228,7 @@ def test_instruments_that_err_alike_are_as_good_as_independent_attempts():
 def test_a_species_with_one_instrument_shows_no_limits():
     values, attack, units = five_species(3)
     units[attack == "b"] = 5000
-    ds = be.pad(
-        values,
-        attack,
-        instrument=units,
-        interval="people",
-        threshold=0.0,
-    )
+    ds = be.pad(values, attack, instrument=units, interval="people", threshold=0.0)
     ends = ("apcer_at_threshold_low", "apcer_at_threshold_high", "d_eer_low", "d_eer_high")
     assert np.isnan([ds[x].item() for x in ends]).all()
     assert not np.isnan(ds.bpcer_at_threshold_high)

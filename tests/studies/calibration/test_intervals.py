@@ -109,12 +109,7 @@ def test_limits_of_a_cost_are_those_of_its_rates():
             scores.replace(name="dev"), scores, f"cost={prior},2,1", interval=method
         )
         bayes = float(ds.bayes_threshold[k])
-        rates = be.verification(
-            scores,
-            thresholds=[bayes],
-            far_targets=(),
-            interval=method,
-        )
+        rates = be.verification(scores, thresholds=[bayes], far_targets=(), interval=method)
         assert ds.frr_at_bayes[k] == rates.frr[0] and ds.far_at_bayes[k] == rates.far[0]
         trivial = min(2 * prior, 1 - prior)
         ends = {}

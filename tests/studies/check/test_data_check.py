@@ -402,12 +402,7 @@ UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.
 
 @pytest.mark.parametrize(
     "call",
-    [
-        be.verification,
-        be.evaluate,
-        be.summary,
-        lambda s: be.compare(s, s),
-    ],
+    [be.verification, be.evaluate, be.summary, lambda s: be.compare(s, s)],
     ids=["verification", "evaluate", "summary", "compare"],
 )
 def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):

@@ -3,8 +3,7 @@
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.epc.epc import EPC
 
 OTHER_CALLS = {"epc": "takes two sets of scores"}
 PLOTS = {"epc": lambda i: be.epc(scores(i), scores(i + 1))}
-VARIABLES = {"expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), EPC)}
+VARIABLES = {"expected performance": lambda: be.epc(square(), square(), alphas=[0.5])}

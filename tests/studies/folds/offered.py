@@ -1,10 +1,8 @@
 """What the tests of the whole take of this study."""
 
-import xarray as xr
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.folds.results import cross_names
 
 CALLS = {
     "cross_evaluate": lambda s: be.cross_evaluate(s, be.partition.SubjectKFold(3)),
@@ -18,10 +16,6 @@ UNDER_CARD = {
 OTHER_CALLS = dict.fromkeys(("eer_scorer", "make_scorer"), "takes labels and predictions")
 
 
-def folds(task: str) -> xr.Dataset:
-    return be.cross_evaluate(square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2])
-
-
 def parts() -> be.partition.ProbeGallerySplit:
     return be.partition.ProbeGallerySplit(1, n_repeats=8, random_state=0)
 
@@ -29,11 +23,12 @@ def parts() -> be.partition.ProbeGallerySplit:
 PLOTS = {
     "repeated": lambda i: be.repeat(scores(i, 6), parts(), curves=True)["closed_set"],
     **dict.fromkeys(
-        ("folds", "spread"),
-        lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5)),
+        ("folds", "spread"), lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5))
     ),
 }
 VARIABLES = {
-    f"folds, {task}": (lambda task=task: folds(task), cross_names())
+    f"folds, {task}": lambda task=task: be.cross_evaluate(
+        square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2]
+    )
     for task in ("verification", "open_set", "closed_set")
 }

@@ -4,14 +4,8 @@ import numpy as np
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.groups.group_rates import GROUPS
 
 CALLS = {"by_group": lambda s: be.by_group(s, "group", interval="people")}
 SIDES = np.array(["women, 18 to 30 years", "men, 18 to 30 years", "women, over 30 years"])
 PLOTS = {"groups": lambda i: be.by_group(scores(1), SIDES[np.asarray(scores(1).probe_labels) % 3])}
-VARIABLES = {
-    "groups": (
-        lambda: be.by_group(square(), [x % 2 for x in square().probe_labels], interval="people"),
-        GROUPS,
-    ),
-}
+VARIABLES = {"groups": lambda: be.by_group(square(), square().probe_labels % 2, interval="people")}

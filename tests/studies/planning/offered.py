@@ -1,6 +1,3 @@
 """What the tests of the whole take of this study."""
 
-OTHER_CALLS = {
-    "sample_size": "takes rates",
-    "workload": "takes rates",
-}
+OTHER_CALLS = {"sample_size": "takes rates", "workload": "takes rates"}

@@ -4,7 +4,6 @@ import numpy as np
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.quality.error_discard import ERROR_DISCARD
 
 CALLS = {"error_discard": lambda s: be.error_discard(s, "quality", threshold="eer")}
 PLOTS = {
@@ -13,8 +12,5 @@ PLOTS = {
     )
 }
 VARIABLES = {
-    "error against discard": (
-        lambda: be.error_discard(square(), range(32), threshold="eer"),
-        ERROR_DISCARD,
-    )
+    "error against discard": lambda: be.error_discard(square(), range(32), threshold="eer")
 }

@@ -6,11 +6,6 @@ import numpy as np
 import xarray as xr
 
 import bioeval as be
-from bioeval.studies.tracking.tracking import (
-    TRACKING,
-    TRACKING_DIMENSIONS,
-    TRACKING_TARGETS,
-)
 
 OTHER_CALLS = {"tracking": "takes boxes"}
 
@@ -32,9 +27,4 @@ def two_boxes() -> xr.Dataset:
 
 
 PLOTS = {"hota": tracked}
-VARIABLES = {
-    "tracking": (
-        two_boxes,
-        {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS},
-    )
-}
+VARIABLES = {"tracking": two_boxes}

@@ -3,7 +3,6 @@
 from systems import square
 
 import bioeval as be
-from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
 
 CALLS = {"worst_pairs": lambda s: be.worst_pairs(s, 4)}
 # The place of each template, and which of several equal pairs is the worst.
@@ -11,4 +10,4 @@ BY_ORDER = {"worst_pairs": ("row", "column", "probe_label", "gallery_label", "im
 PLOTS = {
     "worst_pairs": lambda i: be.worst_pairs(be.datasets.faces(("eigenfaces", "pixels")[i % 2]), 5)
 }
-VARIABLES = {"worst pairs": (lambda: be.worst_pairs(square(), 2), WORST_PAIRS)}
+VARIABLES = {"worst pairs": lambda: be.worst_pairs(square(), 2)}

@@ -4,7 +4,6 @@ import numpy as np
 from systems import queries, scores
 
 import bioeval as be
-from bioeval.results.variables import GOM, REID
 
 CALLS = {
     "reid": lambda s: be.reid(s, thresholds=[-1.0, 1.0, 3.0], per_query=True),
@@ -28,16 +27,12 @@ PLOTS = {
     "ranked_lists": lambda i: lists(),
 }
 VARIABLES = {
-    "re-identification": (
-        lambda: be.reid(queries(), per_query=True, rank_k=3, interval="subject-bootstrap"),
-        REID,
+    "re-identification": lambda: be.reid(
+        queries(), per_query=True, rank_k=3, interval="subject-bootstrap"
     ),
-    "GOM": (
-        lambda: be.gom(
-            queries(),
-            per_query=True,
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        ),
-        GOM,
+    "GOM": lambda: be.gom(
+        queries(),
+        per_query=True,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     ),
 }
