@@ -319,24 +319,16 @@ def resolve_claims(data: Data, claims: Any, unenrolled_claims: str) -> tuple[lis
     return kept, skipped
 
 
-def skipped_claims(
-    values: Any, probe_labels: Any, gallery_labels: Any = None, *, claims: Any, **options: Any
-) -> int:
+def skipped_claims(*given: Any, claims: Any, **options: Any) -> int:
     """Return the number of claims of subjects who are not enrolled."""
-    return resolve_claims(read(values, probe_labels, gallery_labels, **options), claims, "skip")[1]
+    return resolve_claims(read(*given, **options), claims, "skip")[1]
 
 
 def attempts_single(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
-    claims: Any = None,
-    unenrolled_claims: str = "raise",
-    **options: Any,
+    *given: Any, claims: Any = None, unenrolled_claims: str = "raise", **options: Any
 ) -> tuple[list[Any], list[Any]]:
     """Genuine and impostor scores, one attempt a comparison, probe by probe in gallery order."""
-    data = read(values, probe_labels, gallery_labels, **options)
+    data = read(*given, **options)
     genuine: list[Any] = []
     impostor: list[Any] = []
     if claims is None:
@@ -350,17 +342,14 @@ def attempts_single(
 
 
 def attempts_multi(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     fusion: str = "min",
     claims: Any = None,
     unenrolled_claims: str = "raise",
     **options: Any,
 ) -> tuple[list[Any], list[Any]]:
     """Genuine and impostor scores, one attempt a claim, its group fused."""
-    data = read(values, probe_labels, gallery_labels, **options)
+    data = read(*given, **options)
     genuine: list[Any] = []
     impostor: list[Any] = []
     for i, subject in resolve_claims(data, claims, unenrolled_claims)[0]:
@@ -519,17 +508,14 @@ def ranked(data: Data, unit: str, fusion: str, ties: str) -> list[Ranked]:
 
 
 def ranks(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     unit: str = "template",
     fusion: str = "min",
     ties: str = "pessimistic",
     **options: Any,
 ) -> list[Ranked]:
     """Rank of the best mate of every probe, and what else identification needs of it."""
-    data = read(values, probe_labels, gallery_labels, **options)
+    data = read(*given, **options)
     out = ranked(data, unit, fusion, ties)
     for r in out:
         r.best_mate = data.user(r.best_mate)
@@ -603,10 +589,7 @@ def roles(
 
 
 def open_set(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     thresholds: Sequence[Any],
     max_rank: int | None = None,
     unit: str = "template",
@@ -616,7 +599,7 @@ def open_set(
     **options: Any,
 ) -> OpenSet:
     """Open-set identification at the given thresholds."""
-    data = read(values, probe_labels, gallery_labels, **options)
+    data = read(*given, **options)
     if data.kind == "order":
         raise ValueError("an order has no threshold across rows")
     genuine, nearest, probes = roles(data, unit, fusion, ties, impostors)
@@ -664,10 +647,7 @@ class ClosedSet:
 
 
 def closed_set(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     max_rank: int | None = None,
     unit: str = "template",
     fusion: str = "min",
@@ -676,7 +656,7 @@ def closed_set(
     **options: Any,
 ) -> ClosedSet:
     """Closed-set identification."""
-    data = read(values, probe_labels, gallery_labels, **options)
+    data = read(*given, **options)
     if unmated == "auto":
         unmated = "skip" if data.all_against_all else "raise"
     probes = ranked(data, unit, fusion, ties)
@@ -888,19 +868,37 @@ def min_cost(
     return min(costs, key=lambda cost: cost[0])  # the first of equals
 
 
-def min_hter(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> tuple[Any, Any]:
-    """Smallest half total error rate: the cost at equal weights."""
-    return min_cost(genuine, impostor, kind)
+def threshold_of(
+    rule: str | float, genuine: Sequence[Any], impostor: Sequence[Any], kind: str
+) -> Any:
+    """The threshold of a rule such as ``far=0.01``, or a number; None if a class has no attempt.
+
+    `cost` has a prior and the costs of a miss and of a false accept; `hter` weighs both rates
+    alike, `accuracy` all attempts.
+    """
+    if not isinstance(rule, str):
+        return rule
+    if not genuine or not impostor:
+        return None
+    name, _, value = rule.partition("=")
+    if name == "eer":
+        return eer(genuine, impostor, kind).threshold
+    if name in ("far", "frr"):
+        at = threshold_at_far if name == "far" else threshold_at_frr
+        return at(genuine, impostor, kind, float(value))
+    weights: dict[str, tuple[Any, ...]] = {
+        "hter": (),
+        "accuracy": (Fraction(len(genuine), len(genuine) + len(impostor)),),
+    }
+    costs = weights[name] if name in weights else tuple(map(float, value.split(",")))
+    return min_cost(genuine, impostor, kind, *costs)[1]
 
 
 # --- Operating points of open-set identification -------------------------------------------------
 
 
 def open_set_points(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     k: int = 1,
     unit: str = "template",
     fusion: str = "min",
@@ -912,7 +910,7 @@ def open_set_points(
 
     Under expected ties the ``d_i`` of a probe counts if its rank can be ``k`` or better.
     """
-    data = read(values, probe_labels, gallery_labels, **options)
+    data = read(*given, **options)
     if data.kind == "order":
         raise ValueError("an order has no threshold across rows")
     genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)

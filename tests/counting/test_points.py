@@ -84,12 +84,19 @@ ways = st.sampled_from(WAYS)
 
 
 @RELAXED
-@given(st.data(), ways)
-def test_verification_points_of_matrices_equal_brute_force(data, way):
-    case = data.draw(cases.matrices(masks=("none", "alone")))
+@given(st.data(), st.sampled_from((None, "min", "mean")), ways)
+def test_verification_points_of_matrices_equal_brute_force(data, fusion, way):
+    """Of templates, or of the templates of each subject, fused."""
+    case = data.draw(cases.matrices(masks=("none", "alone") if fusion is None else ("none",)))
+    use = {} if fusion is None else {"templates": "multi", "fusion": fusion}
     with by(way):
-        ds = be.verification(be.Scores(**case.scores()), **WANTED)
-    check_points(ds, *naive.attempts_single(**case.naive()), case.kind)
+        ds = be.verification(be.Scores(**case.scores()), **use, **WANTED)
+    attempts = (
+        naive.attempts_single(**case.naive())
+        if fusion is None
+        else naive.attempts_multi(**case.naive(), fusion=fusion)
+    )
+    check_points(ds, *attempts, case.kind)
 
 
 @RELAXED
@@ -109,15 +116,6 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, way):
     finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
     if len(finite) and finite.std() > 1e-6 * np.abs(finite).max():  # else all is rounding
         same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-12)
-
-
-@RELAXED
-@given(st.data(), st.sampled_from(("min", "mean")), ways)
-def test_verification_points_of_subjects_equal_brute_force(data, fusion, way):
-    case = data.draw(cases.matrices())
-    with by(way):
-        ds = be.verification(be.Scores(**case.scores()), templates="multi", fusion=fusion, **WANTED)
-    check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
 
 
 @RELAXED
@@ -146,6 +144,62 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
             rate, threshold = naive.dir_at_far(target, k, **options)
             same(at.dir_at_far, rate, 1e-9)
             same_threshold(at.threshold_at_far, threshold)
+
+
+def failing(seed: int, kind: str) -> dict[str, np.ndarray]:
+    """Few whole scores of seven people, with ties, infinities and failures."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(7), rng.integers(1, 5, 7))
+    values = rng.integers(0, 6, (len(who), len(who))).astype(float)
+    values += 2 * (who[:, None] != who) * (1 if kind == "distance" else -1)
+    share = rng.choice([0.05, 0.3, 0.6])
+    for value, part in ((np.inf, 0.06), (-np.inf, 0.03), (np.nan, share)):
+        values[rng.random(values.shape) < part] = value
+    return {"values": values, "labels": who}
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("way", ["sorted", "few cells"])
+@pytest.mark.parametrize(
+    "rule", ["eer", "far=0.2", "far=1.0", "frr=0.1", "frr=0.5", "frr=1.0", "hter", "accuracy"]
+)
+@pytest.mark.cases()
+def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule):
+    """A threshold chosen on all data, and judged there; by all pairs of the list, too."""
+    values, who = failing(seed, kind).values()
+    case = {"values": values.tolist(), "probe_labels": who.tolist(), "kind": kind, "nan": "reject"}
+    attempts = *naive.attempts_single(**case), kind
+    threshold = naive.threshold_of(rule, *attempts)
+    value = naive.far_at_frr(*attempts, float(rule[4:]))[0] if rule[:3] == "frr" else 0
+    none = math.isnan(naive.eer(*attempts).value if rule == "eer" else value)
+    off, mates = ~np.eye(len(values), dtype=bool), np.equal.outer(who, who)
+    options = {"kind": kind, "nan": "reject"}
+    pairs = be.Scores.from_pairs(values[off], mates[off], **options)
+    for scores in (be.Scores(values, who, **options), pairs):
+        with by(way):
+            if none:
+                with pytest.raises(be.ProtocolError, match="because none accepts"):
+                    be.judge_threshold(scores, scores, rule, interval="wilson")
+                continue
+            ds = be.judge_threshold(scores, scores, rule, interval="wilson")
+        assert math.isnan(threshold) or ds.threshold == float(threshold)
+        _, (fr,), (fa,), _ = naive.verification_counts(*attempts[:2], [threshold], kind)
+        assert (ds.fa, ds.fr, ds.far) == (fa, fr, fa / len(attempts[1]))
+
+
+def test_a_failed_genuine_attempt_bounds_frr():
+    """FRR is never below 1/3: no threshold has FRR at most 10 %."""
+    given = [0.9, 0.8, np.nan, 0.1, 0.2, 0.3], [1, 1, 1, 0, 0, 0]
+    scores = be.Scores.from_pairs(*given, kind="similarity", nan="reject")
+    ds = be.verification(scores, frr_targets=[0.1, 0.4])
+    assert np.isnan(ds.far_at_frr[0]) and np.isnan(ds.threshold_at_frr[0])
+    assert (ds.far_at_frr[1], ds.threshold_at_frr[1]) == (0, 0.8)
+    assert ds.failed_attempts == 1
+    with pytest.raises(be.ProtocolError, match="accepts 1 of 3 genuine and 0 of 3 impostor"):
+        be.judge_threshold(scores, scores, "frr=0.1")
+    study = be.study_threshold(scores, "frr=0.1", folds=2, repeats=1)
+    assert np.isnan(study.threshold) and "no-threshold" in study.attrs["messages"]
 
 
 def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
@@ -189,52 +243,38 @@ def test_crowds_closer_than_any_cell_are_told_apart(values, way):
     check_points(ds, genuine, impostor, "distance")
 
 
+STEPS = np.random.default_rng(3).integers(0, 9, 40) + 4.0 * (np.arange(40) > 14)
+
+
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("form", ["matrix", "pairs"])
 @pytest.mark.parametrize(
-    ("origin", "step"),
-    [
-        (1.0, 2.0**-50),
-        (-3.0, 1e-13),
-        (1e9, 1e-6),
-        (0.0, 1e-165),
-        (0.0, 1e-310),
-        (0.0, 1e155),
-        (1e300, 1e290),
-        (0.0, 1e307),
-    ],
-)
-@pytest.mark.cases(1)
-def test_d_prime_keeps_its_digits(origin, step, form, kind):
-    """Of scores that hardly differ, and of any magnitude."""
-    rng = np.random.default_rng(3)
-    labels = np.repeat(np.arange(6), 3)
-    same = labels[:, None] == labels[None]
-    d = origin + step * (rng.integers(0, 9, (18, 18)) + 4 * ~same)
-    off = ~np.eye(18, dtype=bool)
-    genuine, impostor = d[same & off], d[~same]
-    if form == "matrix":
-        scores = be.Scores(d, labels, kind=kind)
-    else:
-        scores = be.Scores.from_pairs(d[off], same[off], kind=kind)
-    expected = naive.d_prime(genuine, impostor)
-    assert float(be.verification(scores).d_prime) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(
     ("genuine", "impostor"),
     [
+        *(
+            (origin + step * STEPS[:15], origin + step * STEPS[15:])
+            for origin, step in (
+                (1.0, 2.0**-50), (-3.0, 1e-13), (1e9, 1e-6), (0.0, 1e-165), (0.0, 1e-310),
+                (0.0, 1e155), (1e300, 1e290), (0.0, 1e307),
+            )
+        ),
         ([1e-150, 3e-150], [1.0, 1.0]),
         ([0.5, 0.5], [1e-150, 2e-150]),
         ([-1.7e308, -1.6e308], [1.6e308, 1.7e308]),
         ([1e308, 1e308], [-1e308, -1e308, -1.1e308]),
         ([0.25, 0.25], [0.25, 0.25 + 2.0**-54]),
     ],
-)
-def test_d_prime_of_classes_of_very_different_spreads(genuine, impostor):
-    flags = np.arange(len(genuine) + len(impostor)) < len(genuine)
-    result = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags)).d_prime
-    assert float(result) == pytest.approx(naive.d_prime(genuine, impostor), rel=1e-12)
+)  # fmt: skip
+@pytest.mark.cases(14)
+def test_d_prime_keeps_its_digits(genuine, impostor, form, kind):
+    """Of scores that hardly differ, of any magnitude, and of very different spreads."""
+    values, flags = [*genuine, *impostor], np.arange(len(genuine) + len(impostor)) < len(genuine)
+    if form == "matrix":
+        scores = be.Scores([values], ["a"], np.where(flags, "a", "b"), kind=kind)
+    else:
+        scores = be.Scores.from_pairs(values, flags, kind=kind)
+    expected = naive.d_prime(genuine, impostor)
+    assert float(be.verification(scores).d_prime) == pytest.approx(expected, rel=1e-12)
 
 
 def test_rounding_does_not_choose_among_equal_costs():

@@ -4,26 +4,22 @@ Whatever the cells, the tiles and the threads are, and however often the scores 
 for bit, but for the last digits of d' and the thresholds of the curve that are there by default.
 """
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import h5py
-import naive
 import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
-from limits import limited, streaming
-from naive_exclusion import left_out
+from limits import limited
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
-from twins import assert_all_tasks, in_folds
+from twins import in_folds
 
 import bioeval as be
 from bioeval.counting import counted as cells, folds, parts
-from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.scores import blocks, rows
 from bioeval.scores.embedding_tiles import LARGEST
 
@@ -41,7 +37,7 @@ RULES = (
 
 @dataclass
 class World:
-    """Scores of a few people, and what the slow twins take of them."""
+    """Scores of a few people."""
 
     values: np.ndarray
     probes: np.ndarray
@@ -51,31 +47,6 @@ class World:
     def scores(self) -> be.Scores:
         """The scores."""
         return be.Scores(self.values, self.probes, self.gallery, **self.options)
-
-    def naive(self) -> dict[str, Any]:
-        """Return the arguments of the slow twins."""
-        mask = self.options.get("mask")
-        if "exclude" in self.options:
-            mask = self._compared()
-        return {
-            "values": np.asarray(self.values).tolist(),
-            "probe_labels": None if self.probes is None else list(self.probes),
-            "gallery_labels": None if self.gallery is None else list(self.gallery),
-            "kind": self.options.get("kind", "distance"),
-            "nan": self.options.get("nan", "raise"),
-            "mask": None if mask is None else mask.tolist(),
-        }
-
-    def _compared(self) -> np.ndarray:
-        """The comparisons of all against all that are not left out, as a mask."""
-        who, meta = self.probes, self.options["probe_meta"]
-        mask = np.zeros((len(who), len(who)), dtype=np.uint8)
-        for i, j in itertools.permutations(range(len(who)), 2):
-            mates = who[i] == who[j]
-            sides = ({name: values[k] for name, values in meta.items()} for k in (i, j))
-            if not left_out(self.options["exclude"], mates, *sides):
-                mask[i, j] = 1 + mates
-        return mask
 
 
 SIZES = (3, 1, 4, 4, 2, 5, 1, 3)
@@ -388,23 +359,6 @@ def test_groups(world, way):
         check(scores, way, be.by_group, group=groups, threshold=rule)
 
 
-@pytest.mark.parametrize(
-    ("rule", "cells", "expected"),
-    [
-        ("far=0.0", [2, 4, 7], [2, 3]),
-        ("far=0.0", [3, 4, 7], [0, 3]),
-        ("eer", [2, 4, 7], [2, 3, 4]),
-        ("frr=0.4", [2, 4, 7], [4]),
-        ("frr=1.0", [2, 4, 7], [0]),
-    ],
-)
-def test_the_cells_in_which_folds_need_scores(rule, cells, expected):
-    """Those of a point and of the score before it, of either class; the first where none is."""
-    counts = np.array([0, 0, 0, 3, 0, 0, 5, 0, 1])
-    wanted = wanted_cells(Rule.parse(rule), np.array(cells), counts, 0, (0, 0))
-    assert np.flatnonzero(wanted).tolist() == expected
-
-
 @pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
 @each_way
 @pytest.mark.cases(1)
@@ -467,101 +421,6 @@ def test_stored_matrices(world, stored, way, tmp_path):
         check(scores, way, be.evaluate, curve=False, extra_thresholds=[1.0])
         splitter = be.partition.SubjectKFold(3)
         check(scores, way, in_folds, splitter=splitter, threshold="far=0.1")
-
-
-@pytest.mark.parametrize("world", ["mask", "gallery", "float32"])
-@each_way
-@pytest.mark.cases(2)
-def test_selections(world, way):
-    """Of rows and columns in another order."""
-    scores = WORLDS[world]().scores()
-    rng = np.random.default_rng(2)
-    m, n = scores.shape
-    some = scores.select(probes=rng.permutation(m)[: m - 2], gallery=rng.permutation(n)[: n - 3])
-    check_verification(some, way)
-    check(some, way, be.evaluate, curve=False)
-
-
-# ----------------------------------------------------------------------------------- embeddings
-
-
-def embedded(metric: str, layout: str, dtype: str = "float64", **options: Any) -> be.Scores:
-    """Scores that are computed as they are read; products of whole numbers are exact."""
-    rng = np.random.default_rng(7)
-    who = rng.permutation(np.repeat(np.arange(9), (3, 1, 4, 4, 2, 5, 1, 3, 7)))
-    x = np.round(3 * rng.normal(size=(9, 4))[who] + 2 * rng.normal(size=(len(who), 4)))
-    if metric == "cosine":  # of whole length as well
-        x = np.sign(x) + (x == 0)
-    meta = {"session": np.arange(len(who)) % 3}
-    options = {"metric": metric, "dtype": dtype, **options}
-    if layout == "square":
-        return streaming(x, who, probe_meta=meta, exclude=["session"], **options)
-    gallery = np.arange(len(who)) % 4 > 0
-    gallery[who == 3] = False
-    sides = [{"session": meta["session"][some]} for some in (~gallery, gallery)]
-    return streaming(
-        x[~gallery], who[~gallery], x[gallery], who[gallery],
-        probe_meta=sides[0], gallery_meta=sides[1], **options,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("metric", ["l2", "cosine", "l1"])
-@pytest.mark.parametrize("layout", ["square", "gallery"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@each_way
-@pytest.mark.cases(1)
-def test_embeddings(metric, layout, dtype, way):
-    scores = embedded(metric, layout, dtype)
-    assert scores.streams
-    given = np.array([-1.0, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf])
-    for templates, fusion in (("single", "min"), ("multi", "min"), ("multi", "max")):
-        options = {"templates": templates, "fusion": fusion}
-        found = check(scores, way, be.verification, curve=False, **POINTS, **options)
-        check_curve(found, be.verification, scores, **options)
-        check(scores, way, be.verification, thresholds=given, **POINTS, **options)
-    check(scores, way, be.evaluate, curve=False)
-    for unit in UNITS:
-        for ties in ("stable", "expected"):
-            options = {"rank_unit": unit, "ties": ties}
-            check(scores, way, be.closed_set, unmated="skip", **options)
-            check(scores, way, be.open_set, max_rank=3, **options)
-    splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
-    for rule in ("eer", "far=0.1", "accuracy", 0.5):
-        for templates, fusion in (("single", "min"), ("multi", "min"), ("multi", "mean")):
-            options = {"templates": templates, "fusion": fusion, "threshold": rule}
-            check(scores, way, in_folds, splitter=splitter, **options)
-
-
-# ------------------------------------------------------------------------- and the slow twins
-
-
-@pytest.mark.parametrize("world", [x for x in WORLDS if x != "mask alone"])
-@each_way
-@pytest.mark.cases(6)
-def test_the_slow_twins_say_the_same(world, way):
-    world = WORLDS[world]()
-    scores, case = world.scores(), world.naive()
-    if len(set(case["probe_labels"])) == 1:
-        return
-    with counted(way):
-        assert_all_tasks(scores, thresholds_of(scores), **case)
-        for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
-            points = be.verification(scores, templates=templates, **POINTS)
-            attempts = (*twin(**case), case["kind"])
-            equal = float(naive.eer(*attempts).value)  # there is none where more than half failed
-            assert float(points.eer) == pytest.approx(equal, nan_ok=True)
-            assert points.auc == pytest.approx(float(naive.auc(*attempts)))
-            for k, target in enumerate(TARGETS):
-                points_of = naive.frr_at_far, naive.far_at_frr
-                expected = [float(x) for of in points_of for x in of(*attempts, target)]
-                found = [
-                    float(points[name][k])
-                    for name in ("frr_at_far", "threshold_at_far", "far_at_frr", "threshold_at_frr")
-                ]
-                np.testing.assert_allclose(found, expected, rtol=1e-14)
-            thresholds = points.threshold.values
-            _, fr, fa, _ = naive.verification_counts(*attempts[:2], thresholds, case["kind"])
-            assert points.fa.values.tolist() == fa and points.fr.values.tolist() == fr
 
 
 @given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(list(WAYS)), st.data())

@@ -343,3 +343,16 @@ def test_degenerate_scores(method):
     assert np.isnan(none.far_low).all() and none.genuine_attempts == 0
     unenrolled_probes = be.evaluate(be.Scores(values, labels, list("xyzxyz")), **options)
     assert np.isnan(unenrolled_probes["open_set"].dir_low).all()
+
+
+def test_intervals_have_no_point_that_accepts_all():
+    """With three of four genuine attempts failed and few false accepts there is no EER."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(12), 3)
+    values = rng.random((36, 36)) + 3.0 * (who[:, None] != who)
+    values[rng.random(values.shape) < 0.7] = np.nan
+    scores = be.Scores(values, who, nan="reject")
+    ds = be.verification(scores, interval="subject-bootstrap", frr_targets=[0.5])
+    assert np.isnan([ds.eer, ds.eer_low, ds.eer_high]).all()
+    assert np.isnan([ds.far_at_frr_low, ds.far_at_frr_high]).all()
+    assert (ds.frr_high >= ds.frr - 1e-12).all() and ds.auc_low <= ds.auc <= ds.auc_high

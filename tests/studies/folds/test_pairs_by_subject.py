@@ -4,7 +4,6 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from naive_folds import naive_threshold
 from strategies import examples_of
 from twins import crossed
 
@@ -59,7 +58,7 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
             ([values[i] for i in part if same[i]], [values[i] for i in part if not same[i]])
             for part in (train, test)
         ]
-        threshold = naive_threshold("eer", *attempts[0], kind)
+        threshold = naive.threshold_of("eer", *attempts[0], kind)
         for prefix, part, (genuine, impostor) in zip(
             ("train_", ""), (train, test), attempts, strict=True
         ):

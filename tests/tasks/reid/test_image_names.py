@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.formats.labels import read_names
-from bioeval.scores.image_names import PATTERNS
 
 CASES = [
     ("market1501", "0002_c1s1_000451_03.jpg", 2, 1, {"sequence": 1, "frame": 451, "box": 3}),
@@ -33,14 +31,9 @@ def test_published_names(pattern, name, label, camera, other_fields):
         assert result.camera.dtype == np.int64 and result.camera.tolist() == [camera]
     for key, value in other_fields.items():
         assert result.meta[key].tolist() == [value]
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_the_example_of_a_pattern_is_its_own_and_no_others(pattern):
-    example = PATTERNS[pattern].example
-    assert [other for other, known in PATTERNS.items() if known.compiled.fullmatch(example)] == [
-        pattern
-    ]
+    for other in {x[0] for x in CASES} - {pattern}:
+        with pytest.raises(be.DataError, match=f"It has the form of {pattern}"):
+            be.parse_names([name], other)
 
 
 @pytest.mark.parametrize(
@@ -108,42 +101,35 @@ def test_lists_of_names_label_embeddings(features, gallery):
     assert scores.probe_meta["camera"].tolist() == [1, 2]
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
     assert ("weather" in scores.gallery_meta) == gallery.endswith(".csv")
-
-
-def test_names_in_the_file_itself(features):
-    scores = be.load(
-        features,
-        names_of="market1501",
-        columns={
-            "embeddings": "x",
-            "gallery_embeddings": "g",
-            "labels": "q_names",
-            "gallery_labels": "g_names",
-        },
+    columns = {"embeddings": "x", "gallery_embeddings": "g", "labels": "q_names"}
+    inside = be.load(
+        features, names_of="market1501", columns=columns | {"gallery_labels": "g_names"}
     )
-    assert scores.gallery_labels.tolist() == [2, 2, -1]
+    assert inside.gallery_labels.tolist() == [2, 2, -1]
 
 
 def test_names_beside_a_matrix(tmp_path):
     np.save(tmp_path / "dist.npy", np.ones((2, 3)))
     (tmp_path / "q.txt").write_text("\n".join(MARKET[:2]))
     (tmp_path / "g.csv").write_text("\n".join(MARKET))  # a list without a header
-    sides = {"labels": tmp_path / "q.txt", "gallery": tmp_path / "g.csv"}
-    scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
+    (tmp_path / "ids.txt").write_text("0000001 7612\n0000002 15\n")
+
+    def load(labels="q.txt", **options):
+        sides = {"labels": tmp_path / labels, "gallery": tmp_path / "g.csv"}
+        return be.load(tmp_path / "dist.npy", **sides, **options)
+
+    scores = load(names_of="market1501")
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
-    with pytest.raises(be.DataError, match='give `names_of="market1501"`'):
-        be.load(tmp_path / "dist.npy", **sides)
-    with pytest.raises(be.DataError, match="q.txt: 2 of 2 names are not of the form of veri776"):
-        be.load(tmp_path / "dist.npy", names_of="veri776", **sides)
-    with pytest.raises(be.DataError, match="`names_of` is 'markt1501'.*Did you mean 'market1501'"):
-        be.load(tmp_path / "dist.npy", names_of="markt1501", **sides)
-    sides["labels"] = sides["gallery"]
-    with pytest.raises(be.DataError, match="3 labels for 2 rows"):
-        be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
-
-
-def test_a_list_of_vehicleid(tmp_path):
-    (tmp_path / "list.txt").write_text("0000001 7612\n0000002 7612\n0000003 15\n")
-    labels = read_names(tmp_path / "list.txt", "vehicleid")
-    assert labels.label.tolist() == [7612, 7612, 15]
-    assert labels.meta["image"].tolist() == ["0000001", "0000002", "0000003"]
+    for options, says in (
+        ({}, 'give `names_of="market1501"`'),
+        ({"names_of": "veri776"}, "q.txt: 2 of 2 names are not of the form of veri776"),
+        ({"names_of": "markt1501"}, "`names_of` is 'markt1501'.*Did you mean 'market1501'"),
+        ({"names_of": "market1501", "labels": "g.csv"}, "3 labels for 2 rows"),
+    ):
+        with pytest.raises(be.DataError, match=says):
+            load(**options)
+    sides = {"labels": tmp_path / "ids.txt", "gallery": tmp_path / "ids.txt"}
+    np.save(tmp_path / "two.npy", np.ones((2, 2)))
+    scores = be.load(tmp_path / "two.npy", names_of="vehicleid", **sides)
+    assert scores.probe_labels.tolist() == [7612, 15]
+    assert scores.probe_meta["image"].tolist() == ["0000001", "0000002"]

@@ -12,7 +12,7 @@ import pytest
 from offers import offered
 
 import bioeval as be
-from bioeval.protocol.loading import available, load
+from bioeval.protocol import available, load
 
 SQUARE, RECTANGLE, PAIRS, LISTS = (
     "all-against-all", "probe-against-gallery", "pairs", "top-k"

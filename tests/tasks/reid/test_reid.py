@@ -2,8 +2,8 @@
 
 import csv
 import json
-import os
 import warnings
+from pathlib import Path
 from typing import Any
 
 import naive_reid
@@ -11,25 +11,28 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, strategies as st
-from kept_pairs import kept
+from result_messages import arguments, codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.tasks.reid import matches as matches_module
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
 TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 
-@pytest.fixture(scope="module", params=["few", "many"], autouse=True)
+@pytest.fixture(scope="module", params=["few", "many"])
 def number(request):
     """Ranked by NumPy as few scores are, and by the loops of many."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "many":
             patch.setattr("bioeval.scores.blocks.LISTED", 0)
-        yield request.param
+            patch.setattr("bioeval.tasks.reid.matches.MOST_PLACES", 3)
+        yield
+
+
+few_and_many = pytest.mark.usefixtures("number")
 
 
 @st.composite
@@ -55,6 +58,7 @@ def assert_close(ours, expected) -> None:
     np.testing.assert_allclose(np.atleast_1d(ours), expected, rtol=0, atol=1e-12)
 
 
+@few_and_many
 @given(
     cases(),
     st.sampled_from(RULES),
@@ -82,6 +86,7 @@ def test_each_list_has_its_own_queries(drawn, removed, removed_for_ap, counts, u
     assert not (ds.cmc > 1).any()
 
 
+@few_and_many
 @given(
     cases(),
     st.sampled_from(RULES),
@@ -130,6 +135,8 @@ def test_measures_are_those_of_the_sorted_lists(
         assert_close(ds[name], getattr(expected, name))
     seen = naive_reid.queries(case.naive(), cameras, removed, **nobody)
     assert ds.left_out == sum(q.left_out for q in seen)
+    counted = [not q.left_out and (unmatched == "zero" or q.matches > 0) for q in seen]
+    assert ds.subjects == len({x for x, c in zip(case.probe_labels, counted, strict=True) if c})
     assert ds.matches.values.tolist() == [q.matches for q in seen]
     assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
     if ties == "expected" and ds.tied > 0:
@@ -154,6 +161,7 @@ def test_measures_are_those_of_the_sorted_lists(
         assert_close(ds[name], [getattr(expected, name)])
 
 
+@few_and_many
 @given(
     cases(sizes=((1,), (2, 1), (2, 2), (3, 1, 2), (1, 1, 1, 1)), dtypes=("float32", "float64")),
     st.sampled_from(RULES),
@@ -172,6 +180,7 @@ def test_single_shots_are_the_mean_of_all_galleries(drawn, removed, ties):
         np.testing.assert_allclose(ds.cmc, floats(expected.cmc), rtol=0, atol=1e-9)
 
 
+@few_and_many
 @given(
     cases(dtypes=("float32", "float64"), nans=("exclude", "raise")),
     st.sampled_from(RULES),
@@ -210,71 +219,6 @@ def test_gom_is_its_definition(drawn, removed, budget, data):
     np.testing.assert_array_equal(ds.ftr, ds.far)
 
 
-# ------------------------------------------------------------------------ what must always hold
-
-
-def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options: Any) -> be.Scores:
-    """Queries against a gallery, four cameras, some identities unknown to the gallery."""
-    rng = np.random.default_rng(seed)
-    gallery = rng.permutation(np.repeat(np.arange(1, subjects + 1), templates))
-    probes = rng.integers(1, subjects + 3, 40)
-    d = rng.normal(size=(40, len(gallery))) - 1.5 * (probes[:, None] == gallery[None])
-    return be.Scores(
-        d, probes, gallery, probe_meta={"camera": rng.integers(0, 4, 40)},
-        gallery_meta={"camera": rng.integers(0, 4, len(gallery))}, **options,
-    )  # fmt: skip
-
-
-# ------------------------------------------------------------------------ worked by hand
-
-
-@pytest.mark.parametrize("places", [1 << 22, 3])
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind, places, monkeypatch):
-    """scikit-learn averages the gains of the tied, as McSherry and Najork (2008) do."""
-    from sklearn.metrics import ndcg_score
-
-    monkeypatch.setattr(matches_module, "MOST_PLACES", places)
-    rng = np.random.default_rng(2)
-    query, gallery = rng.integers(0, 5, 12), rng.integers(0, 5, 40)
-    values = rng.integers(0, 4, (12, 40))
-    relevant = query[:, None] == gallery
-    sign = 1 if kind == "similarity" else -1
-    ds = be.reid(
-        be.Scores(sign * values, query, gallery, kind=kind), "vehicleid", ties="expected",
-        per_query=True,
-    )  # fmt: skip
-    assert ds.ndcg.item() == pytest.approx(ndcg_score(relevant, values), abs=1e-12)
-    assert np.isnan(ds.mean_ap) and np.isnan(ds.mean_ap_at_r) and not np.isnan(ds.r_precision)
-    for i in range(12):
-        each = ndcg_score(relevant[[i]], values[[i]])
-        assert ds.query_ndcg[i].item() == pytest.approx(each, abs=1e-12)
-
-
-@pytest.mark.parametrize("unmatched", ["skip", "zero"])
-@pytest.mark.parametrize("options", [{"junk": "keep"}, {"junk_ids": (), "distractor_ids": (-1,)}])
-def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
-    """Query 7 has its match at rank 3, behind junk; the query that is junk has no list."""
-    distances = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])
-    scores = be.Scores(distances, [7, -1], [7, -1, -1])
-    keywords = {"removed": "none", "unmatched": unmatched, **options}
-    ds = be.reid(scores, **keywords)
-    assert (ds.queries, ds.left_out, ds.unmatched, ds.not_in_gallery) == (1, 1, 0, 0)
-    assert float(ds.mean_ap) == 1 / 3 and ds.cmc.values.tolist()[:3] == [0, 0, 1]
-    index = np.argsort(distances, axis=1)
-    lists = be.Scores.from_top_k(index, [7, -1], [7, -1, -1], distances=np.sort(distances, axis=1))
-    of_lists = be.reid(lists, **keywords)
-    assert (of_lists.queries, of_lists.left_out, of_lists.skipped) == (1, 1, 0)
-    assert float(of_lists.mean_ap) == 1 / 3
-    for result in (ds, of_lists):
-        assert "queries-left-out" in [message.code for message in be.messages(result)]
-    within = be.reid(scores, thresholds=[1.5, 3.5], **keywords)
-    assert within.micro_f1.values.tolist() == [0, 0.5]
-    if options.get("junk") == "keep":
-        pairs = be.verification(kept(scores, removed="none", junk="keep"))
-        assert (int(pairs.genuine_attempts), int(pairs.impostor_attempts)) == (1, 2)
-
-
 def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     plain = be.reid(be.Scores([[1, 2]], [0], [3, 0]), removed="none")
     assert "distractors" not in str(plain.attrs)
@@ -303,122 +247,93 @@ def test_gom_where_a_threshold_falls_on_0(kind):
     assert ds.precision.values[50] == (2 / 3 if kind == "distance" else 1 / 3)
 
 
-# ------------------------------------------------------------------------ errors
+# ------------------------------------------------------------------------ what is refused
+
+ONE = be.Scores([[1, 2]], [1], [1, 2])
+ORDER = be.Scores([[1, 2]], [1], [1, 2], kind="order")
+LISTS = be.Scores.from_top_k([[2, 1]], [1], [2, 3, 1])
 
 
-def test_errors_say_what_is_wrong():
-    scores = be.Scores([[1, 2]], [1], [1, 2])
-    for call, error, message in (
-        (lambda: be.reid(scores), be.ProtocolError, "no column 'camera' in probe_meta and"),
-        (lambda: be.reid(scores, "market"), be.CardError, "Did you mean 'market1501'"),
-        (lambda: be.reid(scores, "pairs"), be.CardError, r"has no \[reid\] section"),
-        (lambda: be.reid(scores, "viper", max_rank=0), be.DataError, "`max_rank` is 0; expected"),
-        (lambda: be.reid(scores, "viper", max_rank=10**10), be.DataError, "at most 10000: the ga"),
-        (
-            lambda: be.gom(scores, convention="viper", max_rank=10**10),
-            be.DataError,
-            "the gallery has 2 templates",
-        ),
-        (lambda: be.reid(scores, "viper", rank_k=0), be.DataError, "`rank_k` is 0"),
-        (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "`ties` is 'none'"),
-        (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "`ap` is 'area'"),
-        (lambda: be.reid(scores, "viper", junk_ids=3), be.DataError, "junk_ids is 3"),
-        (
-            lambda: be.reid(be.Scores([[1, 2]], [9], [1, 2]), "viper"),
-            be.ProtocolError,
-            "no identity of the 1 query is in the gallery",
-        ),
-        (lambda: be.reid([[1, 2]]), be.DataError, "expected bioeval.Scores"),
-        (lambda: be.gom(scores, thresholds=5, convention="viper"), be.DataError, "increasing"),
-        (lambda: be.gom(scores, budget=0, convention="viper"), be.DataError, "`budget` is 0"),
-        (
-            lambda: be.gom(be.Scores([[1, 1]], [1], [1, 2]), convention="viper"),
-            be.DataError,
-            "cannot be normalised",
-        ),
-        (
-            lambda: be.gom(be.Scores([[-1e308, 0, 1e308]], [1], [1, 2, 1]), convention="viper"),
-            be.DataError,
-            "they reach from -1e\\+308 to 1e\\+308; scale them",
-        ),
-        (
-            lambda: be.gom(be.Scores([[1, 2]], [1], [1, 2], kind="order"), convention="viper"),
-            be.ProtocolError,
-            "order",
-        ),
-    ):
-        with pytest.raises(error, match=message):
-            call()
+def lists(indices, query):
+    return be.Scores.from_top_k(indices, [query], [2, 3, 1])
 
 
-def test_cameras_that_are_not_what_they_seem():
-    """A rule of cameras that could never apply is an error, and columns have their usual names."""
-    d, q, g = [[1, 2, 3]], [1], [1, 2, 1]
-    expected = be.reid(be.Scores(d, q, g, probe_meta={"camera": [1]},
-                                 gallery_meta={"camera": [1, 2, 3]})).mean_ap  # fmt: skip
-    assert expected == 0.5
-    for name in ("cam", "camid", "cam_id", "CameraID", "camids"):
-        meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
-        assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == expected
-        lists = be.Scores.from_top_k([[0, 1, 2]], q, g, **meta)
-        assert be.reid(lists, "top-k", removed="same-id-same-camera").mean_ap == expected
-    one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
-    with pytest.raises(be.ProtocolError, match=r"in gallery_meta \(gallery_meta has 'where'\)"):
-        be.reid(one)
+@pytest.mark.parametrize(
+    ("error", "says", "call"),
+    [
+        (be.ProtocolError, "no column 'camera' in probe_meta and", lambda: be.reid(ONE)),
+        (be.CardError, "Did you mean 'market1501'", lambda: be.reid(ONE, "market")),
+        (be.CardError, r"has no \[reid\] section", lambda: be.reid(ONE, "pairs")),
+        (be.DataError, "`max_rank` is 0; expected", lambda: be.reid(ONE, "viper", max_rank=0)),
+        (be.DataError, "at most 10000: the ga", lambda: be.reid(ONE, "viper", max_rank=10**10)),
+        (be.DataError, "the gallery has 2 templates",
+         lambda: be.gom(ONE, convention="viper", max_rank=10**10)),
+        (be.DataError, "`rank_k` is 0", lambda: be.reid(ONE, "viper", rank_k=0)),
+        (be.DataError, "`ties` is 'none'", lambda: be.reid(ONE, "viper", ties="none")),
+        (be.DataError, "`ap` is 'area'", lambda: be.reid(ONE, "viper", ap="area")),
+        (be.DataError, "junk_ids is 3", lambda: be.reid(ONE, "viper", junk_ids=3)),
+        (be.ProtocolError, "no identity of the 1 query is in the gallery",
+         lambda: be.reid(be.Scores([[1, 2]], [9], [1, 2]), "viper")),
+        (be.ProtocolError, "all queries are junk or distractors",
+         lambda: be.reid(be.Scores([[1, 2]], [-1], [1, 2]), "viper")),
+        (be.DataError, "expected bioeval.Scores", lambda: be.reid([[1, 2]])),
+        (be.DataError, "increasing", lambda: be.gom(ONE, thresholds=5, convention="viper")),
+        (be.DataError, "`budget` is 0", lambda: be.gom(ONE, budget=0, convention="viper")),
+        (be.DataError, "cannot be normalised",
+         lambda: be.gom(be.Scores([[1, 1]], [1], [1, 2]), convention="viper")),
+        (be.DataError, "they reach from -1e\\+308 to 1e\\+308; scale them",
+         lambda: be.gom(be.Scores([[-1e308, 0, 1e308]], [1], [1, 2, 1]), convention="viper")),
+        (be.ProtocolError, "order", lambda: be.gom(ORDER, convention="viper")),
+        (be.ProtocolError, "retrieval within a threshold compares",
+         lambda: be.reid(ORDER, "viper", thresholds=[0.1])),
+        (be.DataError, "of re-identification expected .* not a number",
+         lambda: be.reid(ONE, "viper", thresholds=5)),
+        (be.ProtocolError, "does nothing under protocol viper",
+         lambda: be.evaluate(ONE, "viper", far_targets=[0.1])),
+        (be.ProtocolError, "cmc = 'identity-dedup'", lambda: be.reid(LISTS, "identity-dedup")),
+        (be.ProtocolError, "give 'sum'", lambda: be.reid(LISTS, "vehicleid", ap="trapezoid")),
+        (be.ProtocolError, "do not determine",
+         lambda: be.reid(LISTS, "vehicleid", ties="optimistic")),
+        (be.ProtocolError, "no column 'camera'", lambda: be.reid(LISTS)),
+        (be.ProtocolError, "2 nearest alone", lambda: be.gom(LISTS, convention="vehicleid")),
+        (be.ProtocolError, "2 nearest alone", lambda: be.evaluate(LISTS, "lfw-view2")),
+        (be.ProtocolError, "lists that are cut do not hold",
+         lambda: be.evaluate(LISTS, "viper", thresholds=5)),
+        (be.ProtocolError, "within a threshold; leave them out",
+         lambda: be.reid(LISTS, "cityflow", rank_k=2, thresholds=[0.1])),
+        (be.ProtocolError, "none of the 1 queries has a match",
+         lambda: be.reid(lists([[0, 1]], 9), "viper")),
+        (be.ProtocolError, "`rank_k` is 100, but a list covers only 2 ranks",
+         lambda: be.reid(lists([[0, 1]], 1), "cityflow")),
+    ],
+)  # fmt: skip
+def test_errors_say_what_is_wrong(error, says, call):
+    with pytest.raises(error, match=says):
+        call()
 
 
 def test_gom_of_a_card_with_expected_ties(tmp_path):
     """Stable ties are not taken in place of those that the card asks for."""
-    from bioeval.protocol.loading import load
-
-    text = load("viper").to_toml().replace('"stable"', '"expected"').replace('"viper"', '"mine"')
+    text = be.protocol.load("viper").to_toml()
+    text = text.replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
-    scores = be.Scores([[1, 2]], [1], [1, 2])
     with pytest.raises(be.ProtocolError, match='mine has expected ties.*give `ties="stable"`'):
-        be.gom(scores, convention=tmp_path / "mine.toml")
-    result = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
+        be.gom(ONE, convention=tmp_path / "mine.toml")
+    result = be.gom(ONE, convention=tmp_path / "mine.toml", ties="stable")
     assert result.attrs["ties"] == "stable"
 
 
-def test_what_lists_do_not_tell_of_a_convention():
-    lists = be.Scores.from_top_k([[2, 1]], [1], [2, 3, 1])
-    assert be.reid(lists, "vehicleid").mean_ap == 1
-    for call, error, message in (
-        (lambda: be.reid(lists, "identity-dedup"), be.ProtocolError, "cmc = 'identity-dedup'"),
-        (lambda: be.reid(lists, "vehicleid", ap="trapezoid"), be.ProtocolError, "give 'sum'"),
-        (
-            lambda: be.reid(lists, "vehicleid", ties="optimistic"),
-            be.ProtocolError,
-            "do not determine",
-        ),
-        (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
-        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
-        (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
-        (
-            lambda: be.evaluate(lists, "viper", thresholds=5),
-            be.ProtocolError,
-            "lists that are cut do not hold",
-        ),
-        (
-            lambda: be.reid(be.Scores.from_top_k([[0, 1]], [9], [2, 3, 1]), "viper"),
-            be.ProtocolError,
-            "none of the 1 queries has a match",
-        ),
-        (
-            lambda: be.reid(be.Scores.from_top_k([[0, 1]], [1], [2, 3, 1]), "cityflow"),
-            be.ProtocolError,
-            "`rank_k` is 100, but a list covers only 2 ranks",
-        ),
-    ):
-        with pytest.raises(error, match=message):
-            call()
-    with pytest.warns(be.BioevalWarning, match="1 of 1 query with more matches"):
-        be.reid(be.Scores.from_top_k([[2]], [1], [1, 3, 1]), "viper")
-
-
-def test_far_targets_mean_nothing_where_all_is_ranks():
-    with pytest.raises(be.ProtocolError, match="does nothing under protocol viper"):
-        be.evaluate(be.Scores([[1, 2]], [1], [1, 2]), "viper", far_targets=[0.1])
+def test_cameras_have_their_usual_names_on_both_sides():
+    """A rule of cameras that could never apply is an error."""
+    d, q, g = [[1, 2, 3]], [1], [1, 2, 1]
+    for name in ("camera", "cam", "camid", "cam_id", "CameraID", "camids"):
+        meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
+        assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == 0.5
+        listed = be.Scores.from_top_k([[0, 1, 2]], q, g, **meta)
+        assert be.reid(listed, "top-k", removed="same-id-same-camera").mean_ap == 0.5
+    one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
+    with pytest.raises(be.ProtocolError, match=r"in gallery_meta \(gallery_meta has 'where'\)"):
+        be.reid(one)
 
 
 def test_nan_is_an_error_only_where_it_is_read():
@@ -433,11 +348,21 @@ def test_nan_is_an_error_only_where_it_is_read():
 # ------------------------------------------------------------------------ command line, files
 
 
+def population() -> be.Scores:
+    """Queries against a gallery, four cameras, some identities unknown to the gallery."""
+    rng = np.random.default_rng(0)
+    gallery, probes = rng.permutation(np.repeat(np.arange(1, 13), 6)), rng.integers(1, 15, 40)
+    d = rng.normal(size=(40, len(gallery))) - 1.5 * (probes[:, None] == gallery[None])
+    return be.Scores(
+        d, probes, gallery, probe_meta={"camera": rng.integers(0, 4, 40)},
+        gallery_meta={"camera": rng.integers(0, 4, len(gallery))},
+    )  # fmt: skip
+
+
 @pytest.fixture
 def on_disk(tmp_path, monkeypatch):
     """Queries and gallery in a file, with cameras under names of their own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
     scores = population()
     np.savez(
         "reid.npz", distmat=scores.values, q_pids=scores.probe_labels, g_pids=scores.gallery_labels,
@@ -446,21 +371,23 @@ def on_disk(tmp_path, monkeypatch):
     return scores
 
 
-RUN = ("run", "reid.npz", "--columns", "scores=distmat,labels=q_pids,gallery_labels=g_pids")
-CAMERAS = ("--columns", "probe_camera=q_camids,gallery_camera=g_camids")
+RUN = ("run", "reid.npz", "--protocol", "market1501")
 
 
 def test_a_run_by_a_convention(on_disk, capsys):
-    assert main([*RUN, *CAMERAS, "--protocol", "market1501"]) == 0
+    assert main([*RUN]) == 0
     shown = capsys.readouterr().out
     ds = be.reid(on_disk)
     for text in ("mAP", "mINP", "Rank 1 ", "Rank 5 ", "Rank 10", "Rank 20", f"{ds.mean_ap:.1%}"[:4],
                  f"{int(ds.queries)} queries; {int(ds.skipped)} skipped",
                  f"{int(ds.removed):,} comparisons removed"):  # fmt: skip
         assert text in shown
+    assert main(["run", "reid.npz", "--protocol", "cuhk03"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "removed for the CMC: entries of the same camera; for all other measures" in shown
     file = np.load("reid.npz")
     np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
-    assert main([*RUN, "--protocol", "market1501"]) == 2
+    assert main([*RUN]) == 2
     message = capsys.readouterr().err
     assert "no column 'camera'" in message and "--columns probe_camera=NAME" in message
 
@@ -476,37 +403,26 @@ def test_a_run_by_a_convention(on_disk, capsys):
     ],
 )
 @pytest.mark.cases(3)
-def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
+def test_arrays_under_their_usual_names(matrix, names, tmp_path):
     """What rankers in Python take needs no options; what is named stays as it is named."""
-    scores = population()
+    scores, place = population(), tmp_path / "r.npz"
     columns = [scores.probe_labels, scores.gallery_labels,
                scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip
     arrays = {matrix: scores.values, **dict(zip(names, columns, strict=True))}
-    place = tmp_path / "r.npz"
     np.savez(place, **arrays)
-    expected = be.reid(scores)
-    for options in ({}, {"columns": {"scores": matrix}}, {"kind": "distance"}):
-        assert be.reid(be.load(place, **options)).mean_ap == expected.mean_ap
-    assert main(["run", str(place), "--protocol", "market1501", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
-    assert result["mean_ap"] == float(expected.mean_ap)
+    assert be.reid(be.load(place)).mean_ap == be.reid(scores).mean_ap
     other = be.load(place, columns={"probe_camera": names[0], "gallery_camera": names[1]})
     np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
-
-    np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(40))
-    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
-        be.load(place)
-    assert be.load(place, columns={"scores": matrix}).shape == scores.shape
-    np.savez(place, **arrays, qf=np.eye(40, 3), gf=np.eye(72, 3))
-    features = be.load(place, metric="l2", columns={"embeddings": "qf", "gallery_embeddings": "gf"})
-    np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
     np.savez(place, **arrays, who=scores.probe_labels + 1)
     result = be.load(place, columns={"labels": "who"})
     np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
     np.testing.assert_array_equal(result.probe_meta["camera"], scores.probe_meta["camera"])
-    np.savez(place, **{name: x for name, x in arrays.items() if name != names[3]})
-    with pytest.raises(be.ProtocolError, match="no column 'camera' in gallery_meta;"):
-        be.reid(be.load(place))
+    np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(72, 40))
+    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
+        be.load(place)
+    assert be.load(place, columns={"scores": matrix}).shape == scores.shape
+    features = be.load(place, metric="l2", columns={"embeddings": "qf", "gallery_embeddings": "gf"})
+    np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
     np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
     with pytest.raises(be.DataError, match="no labels, the subject of|there are no gallery labels"):
         be.load(place)
@@ -516,21 +432,19 @@ def test_the_worst_queries(on_disk, capsys):
     ds = be.reid(on_disk, per_query=True)
     ap = ds.average_precision.values
     defined = np.sort(ap[~np.isnan(ap)])
-    tree = be.evaluate(on_disk, "market1501", per_query=True)
-    np.testing.assert_array_equal(tree["reid"].average_precision, ap)
-    worst = ds.sortby("average_precision")
-    np.testing.assert_array_equal(worst.average_precision[: len(defined)], defined)
-
-    run = [*RUN, "--protocol", "market1501", "--per-query"]
+    frame = be.to_frame(ds, "queries")
+    np.testing.assert_array_equal(frame["average_precision"].dropna(), defined)
+    with pytest.raises(be.DataError, match="needs per_query=True"):
+        be.to_frame(be.reid(on_disk), "queries")
+    run = [*RUN, "--per-query"]
     assert main([*run, "--out", "found"]) == 0
     first = int(np.nanargmin(ap))
     assert f"(rows, from 0): {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
     with open("found/queries.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(ap)
     values = np.array([float(row["average_precision"]) for row in rows])
     np.testing.assert_array_equal(values[: len(defined)], defined)
-    assert np.isnan(values[len(defined) :]).all()
+    assert len(rows) == len(ap) and np.isnan(values[len(defined) :]).all()
     for row in rows:
         i = int(row["query"])
         assert int(row["label"]) == on_disk.probe_labels[i]
@@ -540,22 +454,13 @@ def test_the_worst_queries(on_disk, capsys):
     listed = json.loads(capsys.readouterr().out)["tasks"]["reid"]["worst_first"]
     assert [row["query"] for row in listed] == [int(row["query"]) for row in rows]
     assert listed[-1]["average_precision"] is None
-    assert main([*RUN, "--per-query"]) == 2
+    assert main(["run", "reid.npz", "--per-query"]) == 2
     assert "--per-query applies to re-identification only" in capsys.readouterr().err
-    assert main([*RUN, "--protocol", "market1501", "--out", "plain"]) == 0
-    assert "queries.csv" not in os.listdir("plain")
+    assert main([*RUN, "--out", "plain"]) == 0
+    assert not Path("plain/queries.csv").exists()
 
 
-# ------------------------------------------------------------------------ precision and recall
-
-
-def ranked(seed: int = 3) -> be.Scores:
-    """Scores without ties, of queries that all have a match."""
-    rng = np.random.default_rng(seed)
-    gallery = np.repeat(np.arange(6), [1, 2, 3, 5, 8, 10])
-    query = rng.integers(0, 6, 15)
-    values = rng.random((15, len(gallery))) - 0.3 * (query[:, None] == gallery)
-    return be.Scores(values, query, gallery)
+# ------------------------------------------------------------------------ odd numbers
 
 
 def test_a_recall_level_is_reached_exactly():
@@ -567,86 +472,29 @@ def test_a_recall_level_is_reached_exactly():
     assert ds.interpolated_precision.values[4] == 10 / 20
 
 
-def test_thresholds_of_retrieval():
-    scores = ranked()
-    with pytest.raises(be.DataError, match=r"of re-identification expected .* not a number"):
-        be.reid(scores, "viper", thresholds=5)
-    order = be.Scores(np.argsort(np.argsort(scores.values)) + 1, scores.probe_labels,
-                      scores.gallery_labels, kind="order")  # fmt: skip
-    assert be.reid(order, "viper").precision_at_k.equals(be.reid(scores, "viper").precision_at_k)
-    with pytest.raises(be.ProtocolError, match="retrieval within a threshold compares"):
-        be.reid(order, "viper", thresholds=[0.1])
-    lists = be.Scores.from_top_k([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
-    with pytest.raises(be.ProtocolError, match="within a threshold; leave them out"):
-        be.reid(lists, "cityflow", rank_k=2, thresholds=[0.1])
-    tree = be.evaluate(scores, "viper", thresholds=[0.1, 0.4])
-    assert tree["reid"].to_dataset().f1.equals(be.reid(scores, "viper", thresholds=[0.1, 0.4]).f1)
-
-
 @pytest.mark.parametrize("places", [4, None])
-def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
-    scores = ranked()
+def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places):
+    rng = np.random.default_rng(3)
+    gallery = np.repeat(np.arange(6), [1, 2, 3, 5, 8, 10])
+    query = rng.integers(0, 6, 15)
+    values = rng.random((15, len(gallery))) - 0.3 * (query[:, None] == gallery)
+    scores = be.Scores(values, query, gallery)
     if places:
-        order = np.argsort(scores.values, axis=1)[:, :places]
-        scores = be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
+        scores = be.Scores.from_top_k(np.argsort(values, axis=1)[:, :places], query, gallery)
     with pytest.warns(be.BioevalWarning, match="with more matches .* cut at rank 4"):
         result = be.reid(scores, "cityflow", rank_k=4)
-    assert "more-matches-than-places" in [message.code for message in be.messages(result)]
+    assert "more-matches-than-places" in codes(result)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         be.reid(scores, "cityflow", rank_k=4, rank_k_over="smaller")
 
 
-def subjects_of_queries(labels, gallery, cameras, rule, zero) -> tuple[int, int]:
-    """Queries in the means of templates against all others, and their subjects, by loops."""
-    queries, subjects = 0, set()
-    for i, label in enumerate(labels):
-        has_match = False
-        for j, other in enumerate(gallery):
-            removed = rule == "market1501" and cameras[i] == cameras[j]
-            if i != j and label == other and not removed:
-                has_match = True
-        if has_match or zero:
-            queries += 1
-            subjects.add(label)
-    return queries, len(subjects)
-
-
-@pytest.mark.parametrize("card", ["vehicleid", "market1501"])
-@pytest.mark.parametrize("unmatched", ["skip", "zero"])
-def test_subjects_are_those_of_the_queries_in_the_means(card, unmatched, tmp_path, capsys):
-    """Singletons, and subjects of whom one camera has all images, are skipped."""
-    rng = np.random.default_rng(3)
-    labels = [f"s{i}" for i in np.repeat(np.arange(9), [1, 1, 2, 2, 3, 3, 4, 4, 5])]
-    cameras = rng.integers(0, 2, len(labels)).tolist()
-    scores = be.Scores(rng.random((25, 25)), labels, probe_meta={"camera": cameras})
-    queries, subjects = subjects_of_queries(labels, labels, cameras, card, unmatched == "zero")
-    assert subjects < 9 or unmatched == "zero"
-    ds = be.reid(scores, card, unmatched=unmatched)
-    assert (int(ds.queries), int(ds.subjects)) == (queries, subjects)
-    if unmatched == "skip":
-        be.save(scores, tmp_path / "s.npz")
-        assert main(["run", str(tmp_path / "s.npz"), "--protocol", card, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["tasks"]["reid"]["subjects"] == subjects
-
-
-def test_both_lists_of_a_convention_and_all_queries_are_shown(on_disk, capsys):
-    assert main([*RUN, *CAMERAS, "--protocol", "cuhk03"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "removed for the CMC: entries of the same camera; for all other measures" in shown
-    with pytest.raises(be.DataError, match="needs per_query=True"):
-        be.to_frame(be.reid(on_disk), "queries")
-    frame = be.to_frame(be.reid(on_disk, per_query=True), "queries")
-    assert len(frame) == on_disk.shape[0]
-    assert frame["average_precision"].dropna().is_monotonic_increasing
-
-
+@few_and_many
 @pytest.mark.parametrize("ties", ["pessimistic", "expected"])
-@pytest.mark.parametrize("mates", [3, 70])
-def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
+def test_missing_scores_are_no_entries_however_many_mates(ties):
     """Beyond 64 mates a query is counted in another way."""
     rng = np.random.default_rng(0)
-    labels = np.array([1] * mates + list(range(2, 102)))
+    labels = np.array([1] * 70 + list(range(2, 102)))
     values = rng.random((3, len(labels))).round(2)
     missing = rng.random(len(labels)) < 0.1
     values[:, missing] = np.nan
@@ -655,3 +503,18 @@ def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
     expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
     for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
         np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
+
+
+def test_what_a_result_says_of_its_queries(capsys):
+    """Why there is none for the CMC; and that single shots are the CMC's alone."""
+    who, camera = np.repeat(np.arange(4), 2), {"camera": [1] * 8}
+    values = np.random.default_rng(0).random((8, 8))
+    same = be.Scores(values, who, who.copy(), probe_meta=camera, gallery_meta=camera)
+    result = be.reid(same, removed="same-camera", removed_for_ap="none")
+    assert np.isnan(result.cmc).all() and not np.isnan(result.mean_ap)
+    assert "(same-camera)" in arguments(result, "no-query-with-match")["why"]
+    other = {"camera": [2] * 8}
+    result = be.reid(be.Scores(values, who, who, probe_meta=camera, gallery_meta=other), "cuhk03")
+    assert "other measures on all" in result.cmc.long_name
+    be.show(result)
+    assert "other measures all" in " ".join(capsys.readouterr().out.split())

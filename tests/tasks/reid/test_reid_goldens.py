@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kept_pairs import kept
 from sklearn.metrics import roc_curve
 from twins import one_thread  # noqa: F401
 
@@ -66,8 +65,7 @@ OUTPUT = {
 
 @pytest.fixture(scope="module")
 def folder(request):
-    path = request.getfixturevalue("shared") / "reid"
-    return path
+    return request.getfixturevalue("shared") / "reid"
 
 
 def load(folder, name: str) -> tuple[be.Scores, dict[str, np.ndarray]]:
@@ -82,6 +80,13 @@ def load(folder, name: str) -> tuple[be.Scores, dict[str, np.ndarray]]:
     )
     result = {k.removeprefix("ref/"): v for k, v in arrays.items() if k.startswith("ref/")}
     return scores, result
+
+
+def kept(scores: be.Scores) -> np.ndarray:
+    """The classes of what stays of each query's list, as a mask: 0 gone, 1 others, 2 mates."""
+    same = scores.probe_labels[:, None] == scores.gallery_labels
+    camera = scores.probe_meta["camera"][:, None] == scores.gallery_meta["camera"]
+    return np.where(same & camera, 0, 1 + same)
 
 
 class Ours:
@@ -264,7 +269,8 @@ def test_gom_program(folder, name):
         elif key.startswith("gom/evaluate_open"):
             # It takes every query for one that is not in the gallery, and removes all the same.
             budget = int(key.partition("B=")[2].partition("|")[0])
-            values = np.where(kept(scores).mask == 0, 1.0, scores.values)
+            gone = (kept(scores) == 0) | (scores.gallery_labels == -1)
+            values = np.where(gone, 1.0, scores.values)
             unknown = 10**6 + np.arange(len(values))
             strangers = be.Scores(values, unknown, scores.gallery_labels)
             ds = be.gom(strangers, scaled=False, convention="vehicleid", budget=budget)
@@ -279,7 +285,7 @@ def test_gom_program(folder, name):
 def test_roc_of_the_pairs_that_are_kept(folder, name):
     scores, result = load(folder, name)
     positive, negative = result["fast_reid/evaluate_roc/n_pos_n_neg"]
-    pairs = kept(scores, junk="keep")
+    pairs = be.Scores(scores.values, mask=kept(scores))
     ds = be.verification(pairs, auc=False)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (positive, negative)
     reference = result.get("fast_reid/evaluate_roc/tpr_at_fpr_1e-4_1e-3_1e-2")
