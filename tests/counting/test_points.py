@@ -183,6 +183,7 @@ def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule
                     be.judge_threshold(scores, scores, rule, interval="wilson")
                 continue
             ds = be.judge_threshold(scores, scores, rule, interval="wilson")
+            check_points(be.verification(scores, **WANTED), *attempts)
         assert math.isnan(threshold) or ds.threshold == float(threshold)
         _, (fr,), (fa,), _ = naive.verification_counts(*attempts[:2], [threshold], kind)
         assert (ds.fa, ds.fr, ds.far) == (fa, fr, fa / len(attempts[1]))

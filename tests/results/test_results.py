@@ -1,19 +1,24 @@
 """Results: what their variables and attributes are, and that files keep them as they are."""
 
+import functools
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import xarray as xr
+from offers import offered
 from optional import optional_import
 from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.results import variables as names
+from bioeval.results import variables
+from bioeval.results.dataset import dataset
+from bioeval.results.variables import Variable
 
-CAMERAS = {"session": ["1", "2"] * 10}
+SESSIONS = {"session": ["1", "2"] * 10}
 
 
 def scores(**options) -> be.Scores:
@@ -23,61 +28,57 @@ def scores(**options) -> be.Scores:
     )
 
 
-def every_result() -> dict[str, xr.Dataset]:
-    square = scores(probe_meta=CAMERAS)
-    similar = be.Scores(-square.values[:7], list("aabbxyz"), list("abc") * 6 + ["d", "d"],
-                        kind="similarity", nan="exclude")  # fmt: skip
-    d = square.values.astype(np.float32)
+def similar() -> be.Scores:
+    values = -scores().values[:7]
+    gallery = list("abc") * 6 + ["d", "d"]
+    return be.Scores(values, list("aabbxyz"), gallery, kind="similarity", nan="exclude")
+
+
+def infinite() -> be.Scores:
+    d = scores().values.astype(np.float32)
     d[0, 3], d[2, 7] = np.inf, -np.inf
-    infinite = be.Scores(d, square.probe_labels)
-    unenrolled = be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
-    return {
-        "single": be.verification(square),
-        "multi": be.verification(square, templates="multi", fusion="mean", thresholds=5),
-        "claims": be.verification(
-            similar, claims=["a"] * 6 + ["unenrolled"], unenrolled_claims="skip", thresholds=[0.0]
-        ),
-        "pairs": be.verification(be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1])),
-        "mask": be.verification(be.Scores(np.ones((1, 3)), mask=[[2, 1, 0]])),
-        "no costs": be.verification(square, costs=(), far_targets=[]),
-        "infinite": be.verification(infinite),
-        "unenrolled": be.verification(unenrolled),
-        "open": be.open_set(square),
-        "open similar": be.open_set(similar, rank_unit="subject", ties="expected", max_rank=2),
-        "open both": be.open_set(similar, impostors="both", thresholds=[-1, 0]),
-        "open unenrolled": be.open_set(unenrolled, far_targets=[]),
-        "closed": be.closed_set(square),
-        "closed expected": be.closed_set(infinite, ties="expected", rank_unit="subject"),
-        "closed unenrolled": be.closed_set(unenrolled, unmated="skip"),
-        "ranks": be.ranks(infinite),
-    }
+    return be.Scores(d, scores().probe_labels)
 
 
-RESULTS = [
-    "single",
-    "multi",
-    "claims",
-    "pairs",
-    "mask",
-    "no costs",
-    "infinite",
-    "unenrolled",
-    "open",
-    "open similar",
-    "open both",
-    "open unenrolled",
-    "closed",
-    "closed expected",
-    "closed unenrolled",
-    "ranks",
-]  # what every_result gives
+def unenrolled() -> be.Scores:
+    return be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
 
 
-@pytest.fixture(scope="module")
-def results() -> dict[str, xr.Dataset]:
-    made = every_result()
-    assert list(made) == RESULTS
-    return made
+DRAWN = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+PAIRS = be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1])
+MASKED = be.Scores(np.ones((1, 3)), mask=[[2, 1, 0]])
+
+OF_TASKS: dict[str, Callable[[], xr.Dataset]] = {
+    "single": lambda: be.verification(scores(), interval=DRAWN),
+    "multi": lambda: be.verification(scores(), templates="multi", fusion="mean", thresholds=5),
+    "claims": lambda: be.verification(
+        similar(), claims=["a"] * 6 + ["unenrolled"], unenrolled_claims="skip", thresholds=[0.0]
+    ),
+    "pairs": lambda: be.verification(PAIRS),
+    "mask": lambda: be.verification(MASKED),
+    "no costs": lambda: be.verification(scores(), costs=(), far_targets=[]),
+    "infinite": lambda: be.verification(infinite()),
+    "unenrolled": lambda: be.verification(unenrolled()),
+    "open": lambda: be.open_set(scores(), interval=DRAWN),
+    "open similar": lambda: be.open_set(
+        similar(), rank_unit="subject", ties="expected", max_rank=2
+    ),
+    "open both": lambda: be.open_set(similar(), impostors="both", thresholds=[-1, 0]),
+    "open unenrolled": lambda: be.open_set(unenrolled(), far_targets=[]),
+    "closed": lambda: be.closed_set(scores(), interval="wilson"),
+    "closed expected": lambda: be.closed_set(infinite(), ties="expected", rank_unit="subject"),
+    "closed unenrolled": lambda: be.closed_set(unenrolled(), unmated="skip"),
+    "ranks": lambda: be.ranks(infinite()),
+}
+RESULTS = {**OF_TASKS, **offered("VARIABLES")}
+
+
+@functools.cache
+def result(name: str) -> xr.Dataset:
+    return RESULTS[name]()
+
+
+each = pytest.mark.parametrize("name", OF_TASKS)
 
 
 def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
@@ -91,64 +92,45 @@ def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.cases(1)
-def test_attributes_are_text_or_numbers(results, name):
-    ds = results[name]
-    for (where, key), kind in attribute_types(ds).items():
-        assert kind in (str, int, float), (where, key)
-        value = (ds.variables[where].attrs if where else ds.attrs)[key]
-        assert type(value) is kind, (where, key, "a plain one")
-
-
-@pytest.mark.parametrize("name", RESULTS)
-def test_every_variable_says_what_it_is(results, name):
-    ds = results[name]
-    for key, variable in ds.data_vars.items():
-        assert variable.attrs["units"], (
-            f"{key} has no unit. CONTRIBUTING.md, 'Rules', Variables: name what is counted "
-            "(attempts), or 1 for a rate, or score."
-        )
-        is_number = variable.dtype in (np.dtype("int64"), np.dtype("float64"))
-        assert is_number or key == "subject", key  # a subject has a name
-    for key, coordinate in ds.coords.items():
-        assert coordinate.attrs["long_name"] == names.COORDINATES[key].long_name
+def test_every_variable_is_described_and_attributes_are_text_or_numbers(name):
+    """CONTRIBUTING.md, "Rules", Variables: each has a meaning."""
+    ds = result(name)
+    for key, variable in ds.variables.items():
+        assert variable.attrs["long_name"], key
+    for key in ds.data_vars:
+        assert ds[key].attrs.get("units") or name not in OF_TASKS, f"{key} has no unit"
     lowered = [str(x).lower() for x in ds.variables]
     assert len(set(lowered)) == len(lowered), "names differ in more than case"
-    assert not any(hasattr(xr.Dataset, str(x)) for x in ds.data_vars), "no xarray method is hidden"
+    hidden = [x for x in ds.data_vars if hasattr(xr.Dataset, str(x))]
+    assert not hidden or name not in OF_TASKS, "methods of datasets"
+    for where, attrs in [("", ds.attrs), *((k, v.attrs) for k, v in ds.variables.items())]:
+        for key, value in attrs.items():
+            assert type(value) in (str, int, float), (where, key)
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_a_result_says_where_it_comes_from(results, name):
-    attrs = results[name].attrs
-    for key in ("task", "layout", "kind", "nan_policy", "fingerprint", "bioeval_version",
-                "messages", "system"):  # fmt: skip
+@each
+def test_a_result_says_where_it_comes_from(name):
+    attrs = result(name).attrs
+    for key in ("task", "layout", "kind", "nan_policy", "messages", "system"):
         assert isinstance(attrs[key], str), key
-    assert attrs["bioeval_version"] == be.__version__
-    assert attrs["schema"] == 1
+    assert (attrs["bioeval_version"], attrs["schema"]) == (be.__version__, 1)
     sizes = {"probes", "gallery_templates", "gallery_subjects", "probe_subjects"}
     if name in ("pairs", "mask"):  # whose people are not known
         sizes -= {"gallery_subjects", "probe_subjects"}
         assert not {"gallery_subjects", "probe_subjects", "enrolled_subjects"} & set(attrs)
     if name == "pairs":
         sizes -= {"gallery_templates"}
-    for key in sizes:
-        assert isinstance(attrs[key], int) and attrs[key] > 0, key
+    assert all(isinstance(attrs[key], int) and attrs[key] > 0 for key in sizes)
     assert re.search(r"(labels|genuine):[0-9a-f]{16}", attrs["fingerprint"])
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_a_result_is_what_the_constructor_of_xarray_makes(results, name):
-    """It is put together by a function that xarray keeps to itself, and that checks nothing."""
-    ds = results[name]
+@each
+def test_netcdf_keeps_a_result_as_it_is(name, tmp_path):
+    """And it is what the constructor of xarray makes: a function that checks nothing makes it."""
+    ds = result(name)
     made = xr.Dataset(dict(ds.data_vars), dict(ds.coords), ds.attrs)
     xr.testing.assert_identical(ds, made)
     assert (ds.sizes, {*ds.indexes}) == (made.sizes, {*made.indexes})
-
-
-@pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.cases(2)
-def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
-    ds = results[name]
     ds.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
         read.load()
@@ -270,6 +252,53 @@ def test_messages_have_codes():
         be.Scores(scores().values, labels, [f"x{i}" for i in range(20)])
     )
     assert {"no-mate-in-gallery", "no-attempt"} <= set(codes(unenrolled_probes))
-    assert "same-value-counted" in codes(be.verification(scores(probe_meta=CAMERAS)))
+    assert "same-value-counted" in codes(be.verification(scores(probe_meta=SESSIONS)))
     one_session = {"session": ["1"] * 20}
     assert codes(be.closed_set(scores(probe_meta=one_session))) == []
+
+
+# ------------------------------------------------------------------------------- descriptions
+
+
+def test_a_variable_cannot_skip_the_registry():
+    with pytest.raises(KeyError, match="new_rate"):
+        dataset({"new_rate": ((), 0.5)}, variables.VERIFICATION, {}, {})
+
+
+@pytest.mark.parametrize("task", variables.TASKS)
+def test_no_two_numbers_have_one_label(task):
+    labels = [x.label for x in variables.TASKS[task].values() if x.label]
+    assert len(labels) == len(set(labels))
+
+
+def test_a_number_is_computed_in_one_way_and_a_threshold_is_there():
+    for name, x in variables.VARIABLES.items():
+        assert x.name == name
+        assert x.quotient is None or x.of_rates is None, name
+        assert not x.threshold or x.threshold in variables.VARIABLES, name
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [True, False],
+        np.array([3, 1], dtype=np.int8),
+        np.array([0.5, -np.inf], dtype=np.float32),
+        [np.nan, 1.0],
+        ["a", "bcd"],
+        ["a", "\ud800"],  # as in the name of a file that is not UTF-8
+        np.array(["a", None], dtype=object),
+        [],
+    ],
+)
+@pytest.mark.cases(2)
+def test_a_coordinate_keeps_its_labels_and_is_an_index(labels):
+    names = {name: Variable(name) for name in ("value", "item")}
+    values = np.asarray(labels)
+    ds = dataset({"value": (("item",), np.arange(len(labels)))}, names, {"item": values}, {})
+    assert ds["item"].dtype == values.dtype
+    np.testing.assert_array_equal(ds["item"].values, values)
+    assert ds["item"].attrs["long_name"] == "item" and ds.indexes["item"].name == "item"
+    for place, label in enumerate(values.tolist()):
+        if label == label:  # a NaN selects nothing
+            assert ds["value"].sel(item=label) == place

@@ -7,114 +7,98 @@ import pytest
 from result_messages import arguments
 
 import bioeval as be
-from bioeval.results.support import RuleOf, people_with, support_messages
-from bioeval.scores.people import ComparedPeople
+
+SUPPORT = {"target-not-supported": 3, "target-uncertain": 30}
 
 
-def people_by_hand(pairs: float) -> int:
+def people_with(pairs: float) -> int:
     """The smallest number of people, counted up, whose pairs are at least so many."""
-    n = 2
-    while len(list(itertools.combinations(range(n), 2))) < pairs - 1e-9:
-        n += 1
-    return n
+    return next(n for n in itertools.count(2) if n * (n - 1) / 2 >= pairs - 1e-9)
 
 
-@pytest.mark.parametrize("far", [0.5, 0.1, 0.01, 0.003])
-def test_the_people_of_a_far_are_those_whose_pairs_suffice(far):
-    assert [people_with(RuleOf(rule).attempts_for(far)) for rule in (3, 30)] == [
-        people_by_hand(rule / far) for rule in (3, 30)
-    ]
-    found = [people_with(RuleOf(rule).attempts_for(0.001)) for rule in (3, 30)]
-    assert found == [78, 246]
+def said(result, chosen: str = "far") -> dict[float, tuple[str, dict, float]]:
+    """Code, what there is, and what is needed, of each target that is not well supported."""
+    found = {}
+    for x in be.messages(result):
+        if x.code in SUPPORT and x.arguments.get("chosen", "far") == chosen:
+            few = x.arguments
+            for target, needed in zip(few["targets"], few["needed"], strict=True):
+                found[target] = (x.code, few["have"], needed)
+    return found
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 3, 4, 10, 11, 2_996, 300_000, 10**17])
-def test_the_smallest_number_of_people_with_so_many_pairs(pairs):
-    n = people_with(pairs)
-    assert n * (n - 1) // 2 >= pairs > (n - 1) * (n - 2) // 2
+@pytest.mark.parametrize("people", [20, 40])
+def test_the_people_of_a_target_are_those_whose_pairs_suffice(people):
+    """Thirty errors, or three; of people, whose pairs count once whatever their templates."""
+    targets = [0.5, 0.1, 0.05, 0.01, 0.003, 0.001]
+    found = said(be.verification(be.simulate(people, 3), far_targets=targets))
+    for target in targets:
+        few = [code for code, n in SUPPORT.items() if people < people_with(n / target)]
+        if few:
+            needed = people_with(SUPPORT[few[0]] / target)
+            assert found.pop(target) == (few[0], {"people": people}, needed)
+    assert not found
+    assert [people_with(n / 0.001) for n in SUPPORT.values()] == [78, 246]
 
 
-def test_a_pair_of_people_counts_once():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        probes, gallery = (set(rng.integers(0, 9, rng.integers(1, 12)).tolist()) for _ in "ab")
-        pairs = {frozenset((a, b)) for a in probes for b in gallery if a != b}
-        sizes = len(probes), len(gallery), len(probes | gallery)
-        assert ComparedPeople.of_sides(*sizes).pairs == len(pairs)
+def test_a_pair_of_people_on_two_sides_counts_once():
+    sides = [np.arange(20), np.arange(100) + 10]
+    pairs = {frozenset((a, b)) for a in sides[0].tolist() for b in sides[1].tolist() if a != b}
+    values = np.random.default_rng(0).random((20, 100))
+    few = said(be.verification(be.Scores(values, *sides), far_targets=[1 / 1500]))
+    assert few == {1 / 1500: ("target-not-supported", {"pairs of people": len(pairs)}, 4500)}
 
 
-def test_the_warning_says_people_first_and_attempts_where_these_are_fewer():
-    of = ComparedPeople.among
-    measured, supported = support_messages([0.01, 0.001], 12_480, True, "frr", of(40))
-    about = {"have": {"people": 40}, "needed": [78]}
-    assert (measured.code, supported.code) == ("target-uncertain", "target-not-supported")
-    for message, target in ((measured, 0.01), (supported, 0.001)):
-        assert message.arguments.items() >= {**about, "targets": [target]}.items()
-    (few,) = support_messages([0.001], 2_000, False, "frr", of(5_000))  # few of them compared
-    assert few.code == "target-not-supported"
-    assert (few.arguments["have"], few.arguments["needed"]) == ({"impostor attempts": 2000}, [3000])
-    sides = ComparedPeople.of_sides(20, 100, 120)
-    (few,) = support_messages([0.001], 8_000, False, "frr", sides)
-    assert (few.arguments["have"], few.arguments["needed"]) == ({"pairs of people": 2000}, [3000])
-    assert not support_messages([0.1], 12_480, True, "frr", of(40))
+def listed(pairs, kind: str = "similarity", **options) -> be.Scores:
+    """A list of the comparisons of these people, and of each of them with itself."""
+    people = sorted({x for pair in pairs for x in pair})
+    pairs = [*pairs, *((x, x) for x in people)]
+    values = np.random.default_rng(1).random(len(pairs))
+    return be.Scores.from_pairs(values, [a == b for a, b in pairs], kind=kind, **options)
 
 
-def test_targets_of_one_rule_are_one_message():
-    people = ComparedPeople.among(40)
-    (message,) = support_messages([0.001, 0.0005], 12_480, True, "frr", people)
-    assert message.arguments["targets"] == [0.001, 0.0005]
-    assert message.arguments["needed"] == [people_by_hand(3000), people_by_hand(6000)]
-    (below,) = support_messages([1e-6], 2_000, False, "dir")
-    assert below.code == "target-not-supported" and below.arguments["needed"] == [3_000_000]
-    genuine = support_messages([0.5, 0.1], 90, False, "far", ComparedPeople.among(30), "frr")
-    assert [x.code for x in genuine] == ["target-uncertain"]
-    assert genuine[0].arguments.items() >= {"have": {"people": 30}, "needed": [60, 300]}.items()
+def named(pairs) -> be.Scores:
+    people = sorted({x for pair in pairs for x in pair})
+    return listed(pairs, subjects=[*pairs, *((x, x) for x in people)])
 
 
-def _sparse_list(seed, people=40, kind="similarity"):
-    """Return trials of few of the pairs of people, some of them in both orders, as a list."""
-    rng = np.random.default_rng(seed)
-    chosen = [sorted(rng.choice(people, 2, replace=False).tolist()) for _ in range(170)]
-    rows = []
-    for a, b in [*chosen, *((i, i) for i in range(people))]:
-        for _ in range(int(rng.integers(1, 4))):
-            enrolled, probe = (a, b) if rng.random() < 0.5 else (b, a)
-            rows.append((float(rng.normal(2.0 * (a == b))), f"s{enrolled}", f"s{probe}"))
-    return rows, be.Scores.from_pairs(
-        [x for x, *_ in rows], [a == b for _, a, b in rows], kind=kind,
-        subjects=[[a, b] for _, a, b in rows],
-    )  # fmt: skip
+def test_attempts_and_pairs_are_named_where_they_are_fewer_than_people_allow():
+    """Of 100 pairs of 20 people more people are needed, of 40 more of their pairs."""
+    few, many = (list(itertools.combinations(range(n), 2)) for n in (20, 40))
+    few, many = few[::-1][:100], many[::7][:100]
+    assert said(be.verification(named(few), far_targets=[0.01]))[0.01][2] == people_with(300) == 25
+    have = {"pairs of people": 100}
+    of_many = said(be.verification(named(many), far_targets=[0.01]))
+    assert of_many == {0.01: ("target-not-supported", have, 300)}
+    unnamed = said(be.verification(listed(many), far_targets=[0.01]))
+    assert unnamed == {0.01: ("target-not-supported", {"impostor attempts": 100}, 300)}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_of_people_are_those_that_a_list_compares(seed):
+def test_frr_needs_people_and_searches_attempts():
+    ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
+    have = {"people": 30}
+    assert said(ds, "frr") == {
+        0.5: ("target-uncertain", have, 60),
+        0.1: ("target-uncertain", have, 300),
+        0.001: ("target-not-supported", have, 3000),
+    }
+    few = said(be.open_set(be.simulate(30, 3, random_state=1), far_targets=[0.01]))[0.01]
+    assert few[0] == "target-not-supported" and few[2] == 300
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_pairs_of_people_are_those_that_are_compared(seed):
     """Each once, whatever their order and number of trials; not all that the people could form."""
-    rows, scores = _sparse_list(seed)
-    compared = {frozenset((a, b)) for _, a, b in rows if a != b}
-    people = ComparedPeople.of_scores(scores)
-    assert (people.number, people.pairs) == (40, len(compared))
-    impostors = sum(a != b for _, a, b in rows)
-    assert len(compared) < impostors < 3 / 0.005 < 40 * 39 / 2
-    ds = be.verification(scores, far_targets=[0.01, 0.1])
-    assert ds.attrs["pairs_of_people"] == len(compared)
-    few = arguments(ds, "target-not-supported")
-    assert (few["targets"], few["have"]) == ([0.01], {"pairs of people": len(compared)})
-
-
-def test_claims_of_a_matrix_count_the_pairs_that_are_claimed():
+    rng = np.random.default_rng(seed)
+    chosen = [tuple(rng.choice(40, 2, replace=False).tolist()) for _ in range(170)]
+    chosen = [pair for pair in chosen for _ in range(int(rng.integers(1, 4)))]
+    compared = {frozenset(pair) for pair in chosen}
+    ds = be.verification(named(chosen), far_targets=[0.01])
+    assert ds.attrs["pairs_of_people"] == len(compared) < len(chosen)
+    assert arguments(ds, "target-not-supported")["have"] == {"pairs of people": len(compared)}
     scores = be.simulate(12, 2, random_state=1)
     labels = scores.probe_labels
     claims = [labels[0], *labels[1:12], *labels[:12]]
     ds = be.verification(scores, claims=claims, far_targets=[0.1])
-    compared = {frozenset(x) for x in zip(labels.tolist(), np.array(claims).tolist(), strict=True)}
-    assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in compared)
-
-
-def test_more_people_are_needed_only_where_these_could_not_form_the_pairs():
-    few, many = ComparedPeople(20, 100), ComparedPeople(40, 100)
-    (few,), (compared,) = (
-        support_messages([0.01], 400, False, "frr", people) for people in (few, many)
-    )
-    assert few.arguments["needed"] == [people_by_hand(300)] == [25]
-    assert compared.arguments["have"] == {"pairs of people": 100}
-    assert compared.arguments["needed"] == [300]
+    pairs = {frozenset(x) for x in zip(labels.tolist(), np.array(claims).tolist(), strict=True)}
+    assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in pairs)

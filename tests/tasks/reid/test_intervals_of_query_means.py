@@ -16,8 +16,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.stats.limits import open_limits
-from bioeval.tasks.reid.intervals import query_mean_intervals
 
 REPLICATES = 7
 OPTIONS = few_replicates("subject-bootstrap", REPLICATES)
@@ -72,8 +70,12 @@ def assert_percentiles(result, name, drawn, counted):
         kept = [x[~np.isnan(x)] for x in drawn.reshape(len(drawn), -1).T]
         ends = np.array([np.quantile(x, share) if len(x) else np.nan for x in kept])
         ends = np.where(np.isnan(value), np.nan, ends.reshape(value.shape))
-        both = open_limits(value, ends, ends, people, 0.95)
-        expected = both[end == "high"]
+        bound = 1 - 0.05 ** (1 / people) if people else np.nan  # of a rate of exactly 0 or 1
+        none, every = value <= 1e-12, value >= 1 - 1e-12
+        sure = none if end == "low" else every
+        expected = np.where(none | every, np.where(none, bound, 1 - bound), ends)
+        expected = np.where(sure, float(end == "high"), expected)
+        expected = np.where(people > 0, expected, np.nan)
         np.testing.assert_allclose(result[f"{name}_{end}"].values, expected, atol=1e-12)
 
 
@@ -85,19 +87,15 @@ def assert_percentiles(result, name, drawn, counted):
     st.sampled_from(("skip", "zero")),
 )
 def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
-    from bioeval.results.variables import REID
-    from bioeval.tasks.reid.convention import convention_of
-    from bioeval.tasks.reid.reid import plan_reid
-
     case, cameras = drawn
     scores = scores_of(case, cameras)
-    rules = convention_of(
-        "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
+    found = naive_reid.queries(case.naive(), cameras, "same-id-same-camera")
+    included = np.array([q.matches > 0 or unmatched == "zero" for q in found])
+    if not any(q.matches for q in found):
+        return
+    result = be.reid(
+        scores, cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep", interval=OPTIONS
     )
-    counts = plan_reid(scores, rules)()
-    measures, people = counts.measures(), scores.codes.probe
-    result = query_mean_intervals(counts.dataset(), measures, people, REID, OPTIONS)
-    included = (counts.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
             scores, cameras, case, included,
@@ -107,40 +105,35 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
         )
     )  # fmt: skip
     counted = scores.codes.probe[included].tolist()
-    means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision")
+    means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision", "cmc")
     means += tuple(name for name, _ in naive_reid.OF_LISTS)
     for name in ("precision_at_k", "recall_at_k", *means):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
-    assert_percentiles(result, "cmc", [x.cmc for x in expected], counted)
 
 
 @pytest.mark.slow
 @settings(max_examples=10)
 @given(cases(), st.integers(1, 4))
 def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
-    from bioeval.protocol.tasks import Gom
-    from bioeval.results.variables import GOM
-    from bioeval.tasks.reid.candidates import Candidates
-    from bioeval.tasks.reid.convention import convention_of
-    from bioeval.tasks.reid.gom import GomCounts
-
     case, cameras = drawn
-    scores = scores_of(case, cameras)
-    taus = np.array([0.1, 0.5, 2.0])
-    rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
-    counts = GomCounts.within(Candidates(scores, rules), task, taus, scaled=False)
-    measures, people = counts.measures(), scores.codes.probe
-    result = query_mean_intervals(counts.dataset(), measures, people, GOM, OPTIONS)
+    scores, taus = scores_of(case, cameras), np.array([0.1, 0.5, 2.0])
+    found = naive_reid.queries(case.naive(), cameras, "same-id-same-camera")
+    matched = np.array([q.matches > 0 for q in found])
+    unknown = np.array([not q.enrolled for q in found])
+    if not matched.any():
+        return
+    result = be.gom(
+        scores, thresholds=taus, budget=budget, max_rank=3, scaled=False, interval=OPTIONS
+    )
     expected = list(
         replicates(
-            scores, cameras, case, (counts.matches.counts > 0) | ~counts.candidates.enrolled,
+            scores, cameras, case, matched | unknown,
             lambda data, cameras: naive_reid.gom(
                 data, cameras, taus.tolist(), removed="same-id-same-camera", budget=budget
             ),
         )
     )  # fmt: skip
-    counted = scores.codes.probe[counts.matches.counts > 0].tolist()
-    opened = scores.codes.probe[~counts.candidates.enrolled].tolist()
+    counted, opened = (scores.codes.probe[x].tolist() for x in (matched, unknown))
     for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):
