@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 
@@ -15,19 +15,41 @@ from bioeval.scores.blocks import Block
 TOGETHER = 1 << 20
 
 
+@dataclass(eq=False)
+class MatchLists:
+    """The matches of each query that have a rank, from near to far.
+
+    Those as close are by their place in the gallery, and those that failed, which tie with all that
+    failed, at the end.
+
+    - `counts`, `positives` (int64 (m,)): the matches of each query that have a rank, and all
+    - `query`, `order` (int64): the query of each match, and its place among the query's, from 1
+    """
+
+    #: int64 (m + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    starts: np.ndarray
+    distance: np.ndarray  # float64: of each match, NaN if it failed
+    #: int64: non-matches closer than the match, exactly as close, and those of the latter in an
+    #: earlier column of the gallery; of groups, for each (groups, matches).
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    #: int64 (m,): the matches of each query, with those that a list lacks; None: all have a rank.
+    all_matches: InitVar[np.ndarray | None] = None
+    others: np.ndarray | None = None  # int64 (m,): the non-matches of lists that lack a match
+
+    def __post_init__(self, all_matches: np.ndarray | None) -> None:
+        """Number the matches."""
+        self.counts = np.diff(self.starts)
+        self.positives = self.counts if all_matches is None else all_matches
+        self.query = np.repeat(np.arange(len(self.counts)), self.counts)
+        self.order = np.arange(1, len(self.query) + 1) - self.starts[self.query]
+
+
 class MateRanks(Reducer):
-    """How all mates of each query stand among the others.
+    """How all mates of each query stand among the others, as :class:`MatchLists`.
 
-    The result has an entry for each mate, by query, from near to far, those as close by their place
-    in the gallery, and those that failed, which tie with all that failed, at the end. Mates that a
-    list of candidates does not have are in `mates` alone.
-
-    - `query`, `gallery` (int64): query and gallery template; `distance` (float): NaN if it failed
-    - `closer`, `tied`, `before` (int64): others closer than the mate, exactly as close, and those
-      of the latter before it in the gallery; of groups, for each (groups, mates)
-    - `starts`, `stops` (int64 (queries,)): where the entries of each query are
-    - `mates` (int64 (queries,)): the mates of each query
-    - `others` (int64 (queries,)): others on a list of candidates that lacks a mate
+    Mates that a list of candidates does not have are no more than counted.
 
     Parameters
     ----------
@@ -44,16 +66,15 @@ class MateRanks(Reducer):
 
     def prepare(self, parts: Parts) -> None:
         """Take the mates, in order."""
-        mates, self.mates = parts.mates, parts.mates.number
+        mates = parts.mates
         self.distance = mates.distance.astype(parts.dtype, copy=False)
         self.rejected = mates.rejected
         order = np.lexsort((self.distance, mates.probe))  # which keeps those as close in order
         order = order[~np.isnan(self.distance[order])]  # a list may lack some
         self.query, self.gallery = mates.probe[order], mates.gallery[order]
         self.distance = self.distance[order]
-        queries = np.arange(mates.probes)
-        self.starts, self.stops = (self.query.searchsorted(queries, x) for x in ("left", "right"))
-        self.complete = len(order) == len(mates.probe)
+        self.starts = self.query.searchsorted(np.arange(mates.probes + 1))
+        self.complete, self.positives = len(order) == len(mates.probe), mates.number
         shape: tuple[int, ...] = (len(order),)
         if self.group is not None:
             shape = (self.groups, len(order))
@@ -72,7 +93,7 @@ class MateRanks(Reducer):
             from bioeval.kernels import mate_ranks as kernel
 
             gallery = side.candidates[: values.shape[1]]  # of lists, any: no places are tied
-            rows = kernel.Rows(values, gallery, self.starts[probes], self.stops[probes])
+            rows = kernel.Rows(values, gallery, self.starts[probes], self.starts[probes + 1])
             mates = kernel.Ranked(self.distance, self.gallery)
             counts = kernel.Counts(self.closer, self.tied, self.before)
             if self.group is None:
@@ -83,7 +104,7 @@ class MateRanks(Reducer):
     def _rank_few(self, side: Block) -> None:
         """Rank the mates by comparing each with all others, some mates at a time."""
         values, probes = side.values, side.probes
-        number = self.stops[probes] - self.starts[probes]
+        number = self.starts[probes + 1] - self.starts[probes]
         line = np.repeat(np.arange(len(probes)), number)
         mate = np.arange(len(line)) + (self.starts[probes] - (np.cumsum(number) - number))[line]
         gallery = np.broadcast_to(side.gallery, values.shape)
@@ -103,11 +124,12 @@ class MateRanks(Reducer):
                 group = self.group[gallery[row[place], column]]
                 np.add.at(total, (group[group >= 0], some[place[group >= 0]]), 1)
 
-    def result(self) -> Self:
+    def result(self) -> MatchLists:
         """Return the ranks, with the scores of mates in place of what failures are counted as."""
-        if self.rejected:
-            self.distance = scored(self.distance)
-        return self
+        distance = scored(self.distance) if self.rejected else self.distance
+        counts = self.closer, self.tied, self.before
+        more = () if self.complete else (self.positives, self.others)
+        return MatchLists(self.starts, distance.astype(np.float64), *counts, *more)
 
 
 def lines_of(side: Block) -> np.ndarray:

@@ -24,7 +24,7 @@ from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import (
     distances_at,
     give_back,
-    is_mapped,
+    mapped_pages,
     raise_nan,
     read_rows,
     rows_per_block,
@@ -121,7 +121,7 @@ class RowParts(Parts):
         kept = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
         row, column = row[kept], column[kept]
         parts = []
-        step = TOGETHER if is_mapped(scores) else max(len(row), 1)
+        step = max(len(row), 1) if mapped_pages(scores) is None else TOGETHER
         for low in range(0, max(len(row), 1), step):
             some = slice(low, low + step)
             parts.append(distances_at(scores, row[some], column[some]))
@@ -185,7 +185,7 @@ class RowParts(Parts):
         number = max(1, min(m // 16, SAMPLE_ROWS * max(1, (1 << 14) // n), (1 << 22) // n))
         rows = np.linspace(0, m - 1, number).astype(np.int64)
         # Rows far apart map more pages than they have, so that few of a mapped file are together.
-        step = PAGED_ROWS if is_mapped(scores) else number
+        step = number if mapped_pages(scores) is None else PAGED_ROWS
         blocks = []
         for low in range(0, number, step):
             some = rows[low : low + step]
@@ -236,7 +236,7 @@ class RowParts(Parts):
     def _at_hand(self) -> bool:
         """Whether a thread can read the rows that it counts, while they are in its cache."""
         _ = self._genuine_cells  # found once, before threads want it
-        return self.scores.cells.in_memory and not is_mapped(self.scores)
+        return self.scores.cells.in_memory and mapped_pages(self.scores) is None
 
     @cached_property
     def _genuine_cells(self) -> tuple[np.ndarray, np.ndarray]:

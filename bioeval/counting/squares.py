@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
+from bioeval.scores.cells import taken
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
 from bioeval.scores.excluded import excluded
@@ -110,10 +111,13 @@ class Squares:
         """The distances."""
         scores = self.scores
         rows = TemplateTiles(
-            scores.cells.rows_at(self.row), self.rows.starts, self.rows.subjects, self.rows.layers
+            taken(scores.cells.rows, self.row),
+            self.rows.starts,
+            self.rows.subjects,
+            self.rows.layers,
         )
         columns = TemplateTiles(
-            scores.cells.columns_at(self.column),
+            taken(scores.cells.columns, self.column),
             self.columns.starts,
             self.columns.subjects,
             self.columns.layers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self
 
@@ -37,7 +37,7 @@ from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, People, knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.rows import blocks_of, give_back, is_mapped, threads_for
+from bioeval.scores.rows import blocks_of, give_back, mapped_pages, threads_for
 
 UnenrolledClaims = Literal["raise", "skip"]
 
@@ -48,16 +48,14 @@ class Use:
 
     templates: str = "single"
     fusion: str = "min"
+    #: The fusion rule; None where templates are compared one by one.
+    fused: str | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Refuse other words."""
         require_choice("templates", self.templates, Templates)
         parse_fusion(self.fusion)
-
-    @property
-    def fused(self) -> str | None:
-        """The fusion rule; None where templates are compared one by one."""
-        return self.fusion if self.templates == "multi" else None
+        object.__setattr__(self, "fused", self.fusion if self.templates == "multi" else None)
 
     @property
     def attrs(self) -> dict[str, str]:
@@ -417,7 +415,7 @@ def is_symmetric(scores: Scores) -> bool:
     if source is not None:
         return not callable(source.metric)  # the named metrics are symmetric
     some = cells.select(sample, sample)
-    rows, step = [], 1 if is_mapped(scores) else len(sample)
+    rows, step = [], len(sample) if mapped_pages(scores) is None else 1
     for k in range(0, len(sample), step):
         rows.append(some.read(k, k + step))
         give_back(scores)

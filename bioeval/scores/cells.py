@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ROWS_OF_DIGEST = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Cells:
     """The cells of a matrix, which are read by rows like an array: the source of most scores.
 
@@ -30,6 +30,10 @@ class Cells:
     - `mask`: what each cell of the source is (:class:`Mask`), an array or an object that is read by
       rows; None if all are attempts
     - `rows`, `columns` (int64): the selected ones of the source; None for all
+    - `is_stored`: whether the values are in a container, whose chunks of `row_chunk` rows are
+      decompressed when they are read
+    - `streams`: whether the rows are computed from embeddings each time they are read
+    - `in_memory`: whether the values are an array, perhaps once it is made
     """
 
     source: Any
@@ -39,50 +43,34 @@ class Cells:
 
     ndim = 2
 
+    def __post_init__(self) -> None:
+        """Say where the values are, and how many."""
+        (m, n), where = self.source.shape, rows_of(self.source)
+        self.shape = (
+            m if self.rows is None else len(self.rows),
+            n if self.columns is None else len(self.columns),
+        )
+        self.dtype = np.dtype(self.source.dtype)
+        self.streams, self.is_stored = where == "embeddings", where == "container"
+        self.row_chunk = self.source.chunk_rows if self.is_stored and self.rows is None else 1
+        self._to_make = where == "matrix to be made"
+        self.in_memory = isinstance(self.source, np.ndarray) or self._to_make
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how they are made again elsewhere: a matrix that was made is then an array."""
+        return Cells, (self.source, self.mask, self.rows, self.columns)
+
     @property
     def base(self) -> Any:
         """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
-        made = getattr(self.source, "made", None)
-        return self.source if made is None else made()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        m, n = self.source.shape
-        m = m if self.rows is None else len(self.rows)
-        return m, n if self.columns is None else len(self.columns)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """The dtype of the values."""
-        return np.dtype(self.source.dtype)
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the values are an array."""
-        return isinstance(self.base, np.ndarray)
-
-    @property
-    def streams(self) -> bool:
-        """Whether the rows are computed from embeddings each time they are read."""
-        return rows_of(self.source) == "embeddings"
+        return self.source.made() if self._to_make else self.source
 
     @property
     def embeddings(self) -> EmbeddingSource | None:
         """What computes the values from embeddings, if they are not in memory."""
-        if rows_of(self.source) == "matrix to be made":
+        if self._to_make:
             return self.source.source
         return self.source if self.streams else None
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether the values are in a container; its chunks are decompressed when read."""
-        return rows_of(self.source) == "container"
-
-    @property
-    def row_chunk(self) -> int:
-        """The number of rows that a container stores together; 1 for others."""
-        return self.source.chunk_rows if self.is_stored and self.rows is None else 1
 
     def require_kind(self, kind: Kind) -> None:
         """Raise :class:`DataError` where embeddings are compared by a metric of another kind."""
@@ -93,29 +81,19 @@ class Cells:
 
     # ---------------------------------------------------------------- reading
 
-    def rows_at(self, index: np.ndarray) -> np.ndarray:
-        """Return the rows of the source at these places."""
-        return index if self.rows is None else self.rows[index]
-
-    def columns_at(self, index: np.ndarray) -> np.ndarray:
-        """Return the columns of the source at these places."""
-        return index if self.columns is None else self.columns[index]
-
     def read(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the values of rows ``low:high``, with the columns in `order`."""
-        columns = self.columns if order is None else self.columns_at(order)
-        return read_block(self.base, self.rows, low, high, columns)
+        return read_block(self.base, self.rows, low, high, taken(self.columns, order))
 
     def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
-        columns = self.columns if order is None else self.columns_at(order)
-        return read_block(self.mask, self.rows, low, high, columns)
+        return read_block(self.mask, self.rows, low, high, taken(self.columns, order))
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return some rows, like those of an array."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             return self.read(*rows.indices(self.shape[0])[:2])
-        index = self.rows_at(np.arange(self.shape[0])[rows])
+        index = taken(self.rows, np.arange(self.shape[0])[rows])
         return read_block(self.base, index, 0, len(index), self.columns)
 
     def values(self) -> np.ndarray:
@@ -130,7 +108,7 @@ class Cells:
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the values of the cells ``(rows, columns)``."""
-        i, j = self.rows_at(rows), self.columns_at(columns)
+        i, j = taken(self.rows, rows), taken(self.columns, columns)
         if self.in_memory:
             return self.base[i, j]
         cells, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
@@ -143,7 +121,7 @@ class Cells:
         """Return which of the cells ``(rows, columns)`` a mask in memory ignores."""
         if self.mask is None:
             return np.zeros(len(rows), dtype=bool)
-        return self.mask[self.rows_at(rows), self.columns_at(columns)] == Mask.IGNORE
+        return self.mask[taken(self.rows, rows), taken(self.columns, columns)] == Mask.IGNORE
 
     def digest(self, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> str:
         """Return a digest of the values of some rows, which are spread over the matrix.
@@ -156,10 +134,10 @@ class Cells:
             return digest_of_values([])
         rows = np.unique(np.linspace(0, m - 1, _ROWS_OF_DIGEST).astype(np.int64))
         if (source := self.embeddings) is not None:  # a row alone would compute those around it
-            few = source.of_rows(self.rows_at(rows))
+            few = source.of_rows(taken(self.rows, rows))
             few = few if self.columns is None else few[:, self.columns]
         elif self.in_memory:
-            few = read_block(self.base, self.rows_at(rows), 0, len(rows), self.columns)
+            few = read_block(self.base, taken(self.rows, rows), 0, len(rows), self.columns)
         else:
             few = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
         itself = probe_ids[rows][:, None] == gallery_ids
@@ -169,12 +147,8 @@ class Cells:
 
     def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Cells:
         """Return some rows and columns, without copying any value."""
-        return Cells(
-            self.source,
-            self.mask,
-            self.rows if rows is None else self.rows_at(rows),
-            self.columns if columns is None else self.columns_at(columns),
-        )
+        sides = taken(self.rows, rows), taken(self.columns, columns)
+        return Cells(self.source, self.mask, *sides)
 
     def masked(self, mask: Any) -> Cells:
         """Return the same values with a mask, perhaps an object that is read by rows."""
@@ -219,7 +193,7 @@ class Cells:
         source = self.embeddings
         failed = None if source is None else source.failed
         if failed is not None:
-            probe = failed[0][self.rows_at(np.arange(low, high))]
+            probe = failed[0][taken(self.rows, np.arange(low, high))]
             gallery = failed[1] if self.columns is None else failed[1][self.columns]
             return missing | probe[:, None] | gallery
         return missing | np.isnan(self.read(low, high))
@@ -229,5 +203,12 @@ class Cells:
         removed = getattr(self.mask, "removed", None)
         if removed is None:
             return False
-        cells = removed[self.rows_at(rows)]
+        cells = removed[taken(self.rows, rows)]
         return cells if self.columns is None else cells[:, self.columns]
+
+
+def taken(places: Any, index: Any) -> Any:
+    """Return some of the places, by an index; None stands for all."""
+    if places is None or index is None:
+        return index if places is None else places
+    return places[index]

@@ -388,7 +388,7 @@ class Codes:
             return self
         return Codes.known(self._labels, self._label[self.probe], self._label[self.gallery])
 
-    @property
+    @cached_property
     def no_person(self) -> np.ndarray:
         """Which codes are of distractors or junk."""
         codes = np.arange(len(self.values))

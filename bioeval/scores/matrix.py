@@ -547,14 +547,14 @@ class Scores:
 
     # ---------------------------------------------------------------- what it is
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of probes and of gallery templates, or of pairs."""
         if self.layout == "pairs":
             return self._source.shape
         return len(self.probe_ids), len(self.gallery_ids)
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """The dtype of the values that were given."""
         return self._source.dtype
@@ -611,13 +611,11 @@ class Scores:
             return ""
         return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
 
-    @property
+    @cached_property
     def codes(self) -> Codes:
         """The subjects of both sides as codes; the second of a pair is the probe's."""
-        return self._pair_codes if self.layout == "pairs" else self._codes
-
-    @cached_property
-    def _pair_codes(self) -> Codes:
+        if self.layout != "pairs":
+            return self._codes
         codes, ids = self.pairs.codes, ids_of_no_person(self)
         return codes.apart(ids, 2 * codes.probe + 1, 2 * codes.gallery) if ids else codes
 
@@ -659,7 +657,7 @@ class Scores:
     # ---------------------------------------------------------------- the source, and what only
     # tasks and studies need (CONTRIBUTING.md, "The inner interface")
 
-    @property
+    @cached_property
     def cells(self) -> Cells:
         """The matrix of values; a :class:`ProtocolError` where there is none."""
         if isinstance(self._source, TopKLists):
@@ -668,17 +666,17 @@ class Scores:
             raise ProtocolError("this needs a matrix of scores; these are fixed pairs")
         return self._source
 
-    @property
+    @cached_property
     def has_mask(self) -> bool:
         """Whether a mask says which cells are attempts."""
         return isinstance(self._source, Cells) and self._source.mask is not None
 
-    @property
+    @cached_property
     def streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
         return isinstance(self._source, Cells) and self._source.streams
 
-    @property
+    @cached_property
     def pairs(self) -> PairList:
         """The list of pairs that scores of layout ``"pairs"`` are made of."""
         if not isinstance(self._source, PairList):
@@ -717,7 +715,7 @@ class Scores:
         """Return the scores of pairs, or those of a piece, as distances under the policy of NaN."""
         return self.pairs.distances(self.kind, self.nan, piece)
 
-    @property
+    @cached_property
     def lists(self) -> TopKLists:
         """The top-K lists that scores of layout ``"top-k"`` are made of."""
         if not isinstance(self._source, TopKLists):

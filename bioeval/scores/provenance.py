@@ -171,6 +171,8 @@ class Provenance:
     gallery_subjects: int
     probe_subjects: int
     enrolled_subjects: int  # of the probes
+    #: Subjects of the probes, of the gallery and of both; None where they are unknown.
+    people: tuple[int, int, int] | None
     fingerprints: tuple[str, ...]
     notes: tuple[Message, ...] = ()
     origin: str = ""
@@ -226,15 +228,6 @@ class Provenance:
         """Return that of some probes and some of the gallery."""
         return replace(self, **_sizes(part))
 
-    @property
-    def people(self) -> tuple[int, int, int] | None:
-        """Subjects of the probes, of the gallery and of both; None where they are unknown."""
-        probes, gallery = self.probe_subjects, self.gallery_subjects
-        both = probes + gallery - self.enrolled_subjects
-        if both:
-            return (probes, gallery, both)
-        return None
-
 
 def _sizes(scores: Scores) -> dict[str, Any]:
     """Return layout and sizes of scores."""
@@ -244,11 +237,14 @@ def _sizes(scores: Scores) -> dict[str, Any]:
         codes, people = scores.codes, ~scores.codes.no_person
         probing = present(codes.probe, len(people)) & people
         enrolled = present(codes.gallery, len(people)) & people
+    probes, gallery = int(np.count_nonzero(probing)), int(np.count_nonzero(enrolled))
+    both = int(np.count_nonzero(enrolled & probing))
     return {
         "layout": scores.layout,
         "probes": scores.shape[0],
         "gallery_templates": 0 if pairs else scores.shape[1],
-        "gallery_subjects": int(np.count_nonzero(enrolled)),
-        "probe_subjects": int(np.count_nonzero(probing)),
-        "enrolled_subjects": int(np.count_nonzero(enrolled & probing)),
+        "gallery_subjects": gallery,
+        "probe_subjects": probes,
+        "enrolled_subjects": both,
+        "people": (probes, gallery, probes + gallery - both) if probes + gallery else None,
     }

@@ -22,7 +22,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
-from bioeval.scores.arrays import Mask, as_distances, distance_dtype, rows_of, with_failures
+from bioeval.scores.arrays import Mask, as_distances, distance_dtype, with_failures
 from bioeval.scores.blocks import Block, GalleryOrder, is_few
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
 from bioeval.scores.labels import plain
@@ -57,7 +57,7 @@ def bytes_of(scores: Scores) -> tuple[int, int]:
     fixed = _TABLES + _TEMPLATE * (m + n) + _GENUINE * genuine + sampled
     if scores.streams:
         copies = _COMPUTED
-    if rows_of(scores.cells.base) == "container":
+    if scores.cells.is_stored:
         copies = _STORED
     cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
     return fixed + getattr(scores.cells.mask, "nbytes", 0), n * cell
@@ -87,24 +87,21 @@ def rows_within(scores: Scores, chunk: int) -> int:
     )
 
 
-def is_mapped(scores: Scores) -> bool:
-    """Whether the scores are a mapped file so large that its pages are to be released."""
-    return _pages(scores) is not None
-
-
 def give_back(scores: Scores) -> None:
     """Release the pages of a mapped file; they count as memory of the process.
 
     They stay in the system's cache of files as long as there is room, and are mapped again where
     they are read again.
     """
-    pages = _pages(scores)
-    if pages is not None:
+    if (pages := mapped_pages(scores)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
-def _pages(scores: Scores) -> mmap.mmap | None:
-    """Return the memory map behind scores; None where it is small, or has private changes."""
+def mapped_pages(scores: Scores) -> mmap.mmap | None:
+    """Return the memory map behind scores, which is so large that its pages are to be released.
+
+    None of another source, and of a map with private changes.
+    """
     array = getattr(scores.cells.source, "_values", scores.cells.source)
     most = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,10 +179,11 @@ def with_limits_of_attacks(
     wanted = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
     at = np.unique(np.concatenate([dataset[name].values.ravel() for name in wanted.values()]))
     at = at[np.isfinite(at)]
-    use: dict[str, Any] = asdict(counts.verified.use)
+    use: Any = counts.verified.use
     bona_fide = verification(
         parts.bona_fide,
-        **use,
+        templates=use.templates,
+        fusion=use.fusion,
         thresholds=at,
         far_targets=(),
         costs=(),

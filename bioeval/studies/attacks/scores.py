@@ -17,6 +17,7 @@ from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.blocks import fused
 from bioeval.scores.bona_fide import species_of
+from bioeval.scores.cells import taken
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import missing_values, plain
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
@@ -209,9 +210,9 @@ class AttackAttempts:
     species: np.ndarray
 
     @classmethod
-    def of(cls, parts: AttackedScores, claim: Mapping[str, str]) -> AttackAttempts:
-        """Return the attempts of the attack rows."""
-        row, distance = _distances(parts.attacks, **claim)
+    def of(cls, parts: AttackedScores, fusion: str | None) -> AttackAttempts:
+        """Return the attempts of the attack rows, perhaps of fused templates."""
+        row, distance = _distances(parts.attacks, fusion)
         names, code = np.unique(parts.species, return_inverse=True)
         presentations = np.bincount(code, minlength=len(names))
         return cls(names.tolist(), presentations, row, distance, code[row])
@@ -257,7 +258,7 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
     return np.where(np.isnan(thresholds)[:, None], 0, accepted)
 
 
-def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
+def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the distance of each attack attempt; other cells are not read."""
     if attacks.layout == "pairs":
         return _made(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks)
@@ -272,14 +273,14 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         i, cells = int(np.argmax(failed)), attacks.cells
         raise DataError(
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
-            f"failed (NaN), the first at row {int(cells.rows_at(row[i : i + 1])[0])}, column "
-            f"{int(cells.columns_at(column[i : i + 1])[0])}; choose how to treat failed "
+            f"failed (NaN), the first at row {int(taken(cells.rows, row[i : i + 1])[0])}, column "
+            f"{int(taken(cells.columns, column[i : i + 1])[0])}; choose how to treat failed "
             'comparisons: `nan="reject"` (as attempts that no threshold accepts) or '
             '`nan="exclude"` (no attempt)'
         )
     if attacks.nan == "reject":
         values = with_failures(values, failed)
-    if templates == "multi":
+    if fusion is not None:
         place = np.arange(len(row)) - np.searchsorted(row, row)
         table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
         table[row, place] = values

@@ -93,6 +93,7 @@ class TrainedSystem(FoldedSystem):
             gallery_subjects=names,
             probe_subjects=names,
             enrolled_subjects=names,
+            people=(names, names, names),
             fingerprints=(f"{n} samples, {width} features labels:{self.labels.digest}",),
             origin=f"{self.estimator!r}; {self._origin}",
         )

@@ -14,7 +14,7 @@ from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, RankFacts
-from bioeval.counting.mate_ranks import MateRanks, Within
+from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import check_thresholds, to_user
@@ -34,7 +34,6 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.matches import (
     TENTHS,
-    MatchLists,
     RetrievedSets,
     average_precision,
     counted_places,
@@ -94,12 +93,11 @@ class ReidCounts:
             single = candidates.under(rules.removed, by_label=True)
             more["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
         if rules.removed == rules.ap_removed:
-            ranks, *counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
-            matches = cmc_matches = MatchLists.of(ranks)
+            matches, *counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
+            cmc_matches = matches
         else:
-            ranks, *counts = reduce(candidates.parts(rules.ap_removed), *of_ap)
-            cmc_ranks, *of_identities = reduce(parts(rules.removed), MateRanks(), *of_cmc)
-            matches, cmc_matches = MatchLists.of(ranks), MatchLists.of(cmc_ranks)
+            matches, *counts = reduce(candidates.parts(rules.ap_removed), *of_ap)
+            cmc_matches, *of_identities = reduce(parts(rules.removed), MateRanks(), *of_cmc)
             counts += of_identities
         if thresholds is not None:
             more["retrieved"] = counts.pop(0) * ~candidates.left_out[:, None]

@@ -17,6 +17,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, rows_reported_to
 from bioeval.base.version import __version__
 from bioeval.counting.identification import PlainTies, check_max_rank
+from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
@@ -41,7 +42,6 @@ from bioeval.tasks.reid.counts import (
     without_match,
 )
 from bioeval.tasks.reid.matches import (
-    MatchLists,
     RetrievedSets,
     average_precision,
     first_places,

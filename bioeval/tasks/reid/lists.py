@@ -14,6 +14,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
+from bioeval.counting.mate_ranks import MatchLists
 from bioeval.results.dataset import about_attrs, along, dataset, rate
 from bioeval.results.query_means import (
     OF_MATCH,
@@ -32,7 +33,6 @@ from bioeval.tasks.reid.counts import (
     without_match,
 )
 from bioeval.tasks.reid.matches import (
-    MatchLists,
     average_precision,
     cut_average_precision,
     cut_messages,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.counting.identification import place_weights
-from bioeval.counting.mate_ranks import MateRanks
+from bioeval.counting.mate_ranks import MatchLists
 from bioeval.results.query_means import OF_MATCH, QueryMean
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
@@ -26,54 +25,6 @@ MOST_PLACES = 1 << 22
 
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
 TENTHS = 10
-
-
-@dataclass
-class MatchLists:
-    """The matches of each query that have a rank, from near to far."""
-
-    #: int64 (m + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
-    starts: np.ndarray
-    #: float64: of each match, NaN if it failed; equal ones are ordered by their column.
-    distance: np.ndarray
-    #: int64: non-matches closer than the match, exactly as close, and those of the latter in an
-    #: earlier column of the gallery.
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    #: int64 (m,): the matches of each query, with those that a list lacks; None: all have a rank.
-    all_matches: np.ndarray | None = None
-    others: np.ndarray | None = None  # int64 (m,): the non-matches of a list that lacks a match
-
-    @classmethod
-    def of(cls, ranks: MateRanks) -> MatchLists:
-        """Return the matches that were ranked."""
-        starts, distance = np.append(ranks.starts, len(ranks.query)), ranks.distance
-        counts = ranks.closer, ranks.tied, ranks.before
-        lists = cls(starts, distance.astype(np.float64), *counts)
-        if not ranks.complete:
-            lists.all_matches, lists.others = ranks.mates, ranks.others
-        return lists
-
-    @cached_property
-    def counts(self) -> np.ndarray:
-        """The number of matches of each query that have a rank."""
-        return np.diff(self.starts)
-
-    @property
-    def positives(self) -> np.ndarray:
-        """The number of matches of each query."""
-        return self.counts if self.all_matches is None else self.all_matches
-
-    @cached_property
-    def query(self) -> np.ndarray:
-        """The query of each match."""
-        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The place of each match among the matches of its query, from 1."""
-        return np.arange(1, len(self.distance) + 1) - self.starts[self.query]
 
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.counting.mate_ranks import MateRanks
+from bioeval.counting.mate_ranks import MatchLists, MateRanks
 from bioeval.counting.reduce import reduce
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.counts import ReidCounts
-from bioeval.tasks.reid.matches import MatchLists
 
 # Counts of a match and a group, about, that are in memory at a time.
 COUNTS_IN_MEMORY = 1 << 19
@@ -87,17 +86,16 @@ def _counts_without(
             yield one_group, ReidCounts(candidates=some, matches=of_ap, cmc_matches=of_cmc)
 
 
-def _without(ranks: Sequence[MateRanks], one_group: int, kept: np.ndarray) -> MatchLists:
+def _without(ranks: Sequence[MatchLists], one_group: int, kept: np.ndarray) -> MatchLists:
     """Return the matches of some queries among the candidates that are not of a group.
 
     `ranks` are those among all candidates, and among those of each group.
     """
     every, by_group = ranks
-    matches = MatchLists.of(every)
     chosen = kept[every.query]
     return MatchLists(
-        np.append(0, np.cumsum(matches.counts[kept])),
-        matches.distance[chosen],
+        np.append(0, np.cumsum(every.counts[kept])),
+        every.distance[chosen],
         closer=(every.closer - by_group.closer[one_group])[chosen],
         tied=(every.tied - by_group.tied[one_group])[chosen],
         before=(every.before - by_group.before[one_group])[chosen],
