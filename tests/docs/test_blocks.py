@@ -48,13 +48,16 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     names: dict[str, object] = {"__name__": "page", "__file__": str(page), "np": np, "be": be}
-    said = {}
+    said, printed = {}, ""
     for block in blocks(page):
         where = f"{page.relative_to(ROOT)}:{block.line}"
+        above, printed = printed, ""
         if block.language in ("python", "pycon", "code-cell"):
-            said[block.line] = run_python(block, names, where)
+            said[block.line] = printed = run_python(block, names, where)
         elif block.language in ("sh", "bash", "text", "console"):
             said[block.line] = "\n".join(run_command(*each, where) for each in block.commands)
+            if block.language == "text" and not block.commands and above:
+                assert squeezed(block.code) in squeezed(above), f"{where}: printed\n{above}"
     unknown = unknown_in(page, said)
     assert not unknown, f"{page.relative_to(ROOT)}: no block above prints what is on {unknown}"
 

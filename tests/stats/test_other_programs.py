@@ -1,7 +1,4 @@
-"""The same limits elsewhere: which public numbers SciPy, statsmodels and a paper give, too.
-
-`docs/uncertainty.md`, "The same limits elsewhere", gives their agreement.
-"""
+"""The same limits elsewhere: which public numbers SciPy, statsmodels and a paper give, too."""
 
 import numpy as np
 import pytest
