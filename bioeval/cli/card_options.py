@@ -25,13 +25,13 @@ CARD_OPTIONS = option_group(
     ),
     option(
         "--gallery-templates N",
-        "With --train: the templates of each subject that are enrolled, as a number, a proportion, "
-        "or metadata such as session=1.",
+        "The templates of each subject that are enrolled, as a number, a proportion, or metadata "
+        "such as session=1.",
         GALLERY,
     ),
     option(
         "--unenrolled N",
-        "With --train: the proportion or number of test subjects that are not enrolled.",
+        "The proportion or number of (test) subjects that are not enrolled.",
         SIZE,
     ),
     option(
