@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli import main, outputs
-from bioeval.scores.cells import Cells
+from bioeval.cli import main
 
 fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -91,17 +90,6 @@ def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
     assert contents() == before
 
 
-def test_the_command_says_it_in_one_line(capsys):
-    be.save(SCORES, "x.npz")
-    be.save(SCORES, "y.npz")
-    with open("y.npz"):
-        assert main(["convert", "x.npz", "y.npz", "--force"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(
-        "bioeval: error: y.npz: is in use, by scores that are read from it or by"
-    )
-
-
 @pytest.mark.parametrize("name", ["npz", "csv", "parquet"])
 def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     if name == "parquet":
@@ -111,37 +99,37 @@ def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     def fail(self, *args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Cells, "read", fail)
+    monkeypatch.setattr(type(SCORES.cells), "read", fail)
     monkeypatch.setattr(be.Scores, "values", property(fail))
     with pytest.raises(KeyboardInterrupt):
         be.save(given, f"x.{name}")
     assert contents() == {}
 
 
-def test_results_in_use_are_refused_before_any_work():
-    Path("out").mkdir()
-    with open("out/table.txt", "wb") as file:
-        with pytest.raises(be.DataError, match="^out/table.txt would be replaced; give --force"):
-            outputs.check_folder("out", False)
-        with pytest.raises(be.DataError, match="^out/table.txt: is in use, by scores that"):
-            outputs.check_folder("out", True)
-    assert file.closed and outputs.check_folder("out", True) == Path("out")
+def test_commands_say_it_in_one_line_and_keep_results(capsys):
+    """What is known to be in use is refused before any work; other results have a folder."""
 
+    def failing(*words):
+        assert main([*words]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix("bioeval: error: ")
 
-def test_results_are_kept_where_a_file_was_opened_meanwhile():
-    def fill(folder: Path) -> None:
-        folder.joinpath("a.csv").write_text("a")
-
-    out = Path("out")
-    assert outputs.write_folder(out, {"n": 1}, fill, True) == ["a.csv", "summary.json"]
-    outputs.write_folder(out, {"n": 1.5}, fill, True)
-    before = contents()
-    assert b"1.5" in before["out/summary.json"]
-    with open("out/a.csv"), pytest.raises(be.DataError) as found:
-        outputs.write_folder(out, {"n": 2}, fill, True)
-    assert str(found.value).startswith("out/a.csv: is in use, by scores that")
-    assert str(found.value).endswith("give another name. The results are in out/results-2")
+    be.save(SCORES, "x.npz")
+    be.save(SCORES, "y.npz")
+    words = ("run", "x.npz", "--out", "out")
+    assert main([*words]) == 0 and capsys.readouterr()
+    before, used = contents(), "is in use, by scores that are read from it or by"
+    with open("y.npz"), open("out/table.txt"):
+        said = failing("convert", "x.npz", "y.npz", "--force")
+        assert said.startswith(f"y.npz: {used}")
+        assert "out/table.txt would be replaced; give --force" in failing(*words)
+        assert failing(*words, "--force").startswith(f"out/table.txt: {used}")
+    assert contents() == before
+    with open("out/open_set.csv"):
+        said = failing(*words, "--max-rank", "3", "--force")
+    assert said.startswith(f"out/open_set.csv: {used}")
+    assert said.endswith("give another name. The results are in out/results-2")
     there = contents()
     assert before.items() < there.items()
-    assert set(there) - set(before) == {"out/results-2/a.csv", "out/results-2/summary.json"}
-    assert b'"n": 2' in there["out/results-2/summary.json"]
+    assert {Path(x).parent for x in set(there) - set(before)} == {Path("out/results-2")}
+    assert there["out/results-2/summary.json"] != before["out/summary.json"]

@@ -1,5 +1,6 @@
-"""Stores and tables: HDF5, Parquet, BEE."""
+"""Stores and tables: HDF5, Parquet; every format that is written; files of other programs."""
 
+import inspect
 import json
 import re
 import sys
@@ -7,19 +8,18 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, strategies as st
 from optional import optional_import
 
 import bioeval as be
-from bioeval.base.distribution import how_to_install
 from bioeval.cli import main
+from bioeval.scores.formats import wide as of_parquet
 
 RNG = np.random.default_rng(5)
 SQUARE = be.Scores(
     RNG.random((6, 6)), list("aabbcä"), kind="similarity", probe_meta={"day": [1, 2, 1, 2, 1, 2]}
-)
-PAIRS = be.Scores.from_pairs(
-    [0.5, -1.0, 2.0], [1, 0, 0], kind="similarity", subjects=[["a", "a"], ["a", "b"], ["c", "a"]]
 )
 TABLE = {
     "similarity": [0.5, -1.0, 2.0],
@@ -29,18 +29,39 @@ TABLE = {
 }
 
 
-def same(found, scores):
-    np.testing.assert_array_equal(np.asarray(found.values), scores.values)
-    assert (found.kind, found.dtype) == (scores.kind, scores.dtype)
-    if isinstance(scores, type(PAIRS)):
-        assert found.genuine.tolist() == scores.genuine.tolist()
-        assert found.pair_subjects.tolist() == scores.pair_subjects.tolist()
-    else:
-        assert found.probe_labels.tolist() == scores.probe_labels.tolist()
-        assert found.layout == scores.layout
+def refused(message):
+    return pytest.raises(be.DataError, match=message)
 
 
-# ------------------------------------------------------------------------- stores
+# ------------------------------------------------------------------------- lists that are written
+
+WRITTEN = [".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".npz"]
+ROWS = st.lists(st.tuples(st.floats(-1e6, 1e6, width=32), st.booleans()), min_size=1, max_size=20)
+
+
+@pytest.mark.parametrize("suffix", WRITTEN)
+@pytest.mark.cases(3)
+def test_a_list_is_read_back_as_it_was_written(tmp_path, suffix):
+    if suffix == ".parquet":
+        optional_import("pyarrow")
+    path = tmp_path / f"x{suffix}"
+
+    @given(ROWS, st.sampled_from(["distance", "similarity", "llr"]), st.booleans(), st.booleans())
+    def holds(pairs, kind, subjects, names):
+        values, same = (list(column) for column in zip(*pairs, strict=True))
+        who = [["ann", "ann" if x else f"é {i}"] for i, x in enumerate(same)]
+        given = {"subjects": who} if subjects else {}
+        given |= {"pair_templates": [["e", f"p{i}"] for i in range(len(same))]} if names else {}
+        scores = be.Scores.from_pairs(values, same, kind=kind, **given)
+        path.unlink(missing_ok=True)
+        be.save(scores, path)
+        found = be.load(path)
+        np.testing.assert_array_equal(found.values, scores.values)
+        assert found.genuine.tolist() == same and found.kind == kind
+        np.testing.assert_array_equal(found.pair_subjects, scores.pair_subjects)
+        np.testing.assert_array_equal(found.pair_templates, scores.pair_templates)
+
+    holds()
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".tsv"])
@@ -53,48 +74,76 @@ def test_a_matrix_becomes_a_list(tmp_path, suffix):
     assert be.verification(found).eer == expected.eer
 
 
-def test_hdf5_attributes_and_links(tmp_path):
-    with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["scores"] = np.eye(3)
-        file["labels"] = np.array([b"a", b"b", b"a"])
-        file.attrs["kind"] = "similarity"
-        file["elsewhere"] = h5py.ExternalLink("y.h5", "/scores")
-    assert be.load(tmp_path / "x.h5").kind == "similarity"
-    with pytest.raises(be.DataError, match="'elsewhere' is a link"):
-        be.load(tmp_path / "x.h5", columns={"scores": "elsewhere", "labels": "labels"})
-    raw = (tmp_path / "x.h5").read_bytes()
-    (tmp_path / "y.h5").write_bytes(raw[:-600])
-    with pytest.raises(be.DataError, match="y.h5.* is truncated or damaged"):
-        be.load(tmp_path / "y.h5")
+def test_the_options_and_the_formats_of_convert_are_those_of_load_and_save(capsys):
+    assert main(["convert", "--help-all"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    with refused("expected one of ") as caught:
+        be.save(SQUARE, "x.doc")
+    for ending in (".npz", ".parquet", ".csv"):
+        assert ending in str(caught.value) and f"{ending} (" in text
+    options = {name.replace("_", "-") for name in inspect.signature(be.load).parameters}
+    missing = {name for name in options if f"--{name}" not in text}
+    assert missing == {"path", "format"} & options
 
 
-# ------------------------------------------------------------------------- tables
+# ------------------------------------------------------------------------- Parquet
 
 
 def test_parquet(tmp_path):
-    arrow = optional_import("pyarrow")
-    write, name = optional_import("pyarrow.parquet").write_table, "x.parquet"
-    write(arrow.table(TABLE), str(tmp_path / name))
-    same(be.load(tmp_path / name), PAIRS)
-    write(arrow.table({**TABLE, "genuine": [True, None, False]}), str(tmp_path / name))
-    with pytest.raises(be.DataError, match=f"{name}: row 1: genuine has no value"):
-        be.load(tmp_path / name)
-    write(
-        arrow.table({"probe": ["a", "c"], "a": [0.0, 1.0], "b": [2.0, 3.0]}), str(tmp_path / name)
-    )
-    found = be.load(tmp_path / name, kind="distance")
+    arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+
+    def load(table, **options):
+        parquet.write_table(arrow.table(table), path)
+        return be.load(path, **options)
+
+    found = load(TABLE)
+    assert (found.values.tolist(), found.kind) == ([0.5, -1, 2], "similarity")
+    assert found.genuine.tolist() == TABLE["genuine"]
+    assert found.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["c", "a"]]
+    found = load({"probe": ["a", "c"], "a": [0.0, 1.0], "b": [2.0, 3.0]}, kind="distance")
     assert found.values.tolist() == [[0, 2], [1, 3]] and found.gallery_labels.tolist() == ["a", "b"]
-    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-20])
-    with pytest.raises(be.DataError, match=f"{name}: is truncated or damaged"):
-        be.load(tmp_path / name, kind="distance")
+    # Whole numbers as scores, and words of which a dictionary has more than the rows.
+    words = arrow.DictionaryArray.from_arrays(arrow.array([0, 1]), ["target", "nontarget", "2"])
+    found = load({"distance": [3, 4], "genuine": words, "more": [None, 1]})
+    assert (found.values.tolist(), found.genuine.tolist()) == ([3, 4], [True, False])
+    with refused("row 0: distance is .*; expected a number"):
+        load({"distance": [[1.0], [2.0]], "genuine": [1, 0]})
+    with refused("x.parquet: row 1: genuine has no value"):
+        load({**TABLE, "genuine": [True, None, False]})
+    path.write_bytes(path.read_bytes()[:-20])
+    with refused("x.parquet: is truncated or damaged"):
+        be.load(path, kind="distance")
+
+
+def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
+    """A long Parquet file: its columns are read and counted in pieces."""
+    arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    n = 5000
+    a, b = RNG.integers(0, 40, (2, n))
+    table = {
+        "similarity": RNG.normal(size=n).astype(np.float32) + (a == b),
+        "subject_a": [f"s{x}" for x in a],
+        "subject_b": arrow.array([f"s{x}" for x in b]).dictionary_encode(),
+    }
+    parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
+    expected = be.verification(be.load(tmp_path / "x.parquet"))
+    monkeypatch.setattr(of_parquet, "_ROWS", 300)
+    found = be.load(tmp_path / "x.parquet")
+    assert found.codes.values.tolist() == sorted({*found.pair_subjects.ravel().tolist()})
+    ds = be.verification(found)
+    assert be.messages(ds) == be.messages(expected)
+    for name in expected.data_vars:
+        np.testing.assert_allclose(ds[name], expected[name], rtol=1e-14)
+    some = found.select(probes=[5, 3])
+    assert some.pair_subjects.tolist() == found.pair_subjects[[5, 3]].tolist()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
-    pandas = optional_import("pandas")
     optional_import("pyarrow")
     path = tmp_path / f"x{suffix}"
-    table = pandas.DataFrame({"probe": ["a", "b"], "c": [0.0, 1.0], "d": [1.0, 0.0]})
+    table = pd.DataFrame({"probe": ["a", "b"], "c": [0.0, 1.0], "d": [1.0, 0.0]})
     getattr(table, f"to_{suffix[1:]}")(path, index=False)
     assert be.load(path, kind="distance").gallery_labels.tolist() == ["c", "d"]
     for options, message in (
@@ -102,8 +151,85 @@ def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
         ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
         ({"trials": path}, "`trials` has no meaning for a matrix of scores"),
     ):
-        with pytest.raises(be.DataError, match=message):
+        with refused(message):
             be.load(path, kind="distance", **options)
+
+
+def test_a_file_whose_library_is_missing_says_how_to_install_it(tmp_path, monkeypatch, capsys):
+    """Read and written, by a call and by a command: as one line."""
+    optional_import("pyarrow")
+    path = tmp_path / "x.parquet"
+    be.save(SQUARE, path)
+    for module in [module for module in sys.modules if module.partition(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    hint = r"which needs pyarrow: python -m pip install '[\w-]+\[formats\]'"
+    with refused(hint):
+        be.load(path)
+    with refused(hint):
+        be.save(SQUARE, tmp_path / "other.parquet")
+    assert main(["run", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(hint, line)
+
+
+# ------------------------------------------------------------------------- HDF5
+
+
+def test_arrays_in_groups_attributes_and_damage(tmp_path):
+    path, columns = tmp_path / "x.h5", {"scores": "run7/sim", "labels": "run7/deep/who"}
+    with h5py.File(path, "w") as out:
+        out["run7/sim"] = np.asarray(SQUARE.values)
+        out["run7/deep/who"] = np.array([*"aabbcd"], "S1")
+        out["run7/again"] = out["run7"]  # a circle
+        out.attrs["kind"] = "similarity"
+    found = be.load(path, columns=columns)
+    np.testing.assert_array_equal(found.values, SQUARE.values)
+    assert found.kind == "similarity"
+    assert found.probe_labels.tolist() == [*"aabbcd"]
+    options = [x for key, name in columns.items() for x in ("--columns", f"{key}={name}")]
+    assert main(["run", str(path), *options]) == 0
+    with refused("no array 'run7'; .*names it. Did you mean 'run7/"):
+        be.load(path, columns={"scores": "run7"})
+    with refused('name the array .*"scores": "run7/'):
+        be.load(path)
+    (tmp_path / "y.h5").write_bytes(path.read_bytes()[:-600])
+    with refused("y.h5.* is truncated or damaged"):
+        be.load(tmp_path / "y.h5")
+
+
+@pytest.mark.parametrize("name", ["scores", "labels", "probe_attack", "mask"])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("external", "is a link, and bioeval follows none"),
+        ("soft", "is a link, and bioeval follows none"),
+        ("virtual", "has its values in other files"),
+        ("raw", "has its values in other files"),
+    ],
+)
+def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("other.h5", "w") as file:
+        file["x"] = np.zeros((4, 4))
+    Path("raw.bin").write_bytes(bytes(128))
+    with h5py.File("x.h5", "w") as file:
+        if name != "scores":
+            file["scores"] = np.eye(4)
+        if name != "labels":
+            file["labels"] = [1, 1, 2, 2]
+        if kind == "external":
+            file[name] = h5py.ExternalLink("other.h5", "/x")
+        elif kind == "soft":
+            file[name] = h5py.SoftLink("/gone")
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((4, 4), "f8")
+            layout[:] = h5py.VirtualSource("other.h5", "x", (4, 4))
+            file.create_virtual_dataset(name, layout)
+        else:
+            file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
+    with refused(f"x.h5: '{name}' {said}"):
+        be.load("x.h5")
 
 
 # ------------------------------------------------------------------------- files of other programs
@@ -129,14 +255,11 @@ def test_files_of_other_programs(shared, name, tmp_path):
     folder: Path = shared / "score_files"
     known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
     truth = next(value for key, value in known.items() if key.split(" ")[0] == name)
-    options = {
-        key: folder / value if key in ("mask", "trials") else value
-        for key, value in TRUTHS[name].items()
-    }
+    options = {**TRUTHS[name]}
     if "trials" in options:
-        named = tmp_path / "trials.txt"
-        named.write_text("probe gallery\n" + options["trials"].read_text())
-        options["trials"] = named
+        trials = (folder / options["trials"]).read_text()
+        options["trials"] = tmp_path / "trials.txt"
+        options["trials"].write_text("probe gallery\n" + trials)
     path = [folder / file for file in FILES.get(name, [name])]
     readings = [{}] if "n_probes_with_mate" not in truth else [{}, {"lists": {"as": "matrix"}}]
     for reading in readings:
@@ -146,68 +269,11 @@ def test_files_of_other_programs(shared, name, tmp_path):
         assert int(ds.impostor_attempts) == truth["n_impostor"]
         assert float(ds.auc) == pytest.approx(truth["auc"], rel=1e-12)
         assert float(ds.eer) == pytest.approx(truth["eer_linear_interp"], abs=2e-3)
-        np.testing.assert_allclose(
-            ds.frr_at_far, [truth["fnmr_at_fmr<=0.1"], truth["fnmr_at_fmr<=0.01"]], rtol=1e-12
-        )
+        wanted = [truth["fnmr_at_fmr<=0.1"], truth["fnmr_at_fmr<=0.01"]]
+        np.testing.assert_allclose(ds.frr_at_far, wanted, rtol=1e-12)
         if reading:
             cms = be.closed_set(scores, unmated="skip").cms
             for rank in (1, 5):
                 best, worst = (truth.get(f"rank{rank}_ties_{x}_probe") for x in ("for", "against"))
                 found = float(cms.sel(rank=rank))
                 assert (worst if worst is not None else 0) <= found + 1e-12 <= best + 2e-12
-
-
-@pytest.mark.parametrize("name", ["scores", "labels", "probe_attack", "mask"])
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ("external", "is a link, and bioeval follows none"),
-        ("soft", "is a link, and bioeval follows none"),
-        ("virtual", "has its values in other files"),
-        ("raw", "has its values in other files"),
-    ],
-)
-def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
-    monkeypatch.chdir(tmp_path)
-    with h5py.File("other.h5", "w") as file:
-        file["x"] = np.zeros((4, 4))
-    (tmp_path / "raw.bin").write_bytes(bytes(128))
-    with h5py.File("x.h5", "w") as file:
-        if name != "scores":
-            file["scores"] = np.eye(4)
-        if name != "labels":
-            file["labels"] = [1, 1, 2, 2]
-        if kind == "external":
-            file[name] = h5py.ExternalLink("other.h5", "/x")
-        elif kind == "soft":
-            file[name] = h5py.SoftLink("/gone")
-        elif kind == "virtual":
-            layout = h5py.VirtualLayout((4, 4), "f8")
-            layout[:] = h5py.VirtualSource("other.h5", "x", (4, 4))
-            file.create_virtual_dataset(name, layout)
-        else:
-            file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
-    with pytest.raises(be.DataError, match=f"x.h5: '{name}' {said}"):
-        be.load("x.h5")
-
-
-# ------------------------------------------------------------- without an optional library
-
-
-def test_a_file_whose_library_is_missing_says_how_to_install_it(tmp_path, monkeypatch, capsys):
-    """Read and written, by a call and by a command: as one line."""
-    library = "pyarrow"
-    optional_import(library)
-    path = tmp_path / "x.parquet"
-    be.save(SQUARE, path)
-    for module in [module for module in sys.modules if module.partition(".")[0] == library]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, library, None)
-    hint = f"which needs {library}: {how_to_install('formats')}"
-    with pytest.raises(be.DataError, match=re.escape(hint)):
-        be.load(path)
-    with pytest.raises(be.DataError, match=re.escape(hint)):
-        be.save(SQUARE, tmp_path / f"other{path.suffix}")
-    assert main(["run", str(path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert hint in line

@@ -1,0 +1,539 @@
+"""Lists and matrices of scores in text: layouts, marks, comments, and errors with the line."""
+
+import bz2
+import gzip
+import itertools
+import json
+import lzma
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+from optional import optional_import
+from pages import ROOT
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.scores.formats import files
+from bioeval.scores.formats.layouts import KEYED, LISTS, TRIALS
+
+SCORES = [0.5, -1e3, 2.0]
+SAME = [True, False, False]
+LIST = "genuine,similarity\n1,0.5\n0,-1e3\n0,2\n"
+
+
+def put(folder, name, data):
+    (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+    return folder / name
+
+
+def load(folder, text, name="x.txt", kind="distance", second=None, **options):
+    path = put(folder, name, text)
+    return be.load([path, second] if second else path, kind=kind, **options)
+
+
+def refused(message):
+    return pytest.raises(be.DataError, match=message)
+
+
+def holds(pairs):
+    assert pairs.values.tolist() == SCORES
+    assert pairs.genuine.tolist() == SAME
+    return pairs
+
+
+# ------------------------------------------------------------------------- marks and words
+
+WORDS = [
+    ("1", "0"), ("1.0", "0.0"), ("+1", "-1"), ("True", "False"), ("target", "nontarget"),
+    ("TARGET", "non-target"), ("genuine", "imposter"), ("match", "nonmatch"),
+    ("same", "different"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("yes", "no"), WORDS)
+@pytest.mark.parametrize("mark", [" ", "\t", ",", ";", "  "])
+@pytest.mark.cases(8)
+def test_a_word_and_a_score(tmp_path, yes, no, mark):
+    words = [yes if same else no for same in SAME]
+    lines = [[word, str(score)] for word, score in zip(words, SCORES, strict=True)]
+    holds(load(tmp_path, "\n".join(mark.join(line) for line in lines)))
+    holds(load(tmp_path, "\n".join(mark.join(reversed(line)) for line in lines) + "\n"))
+
+
+@pytest.mark.parametrize("columns", [4, 5])
+def test_bob(tmp_path, columns):
+    model = "m1 " if columns == 5 else ""
+    lines = (("1", "1", "x", "0.5"), ("1", "2", "y", "-1e3"), ("2", "1", "x", "2"))
+    found = load(tmp_path, "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in lines))
+    holds(found)
+    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
+
+
+def test_names_of_columns(tmp_path):
+    text = "distance;subject_a;subject_b;fold\n0.5;a;a;1\n-1e3;a;b;1\n2;b;a;2\n"
+    found = holds(load(tmp_path, text, kind=None))
+    assert (found.kind, found.pair_folds.tolist()) == ("distance", ["1", "1", "2"])
+    bob = "bio_ref_subject_id,probe_subject_id,score\na,a,0.5\na,b,-1e3\nb,a,2\n"
+    holds(load(tmp_path, bob, kind="similarity"))
+    holds(load(tmp_path, "y_true,y_score\n1,0.5\n0,-1e3\n0,2\n"))  # of scikit-learn
+    holds(load(tmp_path, "1,2\n0.5,1\n-1e3,0\n2,0\n", columns={"scores": "1", "genuine": "2"}))
+    holds(load(tmp_path, ",genuine,score\n0,1,0.5\n1,0,-1e3\n2,0,2\n"))  # with pandas' index
+    for name in ("x.npz", "x.mtx", "x.dat", "x.scores", "x"):
+        assert holds(load(tmp_path, LIST, name, kind=None)).kind == "similarity"
+    with refused("x.npz: is named .npz but holds text"):
+        load(tmp_path, "once upon a time\n", "x.npz", kind=None)
+
+
+def test_csv_pairs(tmp_path):
+    text = "id,score,Genuine,subject_a,subject_b\n1,0.5,1,a,a\n2,-1e3,FALSE,a,b\n"
+    text += "3,inf,genuine,c,c\n4,nan,impostor,c,a\n"
+    pairs = load(tmp_path, text, kind="similarity", nan="reject")
+    np.testing.assert_array_equal(pairs.values, [0.5, -1000, np.inf, np.nan])
+    assert pairs.genuine.tolist() == [True, False, True, False]
+    assert (pairs.kind, pairs.nan) == ("similarity", "reject")
+    assert pairs.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["c", "c"], ["c", "a"]]
+    (said,) = pairs.remarks
+    assert (said.code, said.arguments["first"]) == ("infinite-scores", " (line 4)")
+
+
+def test_the_kind_is_declared_or_required(tmp_path):
+    with refused("does not state whether its scores are distances or simil"):
+        load(tmp_path, "score,genuine\n1,1\n", kind=None)
+    with refused("'similarity' declares the kind similarity; `kind="):
+        load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
+    assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
+
+
+def test_an_unknown_word_for_the_class_is_named(tmp_path):
+    pairs, yes_no = "a b 1.5\nb c 2\nc d 3\nd a 4\n", "Column 3 has the words 'yes' and 'no'"
+    for scores, trials, message in (
+        ("a 0.5\nb 1.5\n", "a yes\nb no\n", "trials.txt: line 1: column 2 is 'yes'; expected"),
+        ("1.5\n2\n3\n4\n", "a yes\nb no\nc yes\nd no\n", "Column 2 has the words 'yes' and 'no'"),
+        (pairs, "a b yes\nb c no\nc d yes\nd a no\n", yes_no),
+        ("a x yes 1.5\nb x no 2\nx a no 4\n", None, yes_no),  # no claimed and real subjects
+    ):
+        options = {"trials": put(tmp_path, "trials.txt", trials)} if trials else {}
+        with refused(message):
+            load(tmp_path, scores, **options)
+    assert load(tmp_path, "a a p1 1.5\nb a p1 2\n").genuine.tolist() == [True, False]
+
+
+# ------------------------------------------------------------------------- layouts
+
+# Two cells of a column for each letter of a signature; most lines decide.
+CELLS = {
+    "w": ("target", "nontarget"),
+    "b": ("1", "0"),
+    "i": ("17", "23"),
+    "f": ("0.25", "1.5"),
+    "t": ("id1/a", "id2/b"),
+}
+
+
+def ways(signature, table):
+    """The roles that the rows of a table give to the columns of a signature."""
+    found = [re.fullmatch(row.pattern, signature) for row in table]
+    return [{role: match.start(role) for role in match.groupdict()} for match in found if match]
+
+
+def written(folder, signature):
+    """A list with this signature, whose cells of text differ from column to column."""
+    columns = (
+        [f"{x}{i}" if letter == "t" else x for x in CELLS[letter]]
+        for i, letter in enumerate(signature)
+    )
+    lines = (" ".join(row) + "\n" for row in zip(*columns, strict=True))
+    return put(folder, "x.txt", "".join(lines))
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+def test_every_signature_is_read_in_one_way_or_refused(tmp_path, width):
+    """Where two rows of the table fit, the file is refused, with the question that decides."""
+    signatures = ["".join(letters) for letters in itertools.product(CELLS, repeat=width)]
+    several = [x for x in signatures if len({tuple(y.items()) for y in ways(x, LISTS)}) > 1]
+    assert len(several) == {1: 0, 2: 0, 3: 0, 4: 14, 5: 34}[width]
+    for signature in several:
+        with refused("names of the columns in a first line"):
+            be.load(written(tmp_path, signature), kind="similarity")
+    if width > 3:
+        return
+    for signature in signatures:
+        path = written(tmp_path, signature)
+        for options, table in (
+            ({}, [*LISTS, *KEYED]),
+            ({"subject_from": "^(.)"}, [*KEYED, *LISTS]),  # says whose the names are
+        ):
+            try:
+                scores = be.load(path, kind="similarity", **options)
+            except be.DataError as error:
+                assert str(error).count(";") >= 1, signature  # what was found, and what to do
+                continue
+            column = CELLS[signature[ways(signature, table)[0]["score"]]]
+            assert scores.values.tolist() == [float(x) for x in column], signature
+
+
+def test_the_page_has_the_table_and_each_example_is_of_its_row():
+    lines = ["| line | meaning | seen in |", "|---|---|---|"]
+    rows = [x for x in (*LISTS, *KEYED, *TRIALS) if x.meaning]
+    lines += [f"| `{x.example}` | {x.meaning} | {x.source} |" for x in rows]
+    page = Path(ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert "\n".join(lines) in page, "the table is now:\n" + "\n".join(lines)
+    letters = {"target": "w", "1": "b", "7": "i", "0.7": "f"}
+    for table in (LISTS, KEYED):
+        for row in table:
+            signature = "".join(letters.get(cell, "t") for cell in row.example.split())
+            assert next(x for x in table if re.fullmatch(x.pattern, signature)) is row
+
+
+@pytest.mark.parametrize("name", ["0001", "1e5", "NA", "007", "1.0"])
+def test_names_stay_the_text_that_they_are(tmp_path, name):
+    text = f"similarity,genuine,template_a,template_b\n0.5,1,{name},2\n0.1,0,{name},3\n"
+    read = load(tmp_path, text, "x.csv", kind=None)
+    assert read.pair_templates.tolist() == [[name, "2"], [name, "3"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "species"),
+    [
+        ("target 9\nnontarget 1\nspoof 5\nspoof 6\n", ["", "", "spoof", "spoof"]),
+        ("bonafide target 9\nbonafide nontarget 1\nbonafide target 8\nA07 spoof 5\n",
+         ["", "", "", "A07"]),
+        ("s1 u1 - target 9\ns1 u2 - nontarget 1\ns2 u3 A07 spoof 5\ns2 u4 A08 spoof 6\n",
+         ["", "", "A07", "A08"]),
+        ("s1 u1 target 9 -\ns1 u2 nontarget 1 -\ns2 u3 spoof 5 A07\ns2 u4 spoof 6 -\n",
+         ["", "", "A07", "spoof"]),
+        ("genuine,score,attack\n1,9,\n0,1,bona fide\n0,5,mask\n1,6,print\n",
+         ["", "", "mask", "print"]),
+        ("genuine,attack,score\n1,,9\n0,,1\n0,mask,5\n", ["", "", "mask"]),
+        ("label,score\ntarget,9\nnontarget,1\n", None),
+        ("label score\ntarget 9\nspoof 5\n", None),
+        ("genuine,score,attack\n1,9,\n0,1,\n", None),
+    ],
+)  # fmt: skip
+def test_species_of_listed_attacks(tmp_path, text, species):
+    scores = load(tmp_path, text, kind="similarity")
+    found = None if scores.pairs.attack is None else scores.pairs.attack.tolist()
+    assert found == species
+
+
+# ------------------------------------------------------------------------- errors
+
+COMMA = "each hold digits alone, and could be dec"
+#: The text of a list, and words of the error.
+BAD = [
+    ("1 0.5\n0 1.5\n0 x\n", "line 3: score is 'x'; expected a number"),
+    ("\n1 0.5\n\n0 1.5\n0 4%\n", "line 5: score is '4%'; .*per cent as fractions"),
+    ("1 0.5\n0 1 2\n", "line 2: 3 cells; expected 2"),
+    ("1 a b 0.5\n0 a 0.1\n", "line 2: 3 cells; expected 4"),
+    ("target 0.5\ntarget 2\nmaybe 1\n", "line 3: genuine is 'maybe'; expected one of 1, true"),
+    ("label,score\n1,0.5\n2,0.7\n", "line 3: label is '2'; expected one of 1, true"),
+    ("1 0\n0 1\n", "columns 1 and 2 each hold only 0 and 1, .* names of the columns in a fir"),
+    ("0 0 x 0.5\n0 1 y 0.2\n", "2 each hold only 0 and 1, .* have the layout of bob"),
+    ("ann bob 1 0.5\nann eve 0 0.2\n", "column 3 holds only 0 and 1, and could mark"),
+    ("ann bob x 1\nann eve y 0\n", "column 4 holds only 0 and 1"),
+    ("target 17 33 5\n", "columns 2, 3 and 4 each hold numbers, and could be the scores"),
+    ("ann bob 0.5 0.7\n", "columns 3 and 4 each hold numbers, and could be the scores"),
+    ("a b target bonafide 0.5\n", "is none of a known list"),
+    ("1 0.5\n-1 0.7\n0 0.7\n", "genuine holds both '0' and '-1', and they differ in meaning"),
+    ("1,73\n0,21\n", "columns 1 and 2 each hold digits alone, and could be decimals with a c"),
+    ("-1,73\n1,21\n", f"line 1: columns 1 and 2 {COMMA}"),
+    ("12,0\n13,1\n", f"line 1: columns 1 and 2 {COMMA}"),
+    ("a,0,53\nb,1,2\n", f"line 1: columns 2 and 3 {COMMA}"),
+    ("x,y,12,53\ny,y,0,2\n", f"line 1: columns 3 and 4 {COMMA}"),
+    ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
+    ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
+    ("1 50 %\n0 20 %\n", "has per cent signs"),
+    ("sim,truth\n0.5,1\n0.2,0\n", "the columns 'sim', 'truth' have no name that is known; give"),
+    ("score,distance,genuine\n1,1,1\n", "'score' and 'distance' could each be the column"),
+    ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of"),
+    ("1 17 33 0.5\n", "in a list of pairs, write the names of the columns in a first line"),
+    ("a b target\nc d nontarget\n", "a list of trials without scores"),
+    ("a b 0.5\n", "does not mark genuine pairs; give the list of trials"),
+    ("0.5\n", "holds one number per line; .* scores as a second one"),
+    ("genuine,other\n1,2\n", "no column 'score'; its columns are 'genuine', 'other'"),
+    ("score,genuine,score\n1,2,3\n", "two columns are called 'score'"),
+    ("# a\n\n# b\n", "holds nothing but blank lines and comments"),
+    ("# made by x\n\n#\ngenuine score\n1 0.5\n\n0 x\n", "x.csv: line 7: score is 'x'; expected"),
+    ("template,a,b\na,0,1\nb,1,0\n", "line 1: columns 2 and 3 each hold only 0 and 1"),
+    ("score,genuine\n1,1\nx,0\n", "x.csv: line 3: score is 'x'; expected a number"),
+    ('score,genuine\n"0,5",1\n', "line 2: .*point, not a comma"),
+    ("score,genuine\n1_0,1\n", "line 2: score is '1_0'"),
+    ("score,genuine\n1,2\n", "line 2: genuine is '2'; expected one of 1, true, genuine"),
+    ("score,genuine\n1,\n", "line 2: 1 cells; expected 2, none of them blank"),
+    ("genuine,score\n,1\n", "line 2: the cell 'genuine' is blank"),
+    ("score,genuine\n1,1,1\n", "line 2: 3 cells; expected 2"),
+    ("score,genuine\n45%,1\n", "line 2: score is '45%'; .*per cent as fractions"),
+    ("score,genuine\n", "no rows"),
+    ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels"),
+    ("0.1,0.2\n0.3,0.4\n", "no column 'score'.*A matrix of scores is read from .npy"),
+    ("0,1,2\n1,0,3\n2,3,0\n", "x.csv: begins with a line of numbers"),
+    ("label,a,b\na,1,2,3,4\nb,1,2\n", "line 2: 5 cells; expected 3"),
+    ("label,s,a,b\na,1st,0,1\nb,2nd,1,0\n", "x.csv: the column 's' of a matrix holds no numb"),
+    (",".join(["0.25"] * 20_000) + "\n", "more than 1,000 columns; a matrix of scores is read"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_bad_lists(tmp_path, text, message):
+    with refused(message):
+        load(tmp_path, text, "x.csv")
+
+
+def test_a_list_has_no_metric(tmp_path):
+    with refused("`metric` has no meaning for a list of pairs"):
+        load(tmp_path, "distance,genuine\n1,1\n", metric="l2")
+
+
+@pytest.mark.parametrize("mark", [" ", ",", "\t"])
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 400])
+def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number, capsys):
+    rows = [("genuine", "score"), ("1", "inf"), ("", ""), ("0", number), ("0", "-Infinity")]
+    lines = [mark.join(row).strip() for row in rows]
+    with refused(f"line 4: score is '{number[:9]}.*too large"):
+        load(tmp_path, "\n".join(lines), kind="similarity")
+    found = load(tmp_path, "\n".join([*lines[:3], *lines[4:]]), kind="similarity")
+    assert found.values.tolist() == [np.inf, -np.inf]
+    path = put(tmp_path, "pad.csv", f"score,attack\n0.9,\n{number},print\n")
+    assert main(["pad", str(path), "--kind", "similarity"]) == 2
+
+
+def test_a_line_without_an_end_and_bytes_that_are_no_text(tmp_path, monkeypatch):
+    with refused("line 2001: the byte 0xff is not UTF-8"):
+        load(tmp_path, b"1 a 0.5\n" * 2000 + b"0 \xff 0.5\n")
+    monkeypatch.setattr(files, "_LONGEST_LINE", 1 << 16)
+    with refused("has a line of more than"):
+        load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
+
+
+# ------------------------------------------------------------------------- comments, ends, packing
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.csv.gz"])
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_a_text_that_begins_with_comments(tmp_path, name, between):
+    head = f"\n# made by x\n# 3 pairs of ann\n{between}"
+    for rows in (LIST, LIST.partition("\n")[2]):
+        data = (head + rows).encode()
+        place = put(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data)
+        if rows == LIST or name != "x.csv":
+            found = holds(be.load(place, kind="similarity"))
+            assert rows != LIST or "2 comment lines at the start left out" in found.reading
+
+
+@pytest.mark.parametrize("mark", [" ", ",", "\t"])
+def test_a_list_that_numpy_has_written(tmp_path, mark):
+    rows = np.array([[1, 0.5], [0, -1e3], [0, 2]])
+    np.savetxt(tmp_path / "x.txt", rows, delimiter=mark, header=f"by x\ngenuine{mark}similarity")
+    assert holds(be.load(tmp_path / "x.txt")).kind == "similarity"
+
+
+def zstd(raw):
+    stream = optional_import("pyarrow").BufferOutputStream()
+    with optional_import("pyarrow").CompressedOutputStream(stream, "zstd") as out:
+        out.write(raw)
+    return stream.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd])
+def test_compressed(tmp_path, compress):
+    raw = b"1 0.5\n0 -1e3\n0 2\n"
+    holds(load(tmp_path, compress(raw), "x.gz"))
+    with refused("y.gz: is truncated or damaged"):
+        load(tmp_path, compress(raw * 100)[:-4], "y.gz")
+
+
+@pytest.mark.parametrize(
+    "ends", [["\n"], ["\r"], ["\r\n"], ["\r", "\r", "\n"], ["\r\n", "\r", "\n"]]
+)
+def test_every_end_of_a_line(tmp_path, ends):
+    """Of one kind, or several in turn; other characters end none."""
+
+    def write(name, lines):
+        pairs = zip(lines, itertools.cycle(ends), strict=False)
+        return put(tmp_path, name, "".join(f"{line}{end}" for line, end in pairs))
+
+    for name, mark in (("x.txt", " "), ("x.csv", ",")):
+        lines = [x.replace(" ", mark) for x in ("genuine score", "1 0.5", "0 -1e3", "0 2")]
+        holds(be.load(write(name, lines), kind="similarity"))
+        for wrong in ("1 x", "1 \udcff"):
+            path = write(
+                name, [*lines[:3], wrong.replace(" ", mark).replace("\udcff", "ÿ"), *lines[3:]]
+            )
+            path.write_bytes(path.read_bytes().replace("ÿ".encode(), b"\xff"))  # no UTF-8
+            with refused("line 4"):
+                be.load(path, kind="similarity")
+    wide = write("x.wide.csv", ["label,a,b,a", "a,0,1,2", "b,3,4,5", "a,6,7,8"])
+    assert be.load(wide, kind="distance").values.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    np.save(tmp_path / "x.npy", np.eye(3))
+    labels = write("l.csv", ["label,day", "a,1", "b\u2028\x85\x0cx,2", "a,3"])
+    found = be.load(tmp_path / "x.npy", labels=labels, kind="distance")
+    assert found.probe_labels.tolist() == ["a", "b\u2028\x85\x0cx", "a"]
+    assert found.probe_meta["day"].tolist() == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_a_line_end_on_the_boundary_of_two_reads(tmp_path, size):
+    raw = files.open_text(put(tmp_path, "x.txt", b"ab\r\nc\r\r\n\n\rde\r")).detach()
+    pieces, buffer = [], bytearray(size)
+    while count := raw.readinto(buffer):
+        pieces.append(bytes(buffer[:count]))
+    raw.close()
+    assert b"".join(pieces) == b"ab\nc\n\n\n\nde\n"
+
+
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.tsv.gz", "x.txt.gz"])
+def test_compressed_text_is_written(tmp_path, name, capsys):
+    scores = be.Scores.from_pairs(SCORES, SAME, kind="similarity")
+    be.save(scores, tmp_path / name)
+    first = (tmp_path / name).read_bytes()
+    assert first[:2] == b"\x1f\x8b"
+    be.save(scores, tmp_path / name)
+    assert (tmp_path / name).read_bytes() == first  # no time of writing
+    assert holds(be.load(tmp_path / name)).kind == "similarity"
+    assert main(["convert", str(tmp_path / name), str(tmp_path / "y.npz")]) == 0
+    with refused("has the suffix '.gz'; expected one of"):
+        be.save(scores, tmp_path / "x.npz.gz")
+
+
+# ------------------------------------------------------------------------- two vectors
+
+
+def read_line(capsys, *args):
+    """What `bioeval run` prints under Read."""
+    assert main(["run", *map(str, args), "--kind", "similarity"]) == 0
+    out = capsys.readouterr().out
+    return " ".join(out[out.index("Read") :].split())
+
+
+def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
+    g, i = put(tmp_path, "g.txt", "0.5\n"), put(tmp_path, "i.txt", "-1e3\n2.0\n")
+    holds(be.load((g, i), kind="similarity"))
+    assert main(["run", str(g), str(i), "--kind", "distance", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
+    g, j = tmp_path / "g.npy", tmp_path / "i.npy"
+    np.save(g, [0.5])
+    np.save(j, np.array([[-1e3], [2.0]]))
+    found = holds(be.load((g, j), kind="similarity"))
+    assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
+    assert "genuine scores from g.npy" in read_line(capsys, g, j)
+    with refused(r"g.npy: does not state whether its scores are dist"):
+        be.load((g, j))
+    with refused(r"i.txt: is text; expected a .npy file of impostor scores"):
+        be.load((g, i), kind="similarity")
+    for array, message in (
+        (np.eye(2), r"i.npy: has shape \(2, 2\); expected one score an attempt"),
+        ([-1e3, 2.0], r"g.npy: has the same scores as .*i.npy"),
+    ):
+        np.save(j, array)
+        np.save(g, [-1e3, 2.0])
+        with refused(message):
+            be.load((g, j), kind="similarity")
+
+
+@pytest.mark.parametrize(
+    ("genuine", "impostor", "message"),
+    [
+        ("0.1\n0.2\n", "1,5\n0,2\n", "i.txt: line 1: columns 1 and 2 .* decimals with a comma"),
+        ("0,1\n0,2\n", "0.5\n0.2\n", "g.txt: line 1: columns 1 and 2 .* decimals with a comma"),
+        ("distance\n1\n", "similarity\n2\n", "i.txt: line 1: .* called 'similarity', and .* 'dist"),
+        ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "g.txt: has 2 columns; expected one score"),
+        ("0.5\n", "1_1.tif 2_1.tif -1e3\n", "i.txt: has 3 columns; expected one score on each l"),
+    ],
+)
+def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, genuine, impostor, message):
+    with refused(message):
+        load(tmp_path, genuine, "g.txt", second=put(tmp_path, "i.txt", impostor))
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".npz", ".h5"])
+@pytest.mark.parametrize(
+    "names", [("genuine", "impostor"), ("gen", "imp"), ("Genuine_Scores", "Impostor_Scores")]
+)
+@pytest.mark.cases(2)
+def test_two_vectors_in_a_file(tmp_path, suffix, names, capsys):
+    place = tmp_path / f"x{suffix}"
+    arrays = {names[1]: np.array([[-1e3, 2.0]]), names[0]: np.array([0.5])}
+    if suffix == ".mat":
+        scipy.io.savemat(place, arrays)
+    elif suffix == ".npz":
+        np.savez(place, **arrays)
+    else:
+        with h5py.File(place, "w") as out:
+            for name, array in arrays.items():
+                out[name] = array
+    found = holds(be.load(place, kind="similarity"))
+    said = f"genuine scores from {names[0]!r}, impostor scores from {names[1]!r}"
+    assert found.reading == (said,)
+    assert said in read_line(capsys, place)
+    assert be.load(place).reading[1].startswith("taken as distances")
+
+
+# ------------------------------------------------------------------------- matrices
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", " "])
+def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
+    """As numpy.savetxt and pandas without names write it; labels as of a .npy file."""
+    values = np.random.default_rng(2).normal(size=(4, 6)).round(3)
+    np.savetxt(tmp_path / "t.csv", values, delimiter=mark, fmt="%.3f")
+    np.save(tmp_path / "t.npy", values)
+    labels = put(tmp_path, "p.csv", "label,camera\na,1\nb,1\na,2\nb,2\n")
+    sides = {"labels": labels, "gallery": put(tmp_path, "g.csv", "a\nb\nc\na\nb\nc\n")}
+    found, wanted = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
+    np.testing.assert_array_equal(found.values, wanted.values)
+    assert found.kind == "llr" and found.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
+    assert found.gallery_labels.tolist() == list("abcabc") == wanted.gallery_labels.tolist()
+    (tmp_path / "t.csv").rename(tmp_path / "t.txt")
+    np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, wanted.values)
+    with refused("is 4 x 6, not square.*or `metric` if the rows are emb"):
+        be.load(tmp_path / "t.txt", labels=labels)
+    features = be.load(tmp_path / "t.txt", labels=labels, metric="linf")
+    assert features.layout == "all-against-all" and "metric linf" in features.origin
+
+
+def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
+    labels = put(tmp_path, "g.csv", "a\nb\na\n")
+    sides = {"labels": labels, "gallery": labels}
+    text = "0,5,7\n5,0,2\n7,2,0\n"
+    square = load(tmp_path, text, "t.csv", kind=None, labels=labels)
+    assert (square.layout, square.values[0].tolist()) == ("all-against-all", [0, 5, 7])
+    both = load(tmp_path, text, "t.csv", kind=None, **sides)
+    assert both.layout == "probe-against-gallery"
+    for text, message in (
+        ("0,5,7\n5,x,2\n7,2,0\n", "line 2: column 2 is 'x'; expected a number"),
+        ("label,a,b\na,0,5\nb,5,0\n", "with other first cells than numbers; `labels` and `g"),
+        (",".join(["0.5"] * 2000) + "\n", "more than 1,000 columns; a matrix of scores is read"),
+    ):
+        with refused(message):
+            load(tmp_path, text, "t.csv", **sides)
+
+
+@pytest.mark.parametrize("corner", ["", "label"])
+def test_a_matrix_with_its_names(tmp_path, corner):
+    """Its first cell may be empty."""
+    found = load(tmp_path, f"{corner},a,a,b\na,0,1,2\na,1,0,3\nb,2,3,0\n", "p.csv")
+    assert found.layout == "all-against-all" and found.values[1].tolist() == [1, 0, 3]
+    frame = pd.DataFrame({"label": list("ab"), "place": list("xy"), "a": [0, 1], "b": [1, 0]})
+    with refused("row 0: place is 'x'; expected a number"):
+        be.load(frame, kind="distance")
+    assert be.load(frame.drop(columns="place"), kind="distance").values.tolist() == [[0, 1], [1, 0]]
+    with refused("in another order"):
+        load(tmp_path, "label,ann,bob\nbob,1,0.5\nann,0,1\n", "p.csv")
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_decimal_commas_of_a_matrix_are_named(tmp_path, mark):
+    rows = ("label a b c", "a 0 0,5 1,5", "b 0,5 0 1,25", "c 1,5 1,25 0")
+    rows = [x.replace(" ", mark) + "\n" for x in rows]
+    with refused("line 2: b is '0,5'; .*decimals have a point"):
+        load(tmp_path, "".join(rows))
+    with refused("line 1: column 2 is '0,5'; .*decimals have a point"):
+        load(
+            tmp_path, "".join(x[2:] for x in rows[1:]), labels=put(tmp_path, "who.csv", "a\nb\nc\n")
+        )

@@ -1,0 +1,474 @@
+"""Lists that name their templates: repeated, with subjects and metadata, as logs, as a matrix."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from named_arguments import raises_about
+from optional import optional_import
+from result_messages import arguments
+
+import bioeval as be
+from bioeval.cli import main
+
+MATRIX = {"lists": {"as": "matrix"}}
+
+
+def put(folder, name, text):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def load(folder, text, kind="distance", **options):
+    return be.load(put(folder, "x.txt", text), kind=kind, **options)
+
+
+def refused(message):
+    return pytest.raises(be.DataError, match=message)
+
+
+# ------------------------------------------------------------------------- listed again, itself
+
+LINES = [
+    ("1", "id1/a", "id1/b", "0.5"),
+    ("0", "id1/a", "id2/c", "2.0"),
+    ("0", "id1/b", "id2/c", "3.0"),
+]
+AGAIN, OTHER = ("0", "id1/a", "id2/c", "2.0"), ("0", "id1/a", "id2/c", "2.5")
+ITSELF, TURNED = ("1", "id2/c", "id2/c", "0.0"), ("1", "id1/b", "id1/a", "0.5")
+WRONG = ("1", "id1/a", "id2/c", "2.0")
+
+
+def given(folder, form, lines):
+    """Return a file of this form."""
+    genuine, a, b, scores = zip(*lines, strict=True)
+    columns = {"distance": [float(x) for x in scores], "genuine": [int(x) for x in genuine],
+               "template_a": [*a], "template_b": [*b]}  # fmt: skip
+    path = folder / f"x.{form}"
+    if form == "txt":
+        path.write_text("".join(" ".join(line) + "\n" for line in lines))
+    elif form == "csv":
+        pd.DataFrame(columns).to_csv(path, index=False)
+    elif form == "npz":
+        about = {"scores": columns["distance"], "genuine": columns["genuine"]}
+        np.savez(path, **about, templates=np.column_stack([a, b]))
+    else:
+        optional_import("pyarrow")
+        pd.DataFrame(columns).to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("form", "places"),
+    [("txt", "lines 2 and 4"), ("csv", "lines 3 and 5"), ("parquet", "rows 1 and 3"),
+     ("npz", "pairs 1 and 3")],
+)  # fmt: skip
+def test_every_form_of_a_list(tmp_path, form, places):
+    def read(more, **options):
+        return be.load(given(tmp_path, form, [*LINES, *more]), kind="distance", **options)
+
+    found = read([AGAIN, ITSELF])
+    assert found.values.tolist() == [0.5, 2.0, 3.0]
+    said = [(x.code, *x.arguments.values())[:2] for x in found.remarks]
+    assert said == [("repeated-pairs", 1), ("self-comparisons-left-out", 1)]
+    assert len(read([AGAIN, ITSELF], lists={"keep": ["self", "repeated"]}).values) == 5
+    once = read([TURNED], lists={"unordered": True})
+    assert once.values.tolist() == [0.5, 2.0, 3.0]
+    with refused(f"'id1/a' and 'id2/c' .{places}: 2.0 and 2.5"):
+        read([OTHER])
+    with refused(f"1 pair is both genuine and impostor: .*{places}"):
+        read([WRONG])
+    if form == "npz":
+        return
+    lines = [("1", "id1/a", "id3/d", "1"), ("0", "id1/a", "id1/e", "1")]
+    assert len(read(lines).values) == 5
+    following = {"txt": "lines 4 and 5", "csv": "lines 5 and 6"}.get(form, "rows 3 and 4")
+    for options in ({}, MATRIX):
+        with refused(f"2 pairs contradict their subjects.*.{following}"):
+            read(lines, subject_from=r"id(\d)", **options)
+
+
+@pytest.mark.parametrize(("text", "pairs"), [
+    ("f1 x f1 x 0.1\nf1 x f1 x 0.2\nf1 x f2 x 0.3\n", None),  # bob without names
+    ("f1 f1 x 0.1\nf1 f1 x 0.2\nf1 f2 x 0.3\n", None),  # models are named by their subjects
+    ("1 ann ann 0.5\n1 ann ann 0.6\n0 ann bob 2.5\n", None),  # names of subjects
+    ("ann 7 ann 7 0.5\nann 7 bob 8 0.6\n", [["7", "7 (b)"], ["7", "8 (b)"]]),  # two numberings
+    ("distance,genuine,model,probe\n1,1,7,7\n2,0,7,9\n", [["7", "7 (b)"], ["7", "9 (b)"]]),
+    ("distance,genuine,model,probe\n1,1,7,8\n2,0,7,9\n", [["7", "8"], ["7", "9"]]),
+    ("distance,subject_a,template_a,subject_b,template_b\n1,ann,x,ann,y\n2,ann,x,bob,z\n",
+     [["x", "y"], ["x", "z"]]),
+    ("genuine,distance,gallery,probe\n1,1,a.png,b.png\n0,2,a.png,c.png\n",
+     [["a.png", "b.png"], ["a.png", "c.png"]]),
+])  # fmt: skip
+def test_which_names_are_those_of_templates(tmp_path, text, pairs):
+    found = load(tmp_path, text)
+    assert len(found.values) == text.count("\n") - ("distance" in text)
+    names = found.pair_templates
+    assert (names if names is None else names.tolist()) == pairs
+    assert pairs or found.remarks == ()
+
+
+# ------------------------------------------------------------------------- subjects
+
+IDS = "id1/a id1/b 0.5\nid1/a id2/c -1e3\nid2/c id1/b 2\n"
+LISTED = "distance\tsubject_a\tsubject_b\ttemplate_a\ttemplate_b\n0.5\tid1\tid1\tid1/a\tid1/b\n"
+LISTED += "0.1\tid1\tid2\tid1/a\tid2/a\n"
+
+
+def test_subjects_from_names(tmp_path):
+    found = load(tmp_path, IDS, subject_from=r"id(\d+)/")
+    assert (found.values.tolist(), found.genuine.tolist()) == ([0.5, -1e3, 2], [True, False, False])
+    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
+    for options in ({}, MATRIX):
+        found = be.verification(load(tmp_path, IDS, subject_from=r"id(\d+)/", **options))
+        assert found.attrs["reading"] == "subjects from names: id1/a -> 1, id2/c -> 2"
+        assert not any("subjects from" in message.sentence for message in be.messages(found))
+    plain, again = load(tmp_path, LISTED), load(tmp_path, LISTED, subject_from=r"(id\d+)/")
+    assert again.genuine.tolist() == plain.genuine.tolist() == [True, False]
+    assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
+    assert again.reading == ("subjects as listed, equal to those from names",)
+
+
+def test_sessions_in_names_of_templates(tmp_path):
+    """Of a list, also read as a matrix."""
+    names = [f"id{k // 4}_day{k % 4 // 2}_{k % 2}" for k in range(12)]
+    rows = [f"{abs(i - j) / 8} {names[i]} {names[j]}" for i in range(12) for j in range(i + 1, 12)]
+    text = "distance template_a template_b\n" + "\n".join(rows)
+    given = {"subject_from": r"id(?P<subject>\d+)_day(?P<session>\d)_"}
+    found = load(tmp_path, text, **MATRIX, **given)
+    assert found.probe_meta["session"].tolist() == ["0", "0", "1", "1"] * 3
+    apart = load(tmp_path, text, exclude=["session"], **MATRIX, **given)
+    # Of each person six pairs, two of them of one session.
+    attempts = [int(be.verification(x).genuine_attempts) for x in (found, apart)]
+    assert attempts[1] == attempts[0] * 4 / 6
+    pairs = load(tmp_path, text, **given)
+    assert [pairs.gallery_meta["session"][0], pairs.probe_meta["session"][10]] == ["0", "1"]
+
+
+ON_BOTH = "distance,subject_a,template_a,subject_b,template_b\n1,ann,1,ann,2\n2,ann,1,bob,1\n"
+MIXED = "{},distance\np1,g1,ann,ann,0.5\np2,g1,bob,ann,0.9\n"
+ONE = "1 3 0.5\n1 4 0.7\n"
+PEOPLE = "TEMPLATE_ID,SUBJECT_ID,FILENAME\n1,7,a\n1,7,b\n2,8,c\n3,7,d\n"
+IMAGES = "template,subject,image,gender\n1,1,1.png,f\n1,1,2.png,f\n3,1,3.png,f\n4,2,4.png,m\n"
+TWO = "template,subject,gender\n1,1,f\n3,1,f\n4,2,m\n"
+OF_TWO = "template_a,template_b,subject_a,subject_b,distance\n1,3,1,1,0.5\n1,4,1,3,2\n"
+
+#: The list, options (`labels` as the text of a table), and words of the error.
+BAD = [
+    (IDS, {"subject_from": "id(1)/"}, "line 3: `subject_from=.* not match the name 'id2/c'; exp"),
+    (IDS, {"subject_from": "id"}, "has 0 groups; expected one, the subject"),
+    (IDS, {"subject_from": "("}, "not a regular expression"),
+    (IDS, {"subject_from": "(a)(b)"}, "has 2 groups; expected one, the subject"),
+    (IDS, {"subject_from": r"(?P<subject>id1)/(?P<session>[ab])"}, "not match the name 'id2/c'"),
+    (LISTED, {"subject_from": r"id(\d+)/"}, "line 2: .* 'id1', and by `subject_from` it is '1'"),
+    ("a m1 a p1 0.5\na m1 bob p1 0.6\na m1 bob p2 0.7\n", {}, "'bob', and on line 1 of 'a'"),
+    (ON_BOTH, {}, "the template '1' is of 'ann' on one side and of 'bob' on the other"),
+    (ONE, {"labels": PEOPLE}, "t.csv lacks 1 template of 3: '4'"),
+    (ONE, {"labels": "template_id,subject_id\n1,7\n1,8\n"}, "'1' is of '7' and of '8'"),
+    (OF_TWO, {"labels": TWO}, "line 3: the subject is '3', and by `labels` it is '2'"),
+    (ONE, {"labels": IMAGES, "columns": {"f": "image"}}, "'image' has several values for one"),
+    (ONE, {"labels": IMAGES, "columns": {"sex": "gendr"}}, "no column 'gendr'.*mean 'gender'"),
+    *(
+        (MIXED.format(",".join(head)), {}, f"line 1: {head[i]!r} and {head[i + 1]!r} do not say")
+        for i, head in (
+            (2, ("probe", "gallery", "subject_a", "subject_b")),
+            (0, ("template_a", "template_b", "probe_subject", "gallery_subject")),
+        )
+    ),
+    ("1 2\n0 3.5\n", MATRIX, 'has no names of templates for `lists=."as": "matrix"'),
+    ("score,genuine,template_a,template_b\n1,1,p,g\n3,1,p,g\n2,0,p,h\n", MATRIX,
+     "listed more than once with different scores: 'p' and 'g'"),
+    ("ann ann p 1\nann bob q 3\nann ann p 2\n", MATRIX, "once, 1 of them with another score"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "message"), BAD)
+def test_lists_whose_names_contradict(tmp_path, text, options, message):
+    if "labels" in options:
+        options = {**options, "labels": put(tmp_path, "t.csv", options["labels"])}
+    with refused(message):
+        load(tmp_path, text, **options)
+
+
+# ------------------------------------------------------------------------- a table of templates
+
+#: Templates with their subjects, and metadata.
+TABLE = "template,subject,gender,age\n" + "".join(
+    f"t{i},p{i // 2},{'fm'[i // 2 % 2]},{20 + i // 2}\n" for i in range(16)
+)
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """Scores of all pairs of 16 templates, with trials and the table of templates."""
+    folder = tmp_path_factory.mktemp("lists")
+    rng = np.random.default_rng(1)
+    pairs = [(j, i) for i in range(16) for j in range(i)]
+    scores = [f"t{j} t{i} {rng.normal(1 if i // 2 == j // 2 else 3):.3f}\n" for j, i in pairs]
+    put(folder, "scores.txt", "".join(scores))
+    put(folder, "trials.txt", "".join(f"t{j} t{i} {int(i // 2 == j // 2)}\n" for j, i in pairs))
+    put(folder, "templates.csv", TABLE)
+    return folder, np.array(pairs)
+
+
+def with_table(folder, **options):
+    given = {"trials": folder / "trials.txt", "labels": folder / "templates.csv"} | options
+    return be.load(folder / "scores.txt", kind="distance", **given)
+
+
+def test_a_table_gives_the_metadata_of_both_sides(lists, tmp_path, capsys):
+    folder, (enrolled, probes) = lists[0], lists[1].T
+    pairs = with_table(folder)
+    assert [*pairs.probe_meta] == [*pairs.gallery_meta] == ["gender", "age"]
+    assert pairs.gallery_meta["gender"].tolist() == ["fm"[j // 2 % 2] for j in enrolled]
+    assert pairs.probe_meta["gender"].tolist() == ["fm"[i // 2 % 2] for i in probes]
+    assert pairs.probe_meta["age"].tolist() == [str(20 + i // 2) for i in probes]
+    some = pairs[np.arange(0, len(probes), 7)]
+    assert some.probe_meta["age"].tolist() == pairs.probe_meta["age"][::7].tolist()
+    found = be.by_group(pairs, "gender", threshold=2.0)
+    sides = (pairs.probe_meta["gender"], pairs.gallery_meta["gender"])
+    assert found.equals(be.by_group(pairs, sides, threshold=2.0))
+    matrix = be.by_group(with_table(folder, **MATRIX), "gender", threshold=2.0)
+    np.testing.assert_array_equal(matrix.frr, found.frr)
+    np.testing.assert_array_equal(matrix.fa, found.fa)
+    be.save(pairs, tmp_path / "p.npz")
+    again = be.load(tmp_path / "p.npz")
+    assert be.by_group(again, "gender", threshold=2.0).frr.equals(found.frr)
+    assert main(["convert", str(tmp_path / "p.npz"), str(tmp_path / "p.csv")]) == 0
+    assert "the metadata columns age, gender are left out" in capsys.readouterr().err
+
+
+def test_a_table_without_subjects_has_metadata_alone(lists, tmp_path):
+    lines = [",".join(line.split(",")[::2]) for line in TABLE.splitlines()]
+    table = put(tmp_path, "two.csv", "\n".join(lines) + "\n")
+    pairs = with_table(lists[0], labels=table)
+    assert pairs.pair_subjects is None and [*pairs.probe_meta] == ["gender"]
+    named = with_table(lists[0], labels=table, subject_from=r"(t\d+)", trials=None)
+    assert named.subjects.tolist()[0] == "t0" and [*named.gallery_meta] == ["gender"]
+
+
+def test_columns_of_images_are_no_metadata_of_templates(tmp_path):
+    table = put(tmp_path, "t.csv", IMAGES)
+    assert [*load(tmp_path, ONE, labels=table).probe_meta] == ["gender"]
+    with raises_about(be.DataError, "columns.sex", "labels"):
+        load(tmp_path, ONE, subject_from="(.)", columns={"sex": "gender"})
+
+
+def test_metadata_of_pairs_in_python():
+    columns = {"sex": [["f", "f"], ["f", "m"], ["m", "m"], ["m", "m"]], "year": [[1, 2]] * 4}
+    subjects = [["a", "a"], ["a", "b"], ["b", "b"], ["b", "c"]]
+    pairs = be.Scores.from_pairs([1, 2, 3, 4], [1, 0, 1, 0], subjects=subjects, meta=columns)
+    assert pairs.probe_meta["sex"].tolist() == ["f", "m", "m", "m"]
+    assert pairs.gallery_meta["year"].tolist() == [1] * 4
+    ds = be.by_group(pairs, "sex", threshold=2.5)
+    assert ds.frr.values.tolist() == [0.0, 1.0] and ds.fa.sel(group="m", claimed_group="f") == 1
+    for wrong in ({"sex": ["f"] * 4}, ["f"] * 4):
+        with refused("meta"):
+            be.Scores.from_pairs([1, 2, 3, 4], [1, 0, 1, 0], subjects=subjects, meta=wrong)
+
+
+# ------------------------------------------------------------------------- as a matrix
+
+
+def test_a_list_of_all_pairs_is_a_matrix(tmp_path):
+    rng = np.random.default_rng(1)
+    d = rng.random((3, 4))
+    whose, enrolled = list("aab"), list("abcb")
+    lines = [
+        f"{enrolled[j]} m{j} {whose[i]} p{i} {float(d[i, j])!r}" for j in range(4) for i in range(3)
+    ]
+    rng.shuffle(lines)
+    found, expected = load(tmp_path, "\n".join(lines), **MATRIX), be.Scores(d, whose, enrolled)
+    order = np.argsort(found.probe_meta["template"].astype(str))
+    columns = np.argsort(found.gallery_meta["template"].astype(str))
+    np.testing.assert_array_equal(found.values[order][:, columns], d)
+    assert be.open_set(found).eer == be.open_set(expected).eer
+    assert be.closed_set(found).cms.equals(be.closed_set(expected).cms)
+
+
+def test_holes_and_repetitions_are_counted(tmp_path):
+    head = "score,genuine,template_a,template_b\n1,1,p,g\n2,0,p,h\n"
+    found = load(tmp_path, head + "3,0,q,g\n", **MATRIX)
+    assert found.shape == (2, 2) and found.mask.tolist() == [[2, 1], [1, 0]]
+    ds = be.verification(found)
+    assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
+    assert arguments(ds, "not-listed") == {"missing": 1, "comparisons": 4}
+    bob = "ann ann p 1\nann bob q 3\nann ann p 1\n"  # models without names
+    for text in (head + "1,1,p,g\n", bob):
+        again = be.verification(load(tmp_path, text, **MATRIX))
+        assert arguments(again, "repeated-pairs")["pairs"] == 1
+
+
+def test_names_of_two_sides_are_two_sides_where_none_is_compared_at_its_own_place(tmp_path):
+    """By their names: a against p and b against q are not listed, so that the diagonal is empty."""
+    found = load(tmp_path, "1 a.wav q.wav 0.3\n0 b.wav p.wav 0.8\n", **MATRIX)
+    assert found.layout == "probe-against-gallery"
+    assert found.gallery_meta["template"].tolist() == ["a.wav", "b.wav"]
+    assert found.probe_meta["template"].tolist() == ["p.wav", "q.wav"]
+    attempts = be.verification(found)
+    assert (int(attempts.genuine_attempts), int(attempts.impostor_attempts)) == (1, 1)
+
+
+def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp_path):
+    made = be.simulate(6, 3, random_state=1)
+    half = np.random.default_rng(1).permutation(np.column_stack(np.triu_indices(18, 1)))
+    half = [(j, i) if (i + j) % 3 else (i, j) for i, j in half]
+    text = "".join(f"{i // 3}_{i} {j // 3}_{j} {float(made.values[i, j])!r}\n" for i, j in half)
+    given = {"subject_from": "(.+)_", "kind": made.kind}
+    plain = load(tmp_path, text, **MATRIX, **given)
+    in_one_order = arguments(be.closed_set(plain), "pairs-in-one-order")
+    assert (in_one_order["one_order"], in_one_order["pairs"]) == (153, 153)
+    said = "153 of 153 pairs are listed in one order only"
+    assert said in be.check_data(plain, read_scores=False)["list"].message
+    found = load(tmp_path, text, lists={"as": "matrix", "unordered": True}, **given)
+    assert not found.has_mask
+    order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
+    values = found.values[order][:, order]
+    np.testing.assert_array_equal(values, values.T)
+    rows, columns = np.array(half).T
+    np.testing.assert_array_equal(values[rows, columns], made.values[rows, columns])
+    both = text + "".join("{1} {0} {2}\n".format(*line.split()) for line in text.splitlines())
+    for scores in (found, load(tmp_path, both, **MATRIX, **given)):
+        assert "pairs-in-one-order" not in [x.code for x in scores.remarks]
+
+
+# ------------------------------------------------------------------------- logs of a system
+
+LOG = """probe,person,claimed person,template,score,status,site
+p1.png,ann,ann,t1,0.91,ok,A
+p2.png,ann,bob,t2,0.12,ok,A
+p3.png,bob,bob,t2,0.83,ok,B
+p4.png,cem,bob,t2,,no face,B
+p5.png,cem,cem,t3,-1,timeout,A
+p6.png,cem,ann,t1,0.33,ok,A
+"""
+ROLES = {
+    "subject_a": "claimed person",
+    "subject_b": "person",
+    "template": "template",
+    "probe": "probe",
+    "similarity": "score",
+    "site": "site",
+}
+CLAIMS = ["ann ann", "bob ann", "bob bob", "bob cem", "cem cem", "ann cem"]
+FAILED = {"columns": ROLES, "failed": -1}
+
+
+@pytest.fixture(params=["csv", "parquet", "frame", "csv.gz"])
+def log(request, tmp_path):
+    path, frame = put(tmp_path, "log.csv", LOG), pd.read_csv(tmp_path / "log.csv")
+    if request.param in ("csv", "frame"):
+        return path if request.param == "csv" else frame
+    if request.param == "parquet":
+        optional_import("pyarrow")
+        frame.to_parquet(tmp_path / "log.parquet")
+    else:
+        frame.to_csv(tmp_path / "log.csv.gz", index=False)
+    return tmp_path / f"log.{request.param}"
+
+
+def test_a_log_is_read_in_one_call(log):
+    read = be.load(log, **FAILED, nan="reject")
+    np.testing.assert_array_equal(read.values, [0.91, 0.12, 0.83, np.nan, np.nan, 0.33])
+    assert read.genuine.tolist() == [True, False, True, False, True, False]
+    assert (read.kind, [" ".join(x) for x in read.pair_subjects]) == ("similarity", CLAIMS)
+    assert [a for a, _ in read.pair_templates.tolist()] == ["t1", "t2", "t2", "t2", "t3", "t1"]
+    assert read.probe_meta["site"].tolist() == read.gallery_meta["site"].tolist() == list("AABBAA")
+    for nan, attempts in (("reject", (3, 3)), ("exclude", (2, 2))):
+        result = be.verification(be.load(log, **FAILED, nan=nan))
+        assert (int(result.genuine_attempts), int(result.impostor_attempts)) == attempts
+        assert (result.attrs["failed_genuine"], result.attrs["failed_impostor"]) == (1, 1)
+        said = arguments(result, "failures")
+        assert (said["genuine"], said["impostor"]) == (1, 1)
+    where = "line 5" if str(log).endswith(("csv", "gz")) else "row 3"
+    with refused(f"2 NaN, the first on {where} of "):
+        be.verification(be.load(log, **FAILED))
+    assert be.load(log, columns=ROLES, nan="reject").values[4] == -1  # a score like any other
+    columns = {**ROLES, "status": "status"}
+    status = be.load(log, columns=columns, failed=-1, nan="reject").probe_meta["status"]
+    assert status.tolist() == ["ok", "ok", "ok", "no face", "timeout", "ok"]
+
+
+@pytest.mark.parametrize("form", [[], ["--markdown"], ["--latex"]])
+def test_failures_are_said_once(tmp_path, capsys, form):
+    columns = ",".join(f"{role}={name}" for role, name in ROLES.items())
+    given = ["--columns", columns, "--failed", "-1", "--nan", "reject"]
+    assert main(["run", str(put(tmp_path, "log.csv", LOG)), *given, *form]) == 0
+    assert " ".join(capsys.readouterr().out.split()).count("1 genuine and 1 impostor") == 1
+
+
+def test_metadata_may_be_unknown(tmp_path):
+    """A blank cell of a text, and a missing value of a table."""
+    path = put(tmp_path, "log.csv", LOG.replace(",ok,", ",,"))
+    given = {"columns": {**ROLES, "status": "status"}, "failed": -1, "nan": "reject"}
+    for log in (path, pd.read_csv(path)):
+        status = be.load(log, **given).probe_meta["status"].tolist()
+        assert status == ["", "", "", "no face", "timeout", ""]
+
+
+def test_some_rows_are_chosen_by_pandas(tmp_path):
+    frame = pd.read_csv(put(tmp_path, "log.csv", LOG))
+    read = be.load(frame[frame["site"] == "A"], **FAILED, nan="reject")
+    assert [" ".join(x) for x in read.pair_subjects] == [CLAIMS[i] for i in (0, 1, 4, 5)]
+    none, low = frame.copy(), frame.astype({"score": object})
+    none.loc[2, "person"], low.loc[1, "score"] = None, "low"
+    for wrong, message in (
+        (frame[frame["site"] == "C"], "has no rows"),
+        (none, "row 2: person has no value"),
+        (low, "row 1: score is 'low'; expected a number"),
+    ):
+        with refused(f"DataFrame: {message}"):
+            be.load(wrong, **FAILED)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"probe": "prob"}, "no column 'prob'; .*names it. Did you mean 'probe'"),
+        ({"site": "sit"}, "no column 'sit'; .*names it. Did you mean 'site'"),
+        ({"score": "score"}, "'scores'"),
+        ({"probe_camera": "place"}, "no column 'place'"),
+    ],
+)
+def test_names_that_are_not_there(tmp_path, changed, message):
+    with refused(message):
+        be.load(put(tmp_path, "log.csv", LOG), columns={**ROLES, **changed}, failed=-1)
+
+
+VISITS = """visit,light,probe,person,claimed person,template,score
+v1,day,p1,ann,ann,t1,0.9
+v1,day,p1,ann,bob,t2,0.2
+v2,night,p2,bob,ann,t1,0.3
+v2,night,p2,bob,bob,t2,0.4
+"""
+NAMED = {"probe": "probe", "template": "template", "similarity": "score"}
+PERSONS = {"subject_a": "claimed person", "subject_b": "person"}
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_a_column_of_probes_alone_is_theirs(tmp_path, table):
+    """The gallery does not know it. In a table of templates it has blank cells."""
+    log = put(tmp_path, "log.csv", VISITS)
+    lines = "template,subject,visit\np1,ann,v1\np2,bob,v2\nt1,ann,\nt2,bob,\n"
+    how = {"labels": put(tmp_path, "people.csv", lines)} if table else {}
+    roles = NAMED if table else {**NAMED, **PERSONS, "probe_visit": "visit"}
+    read = be.load(log, columns=roles, **MATRIX, **how)
+    assert read.probe_meta["visit"].tolist() == ["v1", "v2"]
+    assert not any(read.gallery_meta["visit"])
+    assert be.claim_scores(read, attempts="visit").shape == (2, 2)
+    message = "visit of the template 't1' is 'v2', and on line 2 'v1'; name a column of one side"
+    with refused(message):
+        be.load(log, columns={**NAMED, **PERSONS, "visit": "visit"}, **MATRIX)
+
+
+def test_a_code_of_failures_in_scores_alone(tmp_path):
+    """Of two files, in the order of a list of trials, and in an array."""
+    g, i = put(tmp_path, "g.txt", "0.5\n-1\n"), put(tmp_path, "i.txt", "0.1\n0.2\n")
+    trials = put(tmp_path, "t.txt", "a b target\nc d nontarget\n")
+    how = {"kind": "similarity", "failed": -1, "nan": "reject"}
+    two = be.load((g, i), **how)
+    np.testing.assert_array_equal(two.values, [0.5, np.nan, 0.1, 0.2])
+    np.save(tmp_path / "s.npy", [0.5, -1.0])
+    np.savez(tmp_path / "p.npz", scores=[0.5, -1.0], genuine=[1, 0])
+    for name, more in (("g.txt", trials), ("s.npy", trials), ("p.npz", None)):
+        found = be.load(tmp_path / name, **({"trials": more} if more else {}), **how)
+        np.testing.assert_array_equal(found.values, [0.5, np.nan])

@@ -1,0 +1,439 @@
+"""Lists of trials of a protocol, which say what was compared: Kaldi's, VoxCeleb's, LFW's, IJB's."""
+
+import random
+
+import numpy as np
+import pytest
+import scipy.io
+from named_arguments import raises_about
+from result_messages import arguments
+
+import bioeval as be
+from bioeval.cli import main
+
+SCORES = "b d -1e3\na c 0.5\nb c 2\n"
+
+
+def put(folder, name, text):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def refused(message):
+    return pytest.raises(be.DataError, match=message)
+
+
+def load(folder, text, trials, **options):
+    options = {"kind": "distance", "trials": put(folder, "trials", trials)} | options
+    return be.load(put(folder, "x.txt", text), **options)
+
+
+# ------------------------------------------------------------------------- joined by names
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        "a c target\nb c nontarget\nb d nontarget\n",  # Kaldi
+        "1 a c\n0 b c\n0 b d\n",  # VoxCeleb
+        "a,c,1\nb,c,0\nb,d,0\n",
+        "enrol,test,label\na,c,1\nb,c,0\nb,d,0\n",
+        "a c\n",  # the genuine pairs alone (PyEER)
+        "spk a c 1\nspk b d 0\nspk b c 0\n",
+    ],
+)
+def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
+    found = load(tmp_path, SCORES, trials)
+    assert found.values.tolist() == [-1e3, 0.5, 2.0]
+    assert found.genuine.tolist() == [False, True, False]
+
+
+def test_trials_by_one_name(tmp_path):
+    """ASVspoof: speaker, file, -, attack, key; and scores of files."""
+    trials = "S1 F1 - - bonafide\nS1 F2 - A07 spoof\nS2 F3 - A07 spoof\n"
+    found = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials)
+    assert found.genuine.tolist() == [False, False, True]
+
+
+MOST = "a c target\nb c nontarget\nx y target\nz y target\n"
+ONCE = "a c target\nb c nontarget\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "trials", "message"),
+    [
+        (SCORES, MOST, "1 of 3 lines: each has no trial; .* on line 1; to leave"),
+        (SCORES[9:], MOST, "2 of 4 lines: each has no score; the first on line 3, 4"),
+        ("F1 0.5\nF1 0.5\n", "S F1 target\nS F2 nontarget\n", "each is listed before; .* line 2"),
+        (SCORES, "q r target\n", "has none of the names that x.txt scores, such as 'b'"),
+        ("b c 2\na c 1\nb c 3\n", ONCE, "'b' and 'c' .lines 1 and 3: 2.0 and 3.0"),
+        ("b c 2\na c 1\n", ONCE + "\na c nontarget\n", "1 of 3 lines: .* another class.*line 4"),
+        ("b c 2\na c 1\n", ONCE + "b c nontarget\n\nx y target\n", "1 of 4 lines: .* on line 5"),
+        ("0.5\n2\n", "1 11 1\n1 12 0\n2 11 0\n", "x.txt: has 2 scores, and trials lists 3 trials"),
+        ("0.5\n", "a b\n", "lists genuine pairs alone, and x.txt has no names"),
+        (SCORES, "a c 0.5\na c 0.5\n", "is not a list of trials"),
+        (SCORES, "a b target spoof\n" * 2, "columns 3 and 4 each hold words"),
+        ("target a b 0.5\n", "a b target\n", "genuine marks genuine pairs; leave out `trials`"),
+        ("a b 0.5\nc d 0.2\n", "1\nann 1 2\nann 1 bob 1\n", "x.txt: names its templates, .*alone"),
+    ],
+)  # fmt: skip
+def test_scores_and_trials_that_do_not_fit(tmp_path, text, trials, message):
+    with refused(message):
+        load(tmp_path, text, trials)
+
+
+def test_lines_that_are_left_out_or_listed_again_are_said(tmp_path):
+    found = load(tmp_path, SCORES, MOST, lists={"missing_pairs": "skip"})
+    assert found.values.tolist() == [0.5, 2.0]
+    notes = [x.arguments for x in be.messages(be.verification(found)) if x.code == "lines-left-out"]
+    assert notes == [
+        {"lines": 1, "file": "x.txt", "have": "no trial"},
+        {"lines": 2, "file": "trials", "have": "no score"},
+    ]
+    found = load(tmp_path, "b c 2\na c 1\nb c 2\n", ONCE + "a c target\n")
+    assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
+    assert [x.code for x in found.remarks] == ["repeated-pairs"] * 2
+
+
+def test_scores_in_the_order_of_the_trials(tmp_path):
+    """IJB's pairs of templates, which are numbers."""
+    for text in ("0.5\n-1e3\n2\n", "1 11 0.5\n1 12 -1e3\n2 11 2.0\n"):
+        found = load(tmp_path, text, "1 11 1\n1 12 0\n2 11 0\n")
+        assert found.values.tolist() == [0.5, -1e3, 2.0]
+        assert found.genuine.tolist() == [True, False, False]
+
+
+# ------------------------------------------------------------------------- in either order
+
+NAMES = [f"id{i // 3}/{i:02d}.wav" for i in range(12)]
+PAIRS = [(a, b) for i, a in enumerate(NAMES) for b in NAMES[i + 1 :]]
+
+
+def same(a, b):
+    return a.split("/")[0] == b.split("/")[0]
+
+
+def write(path, lines):
+    return put(path.parent, path.name, "".join(f"{line}\n" for line in lines))
+
+
+def scored(path, pairs=PAIRS):
+    return write(path, (f"{a} {b} {i / 8}" for i, (a, b) in enumerate(pairs)))
+
+
+def marked(pairs):
+    return [f"{a} {b} {int(same(a, b))}" for a, b in pairs]
+
+
+def turned(pairs, which):
+    return [(b, a) if which(i) else (a, b) for i, (a, b) in enumerate(pairs)]
+
+
+ORDERS = {
+    "as scored": lambda i: False,
+    "turned": lambda i: True,
+    "a third turned": lambda i: i % 3 == 0,
+    "half turned": lambda i: i % 2,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("unordered", [False, True])
+@pytest.mark.parametrize("marks", ["kaldi", "voxceleb", "genuine"])
+def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks):
+    pairs = turned(PAIRS, ORDERS[order])
+    random.Random(1).shuffle(pairs)
+    genuine = [(a, b) for a, b in pairs if same(a, b)]
+    if marks == "kaldi":
+        lines = [f"{a} {b} {'target' if same(a, b) else 'nontarget'}" for a, b in pairs]
+    elif marks == "voxceleb":
+        lines = [f"{int(same(a, b))} {a} {b}" for a, b in pairs]
+    else:
+        lines = [f"{a} {b}" for a, b in genuine]
+    trials, scores = write(tmp_path / "trials", lines), scored(tmp_path / "a.scores")
+    read = be.load(scores, trials=trials, kind="similarity", lists={"unordered": unordered})
+    assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
+    assert read.values.tolist() == [i / 8 for i in range(len(PAIRS))]
+    if order.startswith(("a third", "half")) and not unordered:
+        return  # the order of either file may be meant
+    # The first name of a trial is enrolled, whatever the order in the file of scores. Impostor
+    # pairs that are not listed have the order of most of the others.
+    wanted = {frozenset(pair): list(pair) for pair in pairs}
+    if marks == "genuine":
+        most = 2 * sum(pair not in PAIRS for pair in genuine) > len(genuine)
+        wanted |= {frozenset(x): [*x[:: -1 if most else 1]] for x in PAIRS if not same(*x)}
+    assert read.pair_templates.tolist() == [wanted[frozenset(pair)] for pair in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("head", "enrolled"),
+    [("", 0), ("enrol test target", 0), ("template_a template_b target", 0),
+     ("gallery probe target", 0), ("probe gallery target", 1)],
+)  # fmt: skip
+@pytest.mark.parametrize("unordered", [False, True])
+def test_the_trials_decide_who_is_enrolled(tmp_path, head, enrolled, unordered):
+    """By the names of their columns, or the first: not by the scores, whose order is any."""
+    trials = write(tmp_path / "trials", [head] * bool(head) + marked(PAIRS))
+    expected = [[pair[enrolled], pair[1 - enrolled]] for pair in PAIRS]
+    how = {"trials": trials, "kind": "similarity"}
+    for which in [*ORDERS.values()][: 3 if unordered else 2]:
+        path = scored(tmp_path / "x.scores", turned(PAIRS, which))
+        lists = {"unordered": unordered}
+        read = be.load(path, subject_from=r"(id\d+)/", lists=lists, **how)
+        assert read.pair_templates.tolist() == expected
+        assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in expected]
+        by_table = be.load(path, labels=speakers(tmp_path), lists=lists, **how)
+        of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
+        assert by_table.gallery_meta["gender"].tolist() == [of[x] for x, _ in expected]
+        assert by_table.probe_meta["gender"].tolist() == [of[x] for _, x in expected]
+        lists |= {"as": "matrix"}
+        matrix = be.load(path, subject_from=r"(id\d+)/", lists=lists, **how)
+        rows = matrix.probe_meta["template"].tolist()
+        columns = matrix.gallery_meta["template"].tolist()
+        for i, (one, other) in enumerate(expected):
+            assert matrix.values[rows.index(other), columns.index(one)] == i / 8
+
+
+def speakers(folder):
+    rows = [f"{x.split('/')[0]},{x},{'fm'[i % 2]}" for i, x in enumerate(NAMES)]
+    return write(folder / "speakers.csv", ["subject,template,gender", *rows])
+
+
+def test_trials_that_are_missing_are_not_blamed_on_their_order(tmp_path):
+    trials, scores = write(tmp_path / "trials", marked(PAIRS[5:])), scored(tmp_path / "a.scores")
+    for unordered in (False, True):
+        with refused("5 of 66 lines: each has no trial"):
+            be.load(scores, trials=trials, kind="similarity", lists={"unordered": unordered})
+
+
+def test_both_orders_in_the_scores_are_one_trial(tmp_path):
+    both = [*PAIRS, *((b, a) for a, b in PAIRS)]
+    path = write(tmp_path / "a.scores", (f"{a} {b} {len(a + b) / 8}" for a, b in both))
+    trials = write(tmp_path / "trials", marked(PAIRS))
+    read = be.load(path, trials=trials, kind="similarity", lists={"unordered": True})
+    assert len(read.values) == len(PAIRS)
+    assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
+
+
+@pytest.mark.parametrize("given", [{"subject_from": r"(id\d+)/"}, {"labels": True}, {}])
+def test_columns_enrol_and_test_may_name_recordings(tmp_path, given):
+    lines = [f"{a},{b},{i / 8},{int(same(a, b))}" for i, (a, b) in enumerate(PAIRS)]
+    path = write(tmp_path / "x.csv", ["enrol,test,similarity,target", *lines])
+    if given.get("labels"):
+        given = {"labels": speakers(tmp_path)}
+    read = be.load(path, **given)
+    assert read.pair_templates.tolist() == [list(pair) for pair in PAIRS]
+    if given:
+        assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in PAIRS]
+    people = write(tmp_path / "y.csv", ["enroll,test,similarity", "ann,ann,1", "ann,bob,2"])
+    assert be.load(people).pair_subjects.tolist() == [["ann", "ann"], ["ann", "bob"]]
+
+
+def test_a_failed_comparison_is_named_by_its_line(tmp_path):
+    lines = [f"{int(same(a, b))} {a} {b} {i / 8}" for i, (a, b) in enumerate(PAIRS)]
+    for i in (4, 7):
+        lines[i] = lines[i].rpartition(" ")[0] + " nan"
+    lines.insert(2, lines[0])  # listed again
+    lines.insert(1, "")
+    path = write(tmp_path / "x.txt", lines)
+    read = be.load(path, kind="similarity")
+    for scores, message in (
+        (read, "hold 2 NaN, the first on line 7 of x.txt; choose how"),
+        (read.with_values(read.values * 2, "similarity"), "the first on line 7 of x.txt; choose"),
+        (read.select([7, 0, 12]), "hold 1 NaN, the first at position 0"),
+    ):
+        with refused(message):
+            be.verification(scores)
+    assert be.verification(be.load(path, kind="similarity", nan="exclude")).impostor_attempts
+
+
+# ------------------------------------------------------------------------- LFW
+
+LFW = "2 1\nann 1 2\nann 1 bob 2\n\ncem\t2\t3\ncem 1 dan 1\n"
+LFW_PAIRS = [["ann 1", "ann 2"], ["ann 1", "bob 2"], ["cem 2", "cem 3"], ["cem 1", "dan 1"]]
+FOUR = [0.9, 0.1, 0.8, 0.2]
+SUBJECTS = ["ann", "ann", "bob", "bob", "cem", "cem", "cem", "dan"]
+NUMBERS = [1, 2, 1, 2, 1, 2, 3, 1]
+X = np.arange(16.0).reshape(8, 2) ** 2
+
+
+@pytest.fixture
+def folder(tmp_path):
+    put(tmp_path, "pairs.txt", LFW)
+    np.savez(tmp_path / "x.npz", embeddings=X, labels=SUBJECTS, image_number=NUMBERS)
+    names, codes = np.unique(SUBJECTS, return_inverse=True)
+    distances = np.linalg.norm(X[:, None] - X, axis=-1)
+    np.savez(tmp_path / "d.npz", scores=distances, labels=codes, names=names, number=NUMBERS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["x.npy", "s.npz", "x.txt", "x.csv", "x.mat"])
+def test_scores_in_the_order_of_lfw(folder, name, capsys):
+    pairs, place, how = folder / "pairs.txt", folder / name, {"kind": "similarity"}
+    if name == "x.npy":
+        np.save(place, FOUR)
+    elif name == "s.npz":
+        np.savez(place, scores=FOUR)
+    elif name == "x.mat":
+        scipy.io.savemat(place, {"scores": FOUR})
+    else:
+        head = "similarity\n" if name == "x.csv" else ""
+        put(folder, name, head + "".join(f"{x}\n" for x in FOUR))
+    found = be.load(place, trials=pairs, **how)
+    assert found.values.tolist() == FOUR and found.genuine.tolist() == [True, False, True, False]
+    assert found.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
+    assert found.pair_templates.tolist() == LFW_PAIRS
+    assert found.pair_subjects.tolist()[1] == ["ann", "bob"]
+    said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
+    assert said in found.reading
+    assert main(["run", str(place), str(pairs), "--kind", "similarity"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    one = put(folder, "one.txt", "2\nann 1 2\ncem 1 2\nann 1 bob 2\nann 1 cem 2\n")
+    assert be.load(place, trials=one, **how).pair_folds.astype(int).tolist() == [0] * 4
+    with refused(f"{name}: has 4 scores, and pairs.txt lists 2 pairs"):
+        be.load(place, trials=put(folder, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **how)
+    with refused("pairs.txt: line 3 is 'ann 1'; expected 'name i other j'"):
+        be.load(place, trials=put(folder, "pairs.txt", "1\nann 1 2\nann 1\n"), **how)
+
+
+def test_pairs_of_embeddings_and_of_a_matrix(folder):
+    expected = [np.linalg.norm(X[a] - X[b]) for a, b in ((0, 1), (0, 3), (5, 6), (4, 7))]
+    columns = {"scores": "scores", "labels": "labels", "image_number": "number"}
+    for name, how in (("x.npz", {"metric": "l2"}), ("d.npz", {"columns": columns})):
+        pairs = be.load(folder / name, trials=folder / "pairs.txt", **how)
+        np.testing.assert_allclose(pairs.values, expected)
+        assert pairs.genuine.tolist() == [True, False, True, False]
+        assert pairs.pair_folds.tolist() == [0, 0, 1, 1]
+        assert pairs.pair_subjects.tolist()[1] == (["ann", "bob"] if name == "x.npz" else [0, 1])
+
+
+def test_missing_images(folder):
+    more, skip = put(folder, "more.txt", LFW.replace("bob 2", "bob 7")), {"missing_pairs": "skip"}
+    with refused(r"line 3: the template 'bob 7' is not .* 1 of 4 pairs .*missing_pairs"):
+        be.load(folder / "x.npz", trials=more)
+    pairs = be.load(folder / "x.npz", trials=more, lists=skip)
+    assert (len(pairs.values), pairs.pairs.missing) == (3, 1)
+    left_out = arguments(be.verification(pairs), "listed-pairs-missing")
+    assert left_out == {"pairs": 1, "listed": 4}
+    with refused("of 2 of 2 pairs"):
+        none = put(folder, "none.txt", "1\neve 1 2\neve 1 fay 1\n")
+        be.load(folder / "x.npz", trials=none, lists=skip)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("ten 300\n", "the first line is 'ten 300'"),
+        ("1 2 3\n", "expected the number of folds"),
+        ("2 1\nann 1 2\nann 1 bob 2\n", "has 2 pairs; expected 2 x 2 x 1 = 4"),
+        ("0 0\n", "expected 0 x 2 x 0"),
+        ("1\nann 1 bob 2\nann 1 2\n", "line 2 is 'ann 1 bob 2'; expected 'name i j'"),
+        ("1\nann 1 x\nann 1 bob 2\n", "line 2 is 'ann 1 x'"),
+        ("1\nann\nann 1 bob 2\n", "line 2 is 'ann'"),
+        ("1\nann 1 2\nann 1 2\n", "line 3 is 'ann 1 2'; expected 'name i other j'"),
+        ("1\nann 1 1\nann 1 bob 2\n", "line 2 compares one image with itself"),
+        ("1\nann 1 2\nann 1 ann 2\n", "line 3 compares images of one subject as impostors"),
+    ],
+)
+def test_bad_lists_of_lfw(folder, text, message):
+    with refused(f"bad.txt: .*{message}"):
+        be.load(folder / "x.npz", trials=put(folder, "bad.txt", text))
+
+
+def test_what_does_not_go_with_a_list_of_lfw(folder):
+    given, one = {"trials": folder / "pairs.txt"}, np.ones((2, 2))
+    with raises_about(be.DataError, "columns.image_number"):
+        be.load(folder / "d.npz", **given)
+    with raises_about(be.DataError, "lists.missing_pairs"):
+        be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **given)
+    with refused("missing_pairs.*expected `trials`"):
+        be.load(folder / "x.npz", lists={"missing_pairs": "skip"})
+    sides = {"gallery_embeddings": one, "gallery_labels": ["a", "b"]}
+    np.savez(folder / "g.npz", embeddings=one, labels=["a", "b"], **sides)
+    np.savez(folder / "t.npz", embeddings=one, labels=["a", "a"], image_number=[1, 1])
+    be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
+    for name, message in (
+        ("g.npz", "has a separate gallery"),
+        ("t.npz", "1 templates have the name of another"),
+        ("p.npz", "no meaning for a list of pairs"),
+    ):
+        with refused(message):
+            be.load(folder / name, **given)
+
+
+# ------------------------------------------------------------------------- IJB
+
+IMAGES = [(7, 1), (7, 1), (3, 3), (7, 2), (9, 4), (9, 5)]  # template, medium
+BOTH = ["template", "media"]
+
+
+@pytest.fixture
+def ijb(tmp_path):
+    """Features of images, and IJB's lists without a header, from their specification."""
+    media = "".join(f"{i}.jpg {t} {m}\n" for i, (t, m) in enumerate(IMAGES, 1))
+    features = np.random.default_rng(3).normal(size=(6, 4)).astype(np.float32)
+    np.save(tmp_path / "features.npy", features)
+    media = put(tmp_path, "face_tid_mid.txt", media)
+    return features, media, put(tmp_path, "template_pair_label.txt", "7 9 1\n7 3 0\n3 9 0\n")
+
+
+def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
+    x, media, pairs = ijb
+    x, path, files = x.astype(float), tmp_path / "features.npy", {"labels": media, "trials": pairs}
+    templates = {7: ((x[0] + x[1]) / 2 + x[3]) / 2, 3: x[2], 9: (x[4] + x[5]) / 2}
+    expected = [
+        1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+        for a, b in ((templates[i], templates[j]) for i, j in ((7, 9), (7, 3), (3, 9)))
+    ]
+    found = be.load(path, average=BOTH, **files)
+    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    assert found.genuine.tolist() == [True, False, False] and found.pair_subjects is None
+    command = ["run", str(path), str(pairs), "--labels", str(media), "--average", "template,media"]
+    assert main(command) == 0
+    assert "3 pairs" in capsys.readouterr().out
+    np.save(path, np.array([*templates.values()]))  # one row a template, in the order of the list
+    again = be.load(path, metric="cosine", **files)
+    np.testing.assert_allclose(again.values, expected, rtol=1e-12)
+    with refused("has 3 rows, .* names 6 images of 3 templates"):
+        be.load(path, average="template", **files)
+    with refused("templates of its 3 rows are missing; .* as `labels`"):
+        be.load(path, metric="cosine", trials=pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "cosine"}, "6 rows, .* 6 images of 3 templates.*template,media"),
+        ({"average": "media"}, 'expected "template" first'),
+        ({"average": "template", "kind": "similarity"}, "`kind`='sim.*|`kind` has no meaning"),
+        ({"average": BOTH, "trials": None}, "no subject; give the pairs of templates as `trials`"),
+        ({"pairs": "7 9 1\n7 7 1\n"}, "1 pair of a template with itself.* pair 2"),
+        ({"pairs": "7 9\n"}, "does not mark genuine pairs, and .*no subj"),
+        ({"media": "1.jpg 7 x\n"}, "first line is '1.jpg 7 x'; expected the names"),
+    ],
+)
+def test_errors_of_the_lists_of_ijb(tmp_path, ijb, options, message):
+    given = {"average": "template"} if {"pairs", "media"} & {*options} else {}
+    given |= {"labels": ijb[1], "trials": ijb[2], **options}
+    for path, text in ((ijb[1], given.pop("media", "")), (ijb[2], given.pop("pairs", ""))):
+        path.write_text(text or path.read_text())
+    with refused(message):
+        be.load(tmp_path / "features.npy", **given)
+
+
+def test_subjects_of_the_table_of_ijb(tmp_path, ijb):
+    """A header as IJB-C's tables have it, with the subject; genuine follows from it."""
+    whose = {7: 1, 3: 2, 9: 1}
+    lines = [f"{t},{whose[t]},img/{i}.jpg,{m}" for i, (t, m) in enumerate(IMAGES)]
+    head = "TEMPLATE_ID,SUBJECT_ID,FILENAME,MEDIA_ID"
+    path, table = (
+        tmp_path / "features.npy",
+        write(tmp_path / "enroll_templates.csv", [head, *lines]),
+    )
+    found = be.load(path, labels=table, trials=put(tmp_path, "t", "7 9\n7 3\n"), average=BOTH)
+    assert found.genuine.tolist() == [True, False]
+    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"]]
+    whole = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
+    assert whole.probe_labels.tolist() == ["1", "2", "1"]
+    np.testing.assert_allclose(whole.values[0, [2, 1]], found.values, rtol=1e-12)
