@@ -234,10 +234,10 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
                 found[prefix + name] = item
             elif inspect.isclass(item) and not issubclass(item, Exception | Warning):
                 stored = hasattr(item, "__dataclass_fields__") or issubclass(item, tuple)
-                if not (name.endswith("Display") or stored):
+                if not stored:
                     found[prefix + name] = item
                 for way, kind in inspect.getmembers_static(item):
-                    made = isinstance(kind, staticmethod | classmethod) and way != "from_results"
+                    made = isinstance(kind, staticmethod | classmethod)
                     if made and not way.startswith("_") and way in vars(item):
                         found[f"{prefix}{name}.{way}"] = getattr(item, way)
     for name, method in inspect.getmembers(given["square"], inspect.ismethod):

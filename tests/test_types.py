@@ -34,7 +34,7 @@ be.repeat(scores, be.partition.ProbeGallerySplit(1))
 be.reid(scores, cmc="allshots", removed="none")
 be.Scores.from_embeddings(np.eye(2), ["a", "b"], metric=lambda a, b: a @ b.T, kind="llr")
 be.plot.det(single)
-be.plot.RocDisplay.from_results(single)
+be.plot.roc(single).figure_.savefig("roc.png")
 be.plot.save_all(tree, scores, "plots", ("png", "pdf"))
 be.save(scores, "copy.npz")
 try:

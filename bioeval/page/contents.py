@@ -7,9 +7,9 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -38,7 +38,11 @@ from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
 from bioeval.page.svg import places_in_svg, svg_of
 from bioeval.page.threshold import RATES, Moving, RatesByThreshold
-from bioeval.plot.files import PlotFile, display_of, plot_files
+from bioeval.plot.display import Display
+from bioeval.plot.files import PlotFile, plot_files
+from bioeval.plot.rate_plots import det
+from bioeval.plot.score_plots import draw_histograms
+from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.studies.thresholds.section import new_people
 from bioeval.tables.sections import study_sections
@@ -352,25 +356,17 @@ class Page:
             path = self.moving.leader.item.path
             curves = {x.system: x for x in self.moving.curves if x.item.path == path}
             data: Any = {name: x.item.dataset for name, x in curves.items()}
-            display = display_of("det").from_results(data if self.several else self._only(data))
-            if not display.why_empty:
-                figures.append(self._drawn("DET", display, curves=curves))
+            figures.append(self._drawn("DET", partial(det, self._alone(data)), curves=curves))
         pairs: Any = {x.system: x.dataset for x in self.items if x.type == "worst-pairs"}
         if pairs:
-            display = display_of("worst_pairs").from_results(
-                pairs if self.several else self._only(pairs),
-                pairs=FEW,
-                images=self.images.column,
-                image_folder=self.images.folder,
-            )
-            if not display.why_empty:
-                figures.append(self._drawn("Worst pairs", display))
-        return figures
+            options: Any = {"images": self.images.column, "image_folder": self.images.folder}
+            pictures = partial(worst_pairs, self._alone(pairs), pairs=FEW, **options)
+            figures.append(self._drawn("Worst pairs", pictures))
+        return [*filter(None, figures)]
 
-    @staticmethod
-    def _only(data: Mapping[str, Any]) -> Any:
-        (only,) = data.values()
-        return only
+    def _alone(self, data: Mapping[str, Any]) -> Any:
+        """Return results by name, or the only one."""
+        return data if self.several else next(iter(data.values()))
 
     def plots(self) -> list[str]:
         """Return the other figures that the results support, those of scores first."""
@@ -379,15 +375,13 @@ class Page:
             if curve.item.is_evaluation and self._is_first(curve) and len(figures) < MOST // 2:
                 histograms = ScoreHistograms.between_thresholds(curve.item.dataset)
                 if len(histograms.by_class) > 1:
-                    given = {curve.system if self.several else "": histograms}
-                    display = display_of("score_distributions").from_results(given)
-                    figures.append(self._drawn(f"scores {curve.system}", display, line=curve))
+                    by_name = {curve.system if self.several else "": histograms}
+                    draw = partial(draw_histograms, by_name)
+                    figures.append(self._drawn(f"scores {curve.system}", draw, line=curve))
         for file in self._files():
             if len(figures) < MOST:
-                display = display_of(file.plot.name).from_results(file.data)
-                if not display.why_empty:
-                    name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
-                    figures.append(self._drawn(name, display, **file.options))
+                name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
+                figures += filter(None, [self._drawn(name, file.draw)])
         return figures
 
     def _files(self) -> Iterator[PlotFile]:
@@ -400,7 +394,7 @@ class Page:
             by_path.pop("verification/multi", None)
         without = _SHOWN if self.moving.leader is not None else _SHOWN[:1]
         for of_path in by_path.values():
-            data = of_path if len(of_path) > 1 else self._only(of_path)
+            data: Any = of_path if len(of_path) > 1 else next(iter(of_path.values()))
             for file in plot_files(data, without):
                 if not file.stem.endswith("-log"):
                     yield file
@@ -408,14 +402,18 @@ class Page:
     def _drawn(
         self,
         title: str,
-        display: Any,
+        draw: Callable[..., Display],
         curves: Mapping[str, RatesByThreshold] | None = None,
         line: RatesByThreshold | None = None,
-        **options: Any,
     ) -> str:
-        """Return a figure, with a mark on each of its `curves`, or a `line` at a threshold."""
+        """Return a figure, with a mark on each of its `curves`, or a `line` at a threshold.
+
+        Empty if nothing can be drawn.
+        """
         figure = Figure(layout="constrained")
-        display.plot(figure, **options)
+        display = draw(ax=figure)
+        if display.why_empty:
+            return ""
         self.figures += 1
         name = f"figure-{self.figures}"
         text = svg_of(figure, name, printable(title))

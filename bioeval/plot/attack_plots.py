@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
-from bioeval.plot.display import Curve, CurvesDisplay
-from bioeval.plot.plot_style import ATTACK, IMPOSTOR, Style
-from bioeval.plot.rate_plots import DetDisplay
-from bioeval.plot.score_plots import ScoreDistributionsDisplay
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot.display import Curve, Curves, Display, curves_of
+from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style
+from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, floors, with_eer
+from bioeval.plot.score_plots import draw_histograms
+from bioeval.plot.systems import System, agreed, as_plot_text, pick
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.views.writers.lines import written
+
+_CLASSES = (
+    ("genuine", "Genuine"),
+    ("impostor", "Zero-effort impostor"),
+    ("attack", "Attack"),
+)
 
 
 def _as_species(curve: Curve, number: int) -> Curve:
@@ -41,27 +49,31 @@ def _presentations(system: System) -> str:
     return f"{int(ds['bona_fide']):,} bona fide and {attacks}"
 
 
-class AttackDetDisplay(DetDisplay):
-    """DET curves; ``x`` is FAR or the IAPAR of a species and ``y`` is FRR, one per threshold."""
+def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
+    """Draw the DET of zero-effort impostors, and FRR against the IAPAR of each species.
 
-    _plot, _title = "attack_det", "DET of attacks"
-    _x_label = say("{far} of impostors, IAPAR of attacks (%)")
-    _single = True
-    _solid = False  # the line styles of FAR and of the species, as in other plots
-    _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
+    Both axes are normal deviates. The points on all curves are at one threshold, that of the equal
+    error rate of zero-effort impostors: how far a species lies to their right is what its attacks
+    gain.
 
-    @classmethod
-    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
-        """Return the curves of zero-effort impostors and of each species."""
-        (system,) = systems
-        far = Curve.of(replace(system, name="zero-effort impostors"), "far", "frr")
-        curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
-        for i, one in enumerate(_species(system)):
-            curves.append(_as_species(Curve.of(one, "far", "frr"), i))
-        return curves
-
-    def _caption(self) -> Sequence[Text]:
-        return [_of_classes(self.systems[0])]
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.vulnerability`.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
+    """
+    (system,) = pick(data, "attack_det", single=True)
+    far = Curve.of(replace(system, name="zero-effort impostors"), "far", "frr")
+    curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
+    for i, one in enumerate(_species(system)):
+        curves.append(_as_species(Curve.of(one, "far", "frr"), i))
+    # The line styles of FAR and of the species are those of other plots: no line is solid.
+    plot = Curves("attack_det", curves, ax, style, SQUARE, label=with_eer)
+    words = draw_det(plot, floors, (*POINTS, ("iapar_max_at_far", "frr_at_far")))
+    x, y = say("{far} of impostors, IAPAR of attacks (%)"), DET_LABELS[1]
+    caption = [_of_classes(system)]
+    return plot.end("DET of attacks", x, y, rates=(["far"], ["frr"]), caption=caption, **words)
 
 
 def _species(system: System) -> list[System]:
@@ -82,23 +94,6 @@ def _species(system: System) -> list[System]:
     return by_species
 
 
-def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisplay:
-    """Draw the DET of zero-effort impostors, and FRR against the IAPAR of each species.
-
-    Both axes are normal deviates. The points on all curves are at one threshold, that of the equal
-    error rate of zero-effort impostors: how far a species lies to their right is what its attacks
-    gain.
-
-    Parameters
-    ----------
-    data : Dataset, or mapping of str to Dataset
-        A result of :func:`bioeval.vulnerability`.
-    ax, **style
-        As for :func:`bioeval.plot.roc`.
-    """
-    return AttackDetDisplay.from_results(data).plot(ax, **style)
-
-
 # --------------------------------------------------------------------- species by threshold
 
 
@@ -114,49 +109,37 @@ def _printed(ds: xr.Dataset, name: str) -> str:
     return written(threshold_of(ds, name))
 
 
-class SpeciesDisplay(CurvesDisplay):
-    """Error rates by threshold, with a curve for each attack instrument species."""
+def _by_species(
+    name: str,
+    data: Any,
+    ax: Axes | Figure | None,
+    style: dict[str, Any],
+    rates: Mapping[str, Text],
+    lacking: str,
+) -> tuple[Curves, str]:
+    """Draw rates and those of each species by threshold, and the threshold of a single result.
 
-    _x, _y_label = "threshold", "Error rate"
-    _rate: ClassVar[str]  # of the species
-    _lacking: ClassVar[str]  # why a species has none
-    _marked = False
-
-    @classmethod
-    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
-        """Return the rates of both classes, or of bona fide presentations, and of each species."""
-        curves = [replace(c, dash=Style.hues[c.variable]) for c in super()._curves_of(systems)]
-        for number, system in enumerate(systems):
-            for i, species in enumerate(system.dataset["species"].values.tolist()):
-                alone = replace(system, dataset=system.dataset.isel(species=i, drop=True))
-                curve = Curve.of(alone, "threshold", cls._rate, as_plot_text(species))
-                why = cls._lacking if curve.why_not else ""
-                curve = _as_species(replace(curve, system=system, why_not=why), i)
-                if len(systems) > 1:
-                    curve = replace(curve, hue=number, shade=0)
-                curves.append(curve)
-        return curves
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves, and the threshold of a single result."""
-        label = self._over_thresholds(ax, name, style)
-        at, text = _chosen(self.systems[0].dataset)
-        if len(self.systems) == 1 and np.isfinite(at):
-            self._threshold_line(at, text)
-        return self._end(label)
+    What a species without any is `lacking`. Returns the label of the axis as well.
+    """
+    curves = curves_of(data, name, "threshold", rates)
+    curves = [replace(curve, dash=Style.hues[curve.variable]) for curve in curves]
+    systems = list({id(curve.system): curve.system for curve in curves}.values())
+    for number, system in enumerate(systems):
+        for i, species in enumerate(system.dataset["species"].values.tolist()):
+            alone = replace(system, dataset=system.dataset.isel(species=i, drop=True))
+            curve = Curve.of(alone, "threshold", f"{name}_of_species", as_plot_text(species))
+            why = lacking if curve.why_not else ""
+            curve = _as_species(replace(curve, system=system, why_not=why), i)
+            curves.append(replace(curve, hue=number, shade=0) if len(systems) > 1 else curve)
+    plot = Curves(name, curves, ax, style, marked=False)
+    label = plot.over_thresholds()
+    at, text = _chosen(systems[0].dataset)
+    if len(systems) == 1 and np.isfinite(at):
+        plot.threshold_line(at, text)
+    return plot, label
 
 
-class IaparDisplay(SpeciesDisplay):
-    """Errors by threshold; ``x`` is the threshold and ``y`` FRR, FAR, or IAPAR of a species."""
-
-    _plot, _title = "iapar", "IAPAR by species"
-    _y: ClassVar = {"far": Term("far"), "frr": Term("frr")}
-    _rates = (), ("far", "frr")
-    _rate, _lacking = "iapar_of_species", "no attempt"
-    _over = staticmethod(_of_classes)
-
-
-def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
+def iapar(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw IAPAR of each attack instrument species, FAR and FRR against the threshold.
 
     The upper edge of the species' lines is the largest IAPAR. The vertical line is the threshold
@@ -169,50 +152,16 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return IaparDisplay.from_results(data).plot(ax, **style)
-
-
-# -------------------------------------------------------------------- scores of three classes
-
-
-class AttackScoresDisplay(ScoreDistributionsDisplay):
-    """Histograms of genuine, zero-effort impostor and attack scores.
-
-    Attributes
-    ----------
-    attack : dict of str to Histogram
-        By the name of the system, as are ``genuine`` and ``impostor``.
-    """
-
-    _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
-    _over = staticmethod(_of_classes)
-    _class_words: ClassVar = {
-        "genuine": "Genuine",
-        "impostor": "Zero-effort impostor",
-        "attack": "Attack",
-    }
-
-    def __init__(self, system: System):
-        histograms = ScoreHistograms.between_thresholds(system.dataset)
-        super().__init__({system.name: histograms})
-        self.attack = {system.name: histograms.attack}
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the counts of one result between its thresholds."""
-        return cls(*System.pick(data, cls._plot, single=True))
-
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
-    ) -> Self:
-        """Draw the histograms and the threshold. See :func:`attack_scores`."""
-        at, text = _chosen(self.systems[0].dataset)
-        return super().plot(ax, name=name, thresholds={text: at}, log=log, **style)
+    words = {"far": Term("far"), "frr": Term("frr")}
+    plot, x = _by_species("iapar", data, ax, style, words, "no attempt")
+    caption = [agreed(plot.systems, _of_classes)]
+    y = "Error rate"
+    return plot.end("IAPAR by species", x, y, rates=((), ("far", "frr")), caption=caption)
 
 
 def attack_scores(
-    data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
-) -> AttackScoresDisplay:
+    data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any
+) -> Display:
     """Draw how genuine, zero-effort impostor and attack scores are distributed.
 
     Scores are those of the attempts of the result, fused where it is multi-template; attacks of all
@@ -229,29 +178,25 @@ def attack_scores(
     log : bool
         Whether the axis of the density is logarithmic, which shows the tails.
     """
-    return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
+    (system,) = pick(data, "attack_scores", single=True)
+    histograms = {system.name: ScoreHistograms.between_thresholds(system.dataset)}
+    at, text = _chosen(system.dataset)
+    return draw_histograms(
+        histograms,
+        ax,
+        style,
+        title="Genuine, impostor and attack scores",
+        classes=_CLASSES,
+        about=_of_classes,
+        thresholds={text: at},
+        log=log,
+    )
 
 
 # ---------------------------------------------------------------------------- detection
 
 
-class PadDetDisplay(DetDisplay):
-    """DET curves of detection; ``x`` of a curve is APCER and ``y`` is BPCER."""
-
-    _plot, _x, _y = "pad_det", "apcer", {"bpcer": ""}
-    _x_label, _y_label = "APCER, the largest over the species (%)", "BPCER (%)"
-    _rates = (), ()
-    _over = staticmethod(_presentations)
-    _eer: ClassVar = ("d_eer", "D-EER")
-    _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
-
-    def _floors(self, system: System) -> tuple[float, float]:
-        """Return the smallest rates above 0 of both axes."""
-        ds = system.dataset
-        return 1 / int(ds["presentations_of_species"].max()), 1 / int(ds["bona_fide"])
-
-
-def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
+def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the DET of presentation attack detection: BPCER against APCER, in per cent.
 
     APCER is the largest over the species at each threshold, as ISO/IEC 30107-3 has it. Axes are
@@ -265,18 +210,22 @@ def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return PadDetDisplay.from_results(data).plot(ax, **style)
+    curves = curves_of(data, "pad_det", "apcer", {"bpcer": ""})
+    label = partial(with_eer, variable="d_eer", called="D-EER")
+    plot = Curves("pad_det", curves, ax, style, SQUARE, solid=True, label=label)
+    words = draw_det(plot, _least_rates, [("apcer_target", "bpcer_at_apcer")])
+    caption = [agreed(plot.systems, _presentations)]
+    x = "APCER, the largest over the species (%)"
+    return plot.end("DET", x, "BPCER (%)", caption=caption, **words)
 
 
-class ApcerDisplay(SpeciesDisplay):
-    """Errors by threshold; ``x`` is the threshold and ``y`` APCER of a species, or BPCER."""
-
-    _plot, _title, _y = "apcer", "APCER by species", {"bpcer": "BPCER"}
-    _rate, _lacking = "apcer_of_species", "no response"
-    _over = staticmethod(_presentations)
+def _least_rates(system: System) -> tuple[float, float]:
+    """Return the smallest APCER and the smallest BPCER above 0."""
+    ds = system.dataset
+    return 1 / int(ds["presentations_of_species"].max()), 1 / int(ds["bona_fide"])
 
 
-def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
+def apcer(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw APCER of each attack instrument species, and BPCER, against the threshold.
 
     The upper edge of the species' lines is APCER of the detector. The vertical line is the
@@ -289,4 +238,6 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return ApcerDisplay.from_results(data).plot(ax, **style)
+    plot, x = _by_species("apcer", data, ax, style, {"bpcer": "BPCER"}, "no response")
+    caption = [agreed(plot.systems, _presentations)]
+    return plot.end("APCER by species", x, "Error rate", caption=caption)

@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from scipy.special import expit
 
-from bioeval.document.text import Text
-from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay, numbered
-from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System
+from bioeval.plot.display import Curve, Curves, curves_of, numbered
+from bioeval.plot.plot_style import SQUARE, Style
+from bioeval.plot.systems import pick
 
 
-class ReliabilityDisplay(CurvesDisplay):
-    """Reliability; ``x`` of a curve is the stated posterior, ``y`` the observed one."""
-
-    _plot, _title, _y = "reliability", "Reliability", {"pav_llr": ""}
-    _x_label = "Probability of a genuine attempt, as claimed"
-    _y_label = "Probability observed, by isotonic regression"
-    _size = plot_style.SQUARE
-
-    @classmethod
-    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
-        """Return both posteriors, of a prior of a half, at the ends of the blocks."""
-        curves = []
-        for system in systems:
-            low, high, observed = (
-                expit(system.dataset[f"pav_{x}"].values[::-1]) for x in ("low", "high", "llr")
-            )
-            claimed = np.column_stack([low, high]).ravel()
-            curves.append(Curve(system.name, claimed, np.repeat(observed, 2), system))
-        return numbered(curves)
-
-    def _limits(self) -> dict[str, Any]:
-        self._reference([0, 1], [0, 1])
-        if not Style.look.is_flat:
-            self.ax_.set_aspect("equal")
-        return super()._limits()
-
-    def _caption(self) -> Sequence[Text]:
-        return ["prior of a genuine attempt 0.5"]
-
-
-def reliability(data: Any, ax: Axes | None = None, **style: Any) -> ReliabilityDisplay:
+def reliability(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the reliability of log-likelihood ratios: stated against observed posteriors.
 
     The prior is 0.5. The observed posterior is that of isotonic regression: a flat piece is a block
@@ -61,28 +29,27 @@ def reliability(data: Any, ax: Axes | None = None, **style: Any) -> ReliabilityD
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return ReliabilityDisplay.from_results(data).plot(ax, **style)
+    curves = []
+    for system in pick(data, "reliability"):  # both posteriors at the ends of the blocks
+        low, high, observed = (
+            expit(system.dataset[f"pav_{x}"].values[::-1]) for x in ("low", "high", "llr")
+        )
+        claimed = np.column_stack([low, high]).ravel()
+        curves.append(Curve(system.name, claimed, np.repeat(observed, 2), system))
+    plot = Curves("reliability", numbered(curves), ax, style, SQUARE)
+    plot.draw()
+    plot.reference([0, 1], [0, 1])
+    if not Style.look.is_flat:
+        plot.ax_.set_aspect("equal")
+    return plot.end(
+        "Reliability",
+        "Probability of a genuine attempt, as claimed",
+        "Probability observed, by isotonic regression",
+        caption=["prior of a genuine attempt 0.5"],
+    )
 
 
-class TippettDisplay(CurvesDisplay):
-    """Tippett plot; ``y`` of a curve is the proportion of a class with a larger ratio."""
-
-    _plot, _title, _x = "tippett", "Tippett plot", "llr"
-    _y: ClassVar = {"genuine_above": "genuine", "impostor_above": "impostor"}
-    _x_label = "Natural log of the likelihood ratio"
-    _y_label = "Proportion of the class with a larger ratio"
-    _marked = False
-
-    def _limits(self) -> dict[str, Any]:
-        """End where both curves are nearly 0 or 1."""
-        self.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
-        partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
-        farthest = np.abs(np.concatenate([np.zeros(1), *partial])).max()
-        limit = min(20.0, max(4.0, math.ceil(farthest)))
-        return {"ylim": (-0.015, 1.015), "xlim": (-limit, limit)}
-
-
-def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
+def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the Tippett plot: the proportions of both classes with a larger likelihood ratio.
 
     Genuine attempts left of 0 and impostor attempts right of it have misleading ratios. Logarithms
@@ -95,43 +62,34 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return TippettDisplay.from_results(data).plot(ax, **style)
+    words = {"genuine_above": "genuine", "impostor_above": "impostor"}
+    plot = Curves("tippett", curves_of(data, "tippett", "llr", words), ax, style, marked=False)
+    # The axis ends where both curves are nearly 0 or 1.
+    partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in plot.defined]
+    farthest = np.abs(np.concatenate([np.zeros(1), *partial])).max()
+    limit = min(20.0, max(4.0, math.ceil(farthest)))
+    plot.draw(xlim=(-limit, limit))
+    plot.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
+    x, y = "Natural log of the likelihood ratio", "Proportion of the class with a larger ratio"
+    return plot.end("Tippett plot", x, y)
 
 
-class _PriorsDisplay(CurvesDisplay):
-    """Errors over the prior, actual and after isotonic regression."""
-
-    _x = "prior_log_odds"
-    _x_label = "Natural log of prior odds of a genuine attempt"
-    _marked = False
-    _by_system = True
-
-    def _limits(self) -> dict[str, Any]:
-        """Show the value of the prior alone, a thin line."""
-        worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in self.defined]
-        ends = self.systems[0].dataset["prior_log_odds"].values[[0, -1]]
-        return {"xlim": ends, "ylim": (0, min(2.0, 1.05 * max([1.0, *worst])))}
-
-    def _caption(self) -> Sequence[Text]:
-        return ["dotted: the prior alone, without any score"]
+def _over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y: str) -> Curves:
+    """Draw an error over the prior, actual and minimum, with that of the prior alone."""
+    name = title.lower().replace(" ", "_").replace("-", "_")
+    words = {error: "actual", f"min_{error}": "minimum"}
+    curves = curves_of(data, name, "prior_log_odds", words, alike=False)
+    plot = Curves(name, curves, ax, style, marked=False)
+    first = plot.systems[0].dataset
+    priors = first["prior_log_odds"].values
+    worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in plot.defined]
+    plot.draw(xlim=priors[[0, -1]], ylim=(0, min(2.0, 1.05 * max([1.0, *worst]))))
+    plot.reference(priors, first["reference_ece"] if error == "ece" else np.ones(len(priors)))
+    caption = ["dotted: the prior alone, without any score"]
+    return plot.end(title, "Natural log of prior odds of a genuine attempt", y, caption=caption)
 
 
-class EmpiricalCrossEntropyDisplay(_PriorsDisplay):
-    """Empirical cross-entropy in bits against the prior log odds."""
-
-    _plot, _title = "empirical_cross_entropy", "Empirical cross-entropy"
-    _y: ClassVar = {"ece": "actual", "min_ece": "minimum"}
-    _y_label = "Empirical cross-entropy (bits)"
-
-    def _limits(self) -> dict[str, Any]:
-        alone = self.systems[0].dataset["reference_ece"]
-        self._reference(alone["prior_log_odds"].values, alone.values)
-        return super()._limits()
-
-
-def empirical_cross_entropy(
-    data: Any, ax: Axes | None = None, **style: Any
-) -> EmpiricalCrossEntropyDisplay:
+def empirical_cross_entropy(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the empirical cross-entropy over priors: actual, and after isotonic regression.
 
     Where the actual curve is above the dotted one, the ratios do more harm than good at that prior.
@@ -145,22 +103,11 @@ def empirical_cross_entropy(
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return EmpiricalCrossEntropyDisplay.from_results(data).plot(ax, **style)
+    title = "Empirical cross-entropy"
+    return _over_priors("ece", data, ax, style, title, f"{title} (bits)")
 
 
-class BayesErrorDisplay(_PriorsDisplay):
-    """Normalised Bayes error rate against the prior log odds."""
-
-    _plot, _title = "bayes_error", "Bayes error"
-    _y: ClassVar = {"bayes_error": "actual", "min_bayes_error": "minimum"}
-    _y_label = "Normalised Bayes error rate"
-
-    def _limits(self) -> dict[str, Any]:
-        self._reference([-10.0, 10.0], [1.0, 1.0])
-        return super()._limits()
-
-
-def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDisplay:
+def bayes_error(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the normalised Bayes error rate over priors: actual, and at the best threshold.
 
     Both errors cost 1. The distance between the two curves is what calibration loses at a prior.
@@ -172,4 +119,5 @@ def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDi
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return BayesErrorDisplay.from_results(data).plot(ax, **style)
+    y = "Normalised Bayes error rate"
+    return _over_priors("bayes_error", data, ax, style, "Bayes error", y)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 import matplotlib
@@ -21,8 +22,9 @@ from bioeval.base.arguments import require_choice, require_list, require_number,
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.progress import stage
 from bioeval.base.replacing import replacing
-from bioeval.plot.registry import PLOTS, Plot
-from bioeval.plot.systems import System, drawable
+from bioeval.plot.display import Display
+from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import System, drawable, pick
 
 ImageFormat = Literal["png", "pdf", "svg"]
 FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
@@ -35,19 +37,19 @@ _UNDATED: dict[str, dict[str, Any]] = {
 }
 
 
-def display_of(plot: str) -> Any:
-    """Return the display of a plot, which is called like it: DirFarDisplay of ``dir_far``."""
-    return getattr(plots, f"{plot.title().replace('_', '')}Display")
-
-
 class PlotFile(NamedTuple):
-    """A file of a plot: its stem, the single system it shows (if any), and its display's data."""
+    """A file of a plot: its stem, the single system it shows (if any), and what is drawn."""
 
     stem: str
     system: str
-    plot: Plot
+    plot: str
     data: Any
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    def draw(self, ax: Figure) -> Display:
+        """Draw the plot in a figure."""
+        display: Display = getattr(plots, self.plot)(self.data, ax, **self.options)
+        return display
 
 
 def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
@@ -55,11 +57,11 @@ def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
     for plot in PLOTS.values():
         if plot.name in without or (shown := drawable(data, plot)) is None:
             continue
-        parts = System.pick(shown, plot.name) if plot.one_system else [shown]
+        parts = pick(shown, plot.name) if plot.one_system else [shown]
         for stem, options in plot.files.items():
             for part in parts:
                 name = part.name if isinstance(part, System) else ""
-                yield PlotFile(stem, name, plot, part, options)
+                yield PlotFile(stem, name, plot.name, part, options)
 
 
 def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
@@ -183,9 +185,9 @@ def save_plots(
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`save_all`.
 
-    `of_scores` are plots of scores, consumed one by one: the plot, the system, and what the display
-    takes. Where systems are `overlaid`, plots that show one system each are left out. So is a plot
-    in which nothing would be seen; `tell` receives the reason.
+    `of_scores` are plots of scores: the plot, the system, and its scores. Where systems are
+    `overlaid`, plots that show one system each are left out. So is a plot in which nothing would be
+    seen; `tell` receives the reason.
     """
     formats = require_list("formats", formats)
     for name in formats:
@@ -196,18 +198,15 @@ def save_plots(
     folder.mkdir(parents=True, exist_ok=True)
     without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
     written = []
-    named = (
-        PlotFile(name.replace("_", "-"), who, PLOTS[name], x, {}) for name, who, x in of_scores
-    )
+    named = (PlotFile(plot.replace("_", "-"), who, plot, x) for plot, who, x in of_scores)
     for file in chain(plot_files(results, without), named):
         tail = re.sub(r"[^\w.]+", "-", file.system).strip("-.")
         name = f"{file.stem}-{tail}" if tail else file.stem
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
         with stage(f"drawing {name}"):
-            display = display_of(file.plot.name).from_results(file.data)
+            display = file.draw(figure)
             if not display.why_empty:
-                display.plot(figure, **file.options)
                 written += [save(figure, folder / f"{name}.{kind}") for kind in formats]
             elif tell is not None:
                 tell(f"{name} is not drawn: {display.why_empty}")

@@ -2,109 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.document.results import threshold_rule
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay, OneResultDisplay
+from bioeval.plot.display import Curve, Curves, Display
 from bioeval.plot.plot_style import Style, in_per_cent, note
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.support import withheld_targets
 from bioeval.results.words import percent
+from bioeval.studies.thresholds.section import new_people
 from bioeval.views.tasks import Averaged, averaged, unit_of
 
 # ------------------------------------------------------------------------ points of the folds
 
 
-class FoldsDisplay(OneResultDisplay):
-    """FAR and FRR of each fold, their mean with its interval, and the optimistic point."""
-
-    _plot = "folds"
-    _fold: ClassVar = ""  # before the names of the values of each fold
-    _optimistic: ClassVar = "train_{}_mean"  # the rates where the threshold was chosen
-
-    def __init__(self, dataset: xr.Dataset, name: str = ""):
-        super().__init__(dataset, name)
-        self.far = dataset[f"{self._fold}far"].values.ravel()
-        self.frr = dataset[f"{self._fold}frr"].values.ravel()
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the folds."""
-        ax, attrs = self._begin(ax, style), self._dataset.attrs
-        title, tested, chosen = self._names()
-        each: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
-        label = f"test part of a {unit_of(attrs)}"
-        ax.plot(self.far, self.frr, "o", markeredgewidth=0, clip_on=False, label=label, **each)
-        self._point("{}_mean", "{}", tested, fmt="o", capsize=4)
-        hollow: dict[str, Any] = {"markerfacecolor": "white", "linewidth": 1.0}
-        limits = self._optimistic.removesuffix("_mean")
-        self._point(self._optimistic, limits, chosen, fmt="D", **hollow)
-        ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
-        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
-        self._target(ax)
-        ax.locator_params("x", nbins=4 if Style.look.is_narrow else 8)
-        ax.xaxis.set_major_formatter(in_per_cent)
-        ax.yaxis.set_major_formatter(in_per_cent)
-        if not np.isfinite(self.far + self.frr).any():
-            plot_style.empty(ax, "No fold has attempts of both classes")
-        x = self._named(say("{False accept rate, far}"), "far")
-        y = self._named(say("{False reject rate, frr}"), "frr")
-        self._finish(self._title(title, name), self._bars(), x, y)
-        return self
-
-    def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
-        """Draw the mean FAR and FRR of folds with their intervals, if any."""
-        middle: dict[str, Any] = {}
-        bars: dict[str, Any] = {}
-        for axis, rate in (("x", "far"), ("y", "frr")):
-            names = (f"{limits.format(rate)}_{end}" for end in ("low", "high"))
-            low, high = (float(self._dataset.get(name, np.nan)) for name in names)
-            middle[axis] = at = float(self._dataset[value.format(rate)])
-            bars[f"{axis}err"] = np.maximum([[at - low], [high - at]], 0)
-        how: dict[str, Any] = {"color": Style.text, "markersize": 7, "linewidth": 1.6, **style}
-        drawn = self.ax_.errorbar(**middle, **bars, zorder=4, **how)
-        drawn.lines[0].set_label(label)  # the legend shows the point without its bars
-
-    def _target(self, ax: Axes) -> None:
-        """Draw the FAR target, named at the top."""
-        rule = threshold_rule(self._dataset.attrs)
-        if rule.name == "far":
-            (target,) = rule.values
-            ax.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
-            ax.set_xlim(right=max(ax.get_xlim()[1], 1.03 * target))
-            right = target > 0.8 * ax.get_xlim()[1]
-            step, side = ((-4, -3), "right") if right else ((4, -3), "left")
-            note(ax, f"target {percent(target, '.3g')}", (target, 1), step, va="top", ha=side)
-
-    def _bars(self) -> list[str]:
-        """Return what the bars are."""
-        return [limits_in_words(self._dataset.attrs)]
-
-    def _names(self) -> tuple[Text, str, str]:
-        """Return the title, and the names of the points tested and chosen."""
-        attrs = self._dataset.attrs
-        how = "" if attrs["chosen_on"] == "given" else " (optimistic)"
-        return str(attrs["task"]), "test parts, mean", f"training parts, mean{how}"
-
-
-def limits_in_words(attrs: Mapping[str, Any]) -> str:
-    """Return in words the intervals of a result over folds, from its attributes."""
-    confidence = f"{100 * float(attrs['confidence']):g} %"
-    method = attrs.get("interval_method", "quantile")
-    if method == "quantile":
-        return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
-    return f"{confidence} intervals of the mean over folds (Nadeau and Bengio)"
-
-
-def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
+def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw FAR and FRR of each fold, their mean, and the rates where the thresholds were chosen.
 
     Parameters
@@ -115,7 +36,97 @@ def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return FoldsDisplay.from_results(data).plot(ax, **style)
+    plot = Display(pick(data, "folds", single=True), ax, style)
+    attrs = plot.systems[0].dataset.attrs
+    how = "" if attrs["chosen_on"] == "given" else " (optimistic)"
+    names = "test parts, mean", f"training parts, mean{how}"
+    _draw_folds(plot, style, "", "train_{}_mean", names)
+    return _end_folds(plot, str(attrs["task"]), limits_in_words(attrs))
+
+
+def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
+    """Draw the error rates to expect of a threshold with new people.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.study_threshold`.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
+    """
+    plot = Display(pick(data, "threshold_study", single=True), ax, style)
+    ds = plot.systems[0].dataset
+    names = f"expected of {new_people(ds)}", "where it was chosen (optimistic)"
+    _draw_folds(plot, style, "fold_", "optimistic_{}", names)
+    level = f"{100 * float(ds.attrs['confidence']):g} %"
+    bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
+    if "optimistic_far_low" in ds:
+        bars.append(f"hollow: {level} interval at this threshold, by people")
+    return _end_folds(plot, say("{far} and {frr} of a threshold"), *bars)
+
+
+def _draw_folds(
+    plot: Display, style: Mapping[str, Any], fold: str, chosen: str, names: tuple[str, str]
+) -> None:
+    """Draw FAR and FRR of each fold, their mean, and the rates where thresholds were chosen.
+
+    `fold` stands before the names of the values of each fold, `chosen` has a place for the rate.
+    """
+    ax, ds = plot.ax_, plot.systems[0].dataset
+    far, frr = (ds[f"{fold}{rate}"].values.ravel() for rate in ("far", "frr"))
+    each: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
+    label = f"test part of a {unit_of(ds.attrs)}"
+    ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **each)
+    _point(plot, "{}_mean", "{}", names[0], fmt="o", capsize=4)
+    hollow: dict[str, Any] = {"markerfacecolor": "white", "linewidth": 1.0}
+    _point(plot, chosen, chosen.removesuffix("_mean"), names[1], fmt="D", **hollow)
+    ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
+    ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
+    rule = threshold_rule(ds.attrs)
+    if rule.name == "far":
+        (target,) = rule.values
+        ax.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
+        ax.set_xlim(right=max(ax.get_xlim()[1], 1.03 * target))
+        right = target > 0.8 * ax.get_xlim()[1]
+        step, side = ((-4, -3), "right") if right else ((4, -3), "left")
+        note(ax, f"target {percent(target, '.3g')}", (target, 1), step, va="top", ha=side)
+    ax.locator_params("x", nbins=4 if Style.look.is_narrow else 8)
+    ax.xaxis.set_major_formatter(in_per_cent)
+    ax.yaxis.set_major_formatter(in_per_cent)
+    if not np.isfinite(far + frr).any():
+        plot_style.empty(ax, "No fold has attempts of both classes")
+
+
+def _point(plot: Display, value: str, limits: str, label: str, **style: Any) -> None:
+    """Draw the mean FAR and FRR of folds with their intervals, if any."""
+    ds = plot.systems[0].dataset
+    middle: dict[str, Any] = {}
+    bars: dict[str, Any] = {}
+    for axis, rate in (("x", "far"), ("y", "frr")):
+        names = (f"{limits.format(rate)}_{end}" for end in ("low", "high"))
+        low, high = (float(ds.get(name, np.nan)) for name in names)
+        middle[axis] = at = float(ds[value.format(rate)])
+        bars[f"{axis}err"] = np.maximum([[at - low], [high - at]], 0)
+    how: dict[str, Any] = {"color": Style.text, "markersize": 7, "linewidth": 1.6, **style}
+    drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **how)
+    drawn.lines[0].set_label(label)  # the legend shows the point without its bars
+
+
+def _end_folds(plot: Display, title: Text, *bars: str) -> Display:
+    """Write the words; `bars` say what the bars are."""
+    x = plot.named(say("{False accept rate, far}"), "far")
+    y = plot.named(say("{False reject rate, frr}"), "frr")
+    plot.finish(plot.of_system(title), bars, x, y)
+    return plot
+
+
+def limits_in_words(attrs: Mapping[str, Any]) -> str:
+    """Return in words the intervals of a result over folds, from its attributes."""
+    confidence = f"{100 * float(attrs['confidence']):g} %"
+    method = attrs.get("interval_method", "quantile")
+    if method == "quantile":
+        return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
+    return f"{confidence} intervals of the mean over folds (Nadeau and Bengio)"
 
 
 # ------------------------------------------------------------------------------- curves
@@ -128,75 +139,7 @@ _RATES: dict[str, Text] = {
 }
 
 
-class RepeatedDisplay(CurvesDisplay):
-    """Mean curves with their bands; ``x`` of a curve is the rank or the threshold."""
-
-    _plot, _title, _x = "repeated", "Mean", "rank"
-    _marked = False
-
-    @classmethod
-    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
-        """Return the mean curves of the systems, of rates over ranks at rank 1."""
-        curves = []
-        for number, system in enumerate(systems):
-            for rate, word in _RATES.items():
-                y = f"{rate}_mean"
-                if y not in system.dataset or not system.dataset[y].ndim:
-                    continue  # one value for all folds
-                # The colour and the line style of what it is; of systems, each has its colour.
-                over_ranks = system.dataset[y].dims == ("rank",)
-                x, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
-                curve = Curve.of(system, x, y, "" if over_ranks else word, 1, f"{rate}_")
-                hue = number if len(systems) > 1 else look
-                curves.append(replace(curve, hue=hue, dash=look))
-        return curves
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves. See :func:`repeated`."""
-        first = self.systems[0].dataset
-        if "threshold" in first.dims:
-            return self._end(self._over_thresholds(ax, name, style), "Rate")
-        ax, arrays = self._start(ax, name, style), [np.ones(1)]
-        for curve in self.defined:
-            shown, look = np.isfinite(curve.y), style
-            arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
-            for rate in _rates_of_folds(curve.system):
-                folds = curve.system.dataset[rate].values.reshape(-1, len(curve.x))
-                self._cloud(curve, ((curve.x, y) for y in folds), marker=".", linestyle="none")
-                arrays.extend(folds)
-                # Nothing is known between the ranks.
-                look = {"linestyle": "none", "marker": "o", "markersize": 7, **style}
-            self._line(curve, curve.x[shown], curve.y[shown], look)
-            if look is style:
-                self._band(curve, shown)
-            elif curve.low is not None and curve.high is not None:
-                colour = self.lines_[curve.name].get_color()
-                ends = (x[shown] for x in (curve.x, curve.low, curve.high))
-                ax.vlines(*ends, color=colour, linewidth=1.6)
-        last = max(int(curve.x[-1]) for curve in self.curves.values())
-        if all((np.diff(c.x) == 1).all() for c in self.defined):  # of folds: chosen ranks
-            last = plot_style.last_change(arrays, last)
-        plot_style.rank_axis(ax, last)
-        plot_style.rate_axis(ax, min(map(np.nanmin, arrays)) if self.lines_ else 0.0)
-        cms = say("{Cumulative match score, cms}(k)")
-        dir_ = say("{Detection and identification rate, dir}(k)")
-        return self._end("Rank k", cms if "cms_mean" in first else dir_)
-
-    def _caption(self) -> Sequence[Text]:
-        """Return what the small dots of folds, or the bands over partitions, are."""
-        attrs = self.systems[0].dataset.attrs
-        if any(map(_rates_of_folds, self.systems)):
-            return [f"small dots: {unit_of(attrs)}s", limits_in_words(attrs)]
-        number = counted(int(attrs.get("partitions", 0)), "partitions")
-        return [f"{number} of the same people; band: the middle 95 % of them"]
-
-
-def _rates_of_folds(system: System) -> list[str]:
-    """Return the rate over ranks that the test part of each fold has; none of other partitions."""
-    return [rate for rate in ("cms", "dir") if f"train_{rate}_mean" in system.dataset]
-
-
-def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay:
+def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the mean curve over many partitions, with its band.
 
     The band is pointwise and shows the spread over partitions of the same subjects; it is no
@@ -211,68 +154,127 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return RepeatedDisplay.from_results(data).plot(ax, **style)
+    systems = pick(data, "repeated")
+    plot = Curves("repeated", _mean_curves(systems), ax, style, marked=False)
+    first = plot.systems[0].dataset
+    number = counted(int(first.attrs.get("partitions", 0)), "partitions")
+    caption = [f"{number} of the same people; band: the middle 95 % of them"]
+    if any(map(_rates_of_folds, plot.systems)):
+        caption = [f"small dots: {unit_of(first.attrs)}s", limits_in_words(first.attrs)]
+    if "threshold" in first.dims:
+        return plot.end("Mean", plot.over_thresholds(), "Rate", caption=caption)
+    arrays = [np.ones(1)]
+    for curve in plot.defined:
+        there = np.isfinite(curve.y)
+        arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
+        rates = _rates_of_folds(curve.system)
+        for rate in rates:
+            of_folds = curve.system.dataset[rate].values.reshape(-1, len(curve.x))
+            plot.cloud(curve, ((curve.x, y) for y in of_folds), marker=".", linestyle="none")
+            arrays.extend(of_folds)
+        # Nothing is known between the ranks of folds.
+        points = {"linestyle": "none", "marker": "o", "markersize": 7}
+        plot.line(curve, curve.x[there], curve.y[there], **(points if rates else {}))
+        if not rates:
+            plot.band(curve, there)
+        elif curve.low is not None and curve.high is not None:
+            ends = (x[there] for x in (curve.x, curve.low, curve.high))
+            plot.ax_.vlines(*ends, color=plot.lines_[curve.name].get_color(), linewidth=1.6)
+    last = max(int(curve.x[-1]) for curve in plot.curves.values())
+    if all((np.diff(c.x) == 1).all() for c in plot.defined):  # of folds: chosen ranks
+        last = plot_style.last_change(arrays, last)
+    plot_style.rank_axis(plot.ax_, last)
+    plot_style.rate_axis(plot.ax_, min(map(np.nanmin, arrays)) if plot.lines_ else 0.0)
+    cms = say("{Cumulative match score, cms}(k)")
+    dir_ = say("{Detection and identification rate, dir}(k)")
+    return plot.end("Mean", "Rank k", cms if "cms_mean" in first else dir_, caption=caption)
+
+
+def _mean_curves(systems: list[System]) -> list[Curve]:
+    """Return the mean curves of the systems, of rates over ranks at rank 1."""
+    curves = []
+    for number, system in enumerate(systems):
+        for rate, word in _RATES.items():
+            y = f"{rate}_mean"
+            if y not in system.dataset or not system.dataset[y].ndim:
+                continue  # one value for all folds
+            # The colour and the line style of what it is; of systems, each has its colour.
+            over_ranks = system.dataset[y].dims == ("rank",)
+            x, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
+            curve = Curve.of(system, x, y, "" if over_ranks else word, 1, f"{rate}_")
+            hue = number if len(systems) > 1 else look
+            curves.append(replace(curve, hue=hue, dash=look))
+    return curves
+
+
+def _rates_of_folds(system: System) -> list[str]:
+    """Return the rate over ranks that the test part of each fold has; none of other partitions."""
+    return [rate for rate in ("cms", "dir") if f"train_{rate}_mean" in system.dataset]
 
 
 # --------------------------------------------------------------------- scalars of each fold
 
 
-class SpreadDisplay(OneResultDisplay):
-    """A histogram of each scalar over folds or repeats, with its mean and interval."""
+def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
+    """Draw how each scalar varies over folds or repeats: EER, HTER, FRR at FAR, DIR, CMS ...
 
-    _plot = "spread"
+    The spread over repeats shows what depends on the draw of parts, galleries and claims, among
+    the same subjects. It is no confidence interval for other subjects.
 
-    def __init__(self, dataset: xr.Dataset, name: str = ""):
-        super().__init__(dataset, name)
-        withheld = withheld_targets(dataset)
-        self._rows = [
-            row
-            for row in averaged(dataset)
-            if len(row.each()) and row.at.get("far_target") not in withheld
-        ]
-        self.values = {row.label: row.each() for row in self._rows}
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.cross_evaluate`, or a node of :func:`bioeval.repeat`.
+    ax, **style
+        As for :func:`bioeval.plot.roc`; properties are of the bars.
+    """
+    systems = pick(data, "spread", single=True)
+    ds = systems[0].dataset
+    withheld = withheld_targets(ds)
+    scalars = [row for row in averaged(ds) if row.at.get("far_target") not in withheld]
+    rows = [row for row in scalars if len(row.each())]
+    number = len(rows)
+    plot = Display(systems, ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))
+    plot.drawn = {row.label: row.each() for row in rows}
+    ax = plot.ax_
+    ax.set(xlim=(-0.02, 1.02), ylim=(max(number, 1) - 0.45, -0.7), xticks=[])
+    ax.grid(False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    for place, row in enumerate(rows):
+        _draw_row(ax, place, row, style)
+    ax.set_yticks(range(number), [as_plot_text(row.label) for row in rows])
+    ax.tick_params(axis="y", length=0)
+    plot_style.beside(ax, [_in_digits(row) for row in rows])
+    if not rows:
+        plot_style.empty(ax, "No scalar is defined in any fold")
+    attrs, sizes = ds.attrs, ds.sizes
+    number = sizes.get("partition", sizes.get("repeat", 1) * sizes.get("fold", 1))
+    line = "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
+    caption = [counted(number, f"{unit_of(attrs)}s"), line]
+    plot.finish(plot.of_system(str(attrs["task"])), caption)
+    return plot
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw a row for each scalar, on its own scale."""
-        number = len(self._rows)
-        ax = self._begin(ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))
-        ax.set(xlim=(-0.02, 1.02), ylim=(max(number, 1) - 0.45, -0.7), xticks=[])
-        ax.grid(False)
-        ax.spines[["left", "bottom"]].set_visible(False)
-        for place, row in enumerate(self._rows):
-            self._row(ax, place, row, style)
-        ax.set_yticks(range(number), [as_plot_text(row.label) for row in self._rows])
-        ax.tick_params(axis="y", length=0)
-        plot_style.beside(ax, [_in_digits(row) for row in self._rows])
-        if not self._rows:
-            plot_style.empty(ax, "No scalar is defined in any fold")
-        attrs, sizes = self._dataset.attrs, self._dataset.sizes
-        number = sizes.get("partition", sizes.get("repeat", 1) * sizes.get("fold", 1))
-        line = "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
-        caption = [counted(number, f"{unit_of(attrs)}s"), line]
-        self._finish(self._title(str(attrs["task"]), name), caption)
-        return self
 
-    def _row(self, ax: Axes, place: int, row: Averaged, style: dict[str, Any]) -> None:
-        """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
-        mean, low, high = (row.summary(name) for name in ("mean", "low", "high"))
-        every = np.array([mean, low, high, *row.each()])
-        least, width = np.nanmin(every), np.nanmax(every) - np.nanmin(every)
-        ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
-        mean, low, high, *values = (every - least) / width if width else 0 * every + 0.5
-        counts, edges = np.histogram(values, 30, (0, 1))
-        heights = 0.62 * counts / counts.max()
-        bars: dict[str, Any] = {"color": Style.rule, "alpha": 0.6, "align": "edge", **style}
-        ax.bar(edges[:-1], heights, 1 / 30, bottom=place + 0.1 - heights, **bars)
-        colour = Style.colour(Style.hues.get(row.scalar.name, plot_style.BOTH))
-        how: dict[str, Any] = {"color": colour, "zorder": 3}
-        ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **how)
-        ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **how)
-        ax.plot([0, 1], [place + 0.1] * 2, color=Style.rule, linewidth=0.8, zorder=1)  # the axis
-        sides = {0.0: "left", 0.5: "center", 1.0: "right"}
-        for at, value in ends.items():
-            text: dict[str, Any] = {"ha": sides[at], "va": "top", "color": Style.text}
-            ax.text(at, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
+def _draw_row(ax: Axes, place: int, row: Averaged, style: Mapping[str, Any]) -> None:
+    """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
+    mean, low, high = (row.summary(name) for name in ("mean", "low", "high"))
+    every = np.array([mean, low, high, *row.each()])
+    least, width = np.nanmin(every), np.nanmax(every) - np.nanmin(every)
+    ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
+    mean, low, high, *values = (every - least) / width if width else 0 * every + 0.5
+    counts, edges = np.histogram(values, 30, (0, 1))
+    heights = 0.62 * counts / counts.max()
+    bars: dict[str, Any] = {"color": Style.rule, "alpha": 0.6, "align": "edge", **style}
+    ax.bar(edges[:-1], heights, 1 / 30, bottom=place + 0.1 - heights, **bars)
+    colour = Style.colour(Style.hues.get(row.scalar.name, plot_style.BOTH))
+    how: dict[str, Any] = {"color": colour, "zorder": 3}
+    ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **how)
+    ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **how)
+    ax.plot([0, 1], [place + 0.1] * 2, color=Style.rule, linewidth=0.8, zorder=1)  # the axis
+    sides = {0.0: "left", 0.5: "center", 1.0: "right"}
+    for at, value in ends.items():
+        text: dict[str, Any] = {"ha": sides[at], "va": "top", "color": Style.text}
+        ax.text(at, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
 
 
 def _in_digits(row: Averaged) -> str:
@@ -288,19 +290,3 @@ def _number(row: Averaged, value: float) -> str:
     """Return a value of a row with the decimals of its scalar, a rate in per cent."""
     factor, decimals = (100, 2) if row.scalar.kind == "rate" else (1, row.scalar.decimals)
     return f"{factor * value:.{decimals}f}"
-
-
-def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
-    """Draw how each scalar varies over folds or repeats: EER, HTER, FRR at FAR, DIR, CMS ...
-
-    The spread over repeats shows what depends on the draw of parts, galleries and claims, among
-    the same subjects. It is no confidence interval for other subjects.
-
-    Parameters
-    ----------
-    data : Dataset
-        A result of :func:`bioeval.cross_evaluate`, or a node of :func:`bioeval.repeat`.
-    ax, **style
-        As for :func:`bioeval.plot.roc`; properties are of the bars.
-    """
-    return SpreadDisplay.from_results(data).plot(ax, **style)

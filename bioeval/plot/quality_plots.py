@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.document.results import rule_of
-from bioeval.document.text import Text, say
-from bioeval.plot.display import Curve, CurvesDisplay
+from bioeval.document.text import say
+from bioeval.plot.display import Curve, Curves, curves_of
 from bioeval.plot.systems import agreed, joined
 
 
-class ErrorDiscardDisplay(CurvesDisplay):
-    """Curves of quality measures; ``x`` of a curve is the discarded fraction and ``y`` is FRR."""
-
-    _plot, _title, _x, _y = "error_discard", "Error against discard", "fraction", {"frr": ""}
-    _x_label = "Discarded fraction of the samples, those of lowest quality"
-    _y_label = say("{frr} of the remaining samples")
-    _rates = (), ("frr",)
-    _marked = False
-    _limits = CurvesDisplay._up_to_highest
-
-    def _caption(self) -> Sequence[Text]:
-        """Return the samples and the threshold common to all curves."""
-        count = agreed(self.systems, lambda x: counted(int(x.dataset["samples"]), "samples"))
-        rule = agreed(self.systems, lambda x: self._write(rule_of(x.dataset.attrs)))
-        return [count, f"at {rule}" if rule else ""]
-
-    def _label(self, curve: Curve) -> str:
-        area = float(curve.system.dataset["pauc"])
-        return joined(super()._label(curve), f"pAUC {area:.3f}" if area == area else "")
-
-
-def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDiscardDisplay:
+def error_discard(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw error against discard: FRR against the fraction of samples that are discarded.
 
     A useful measure of quality makes FRR fall from the left end on; one that knows nothing of
@@ -49,4 +28,20 @@ def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDisca
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return ErrorDiscardDisplay.from_results(data).plot(ax, **style)
+    curves = curves_of(data, "error_discard", "fraction", {"frr": ""})
+    plot = Curves("error_discard", curves, ax, style, marked=False, label=_with_area)
+    plot.draw(**plot.up_to_highest())
+    count = agreed(plot.systems, lambda x: counted(int(x.dataset["samples"]), "samples"))
+    rule = agreed(plot.systems, lambda x: plot.write(rule_of(x.dataset.attrs)))
+    return plot.end(
+        "Error against discard",
+        "Discarded fraction of the samples, those of lowest quality",
+        say("{frr} of the remaining samples"),
+        rates=([], ["frr"]),
+        caption=[count, f"at {rule}" if rule else ""],
+    )
+
+
+def _with_area(curve: Curve) -> str:
+    area = float(curve.system.dataset["pauc"])
+    return joined(curve.name, f"pAUC {area:.3f}" if area == area else "")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,90 +12,15 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import short_name
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import OneResultDisplay
+from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import as_plot_text, joined
+from bioeval.plot.systems import as_plot_text, pick
 from bioeval.studies.compare.section import MeasureOfSystems
-
-
-class RankingDisplay(OneResultDisplay):
-    """The value of each system with its interval, and the ranks that it may have.
-
-    All arrays are from the best to the worst system; `ranks_ax_` is to the right of the values.
-    """
-
-    ranks_ax_: Axes
-    _plot = "ranking"
-
-    def __init__(self, dataset: xr.Dataset, name: str = "", measure: str = ""):
-        super().__init__(dataset, name)
-        labels = dataset["measure"].values.tolist()
-        if measure:
-            require_choice("measure", measure, labels)
-        self.measure = measure or labels[0]
-        self._ranked = ranked = MeasureOfSystems(dataset, labels.index(self.measure))
-        order = [i for i in ranked.order if not np.isnan(ranked.number("value", i))]
-        self.systems = [ranked.systems[i] for i in order]
-        self.letters = [ranked.letters(i) for i in order]
-        # A system has its colour in all plots of the same systems, whatever its rank.
-        self._colours = [Style.colour(i) for i in order]
-        names = ("value", "value_low", "value_high", "rank_low", "rank_high")
-        self.value, self.value_low, self.value_high, self.rank_low, self.rank_high = (
-            np.array([ranked.number(each, i) for i in order]) for each in names
-        )
-
-    def plot(
-        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
-    ) -> Self:
-        """Draw both panels. See :func:`ranking`."""
-        number, narrow = len(self.systems), Style.look.is_narrow
-        size = 9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))
-        left = self._begin(ax, style, size)
-        right = self.ranks_ax_ = self._beside(1, 2, width_ratios=(1.9, 1))
-        if not self.systems:
-            self._why = say("{measure} is not defined", measure=self._ranked.name)
-            plot_style.empty(left, self.why_empty)
-            right.set_axis_off()
-            return self
-        longest = 14 if narrow else 28
-        names = [as_plot_text(short_name(str(x), longest)) for x in self.systems]
-        for axes, shown in ((left, names), (right, [""] * number)):
-            axes.set(ylim=(number - 0.5, -0.5))
-            axes.set_yticks(range(number), shown)
-            axes.tick_params(axis="y", length=0)
-        ends: dict[str, Any] = {"color": self._colours, "linewidth": 1.6, "zorder": 2}
-        left.hlines(range(number), self.value_low, self.value_high, **ends)
-        points: dict[str, Any] = {"color": self._colours, "s": 42, "zorder": 3, **style}
-        left.scatter(self.value, range(number), **points)
-        left.margins(x=0.04)
-        if self._ranked.scalar.kind == "rate":
-            left.xaxis.set_major_formatter(plot_style.in_per_cent)
-        colours: Any = [
-            colour if low == 1 else Style.rule
-            for low, colour in zip(self.rank_low, self._colours, strict=True)
-        ]
-        wide, start = self.rank_high - self.rank_low + 0.7, self.rank_low - 0.35
-        bars = right.barh(range(number), wide, 0.5, start, color=colours, zorder=2)
-        right.bar_label(bars, self.letters, padding=4, fontsize=Style.look.small, color=Style.text)
-        right.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, self.letters)))
-        right.set_xticks(range(1, number + 1, -(-number // 6)))
-        measure = self._ranked.name
-        better = "larger" if self._ranked.scalar.larger_is_better else "smaller"
-        label = say("{measure} ({better} is better)", measure=measure, better=better)
-        level: Text = ""
-        if self._ranked.limited:
-            level = say("{level:rate} intervals", level=float(self._dataset.attrs["confidence"]))
-        title = self._write(say("Ranking by {measure}", measure=measure))
-        title = joined(title, as_plot_text(name) if name else "", by=": ")
-        self._finish(title, [level], label)
-        about = "" if narrow else "a shared letter: not told apart"
-        self._finish("Rank", [about], "1 is the best", ax=right)
-        return self
 
 
 def ranking(
     data: Any, ax: Axes | Figure | None = None, *, measure: str = "", **style: Any
-) -> RankingDisplay:
+) -> Display:
     """Draw the systems of a ranking, from the best to the worst.
 
     On the left is the value of each system with its interval; on the right are bars from the first
@@ -115,4 +39,53 @@ def ranking(
     **style
         Properties of the points; ``name`` is written in the title.
     """
-    return RankingDisplay.from_results(data, measure=measure).plot(ax, **style)
+    results = pick(data, "ranking", single=True)
+    ds = results[0].dataset
+    labels = ds["measure"].values.tolist()
+    if measure:
+        require_choice("measure", measure, labels)
+    ranked = MeasureOfSystems(ds, labels.index(measure or labels[0]))
+    order = [i for i in ranked.order if not np.isnan(ranked.number("value", i))]
+    number, narrow = len(order), Style.look.is_narrow
+    plot = Display(results, ax, style, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))))
+    left, right = plot.ax_, plot.beside(1, 2, width_ratios=(1.9, 1))
+    if not order:
+        plot.empty(say("{measure} is not defined", measure=ranked.name))
+        right.set_axis_off()
+        return plot
+    value, value_low, value_high, rank_low, rank_high = (
+        np.array([ranked.number(name, i) for i in order])
+        for name in ("value", "value_low", "value_high", "rank_low", "rank_high")
+    )
+    # A system has its colour in all plots of the same systems, whatever its rank.
+    colours = [Style.colour(i) for i in order]
+    longest = 14 if narrow else 28
+    names = [as_plot_text(short_name(str(ranked.systems[i]), longest)) for i in order]
+    for axes, shown in ((left, names), (right, [""] * number)):
+        axes.set(ylim=(number - 0.5, -0.5))
+        axes.set_yticks(range(number), shown)
+        axes.tick_params(axis="y", length=0)
+    left.hlines(range(number), value_low, value_high, color=colours, linewidth=1.6, zorder=2)
+    points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
+    left.scatter(value, range(number), **points)
+    left.margins(x=0.04)
+    if ranked.scalar.kind == "rate":
+        left.xaxis.set_major_formatter(plot_style.in_per_cent)
+    of_bars: Any = [
+        colour if low == 1 else Style.rule for low, colour in zip(rank_low, colours, strict=True)
+    ]
+    wide, start = rank_high - rank_low + 0.7, rank_low - 0.35
+    bars = right.barh(range(number), wide, 0.5, start, color=of_bars, zorder=2)
+    letters = [ranked.letters(i) for i in order]
+    right.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
+    right.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, letters)))
+    right.set_xticks(range(1, number + 1, -(-number // 6)))
+    better = "larger" if ranked.scalar.larger_is_better else "smaller"
+    label = say("{measure} ({better} is better)", measure=ranked.name, better=better)
+    level: Text = ""
+    if ranked.limited:
+        level = say("{level:rate} intervals", level=float(ds.attrs["confidence"]))
+    plot.finish(plot.of_system(say("Ranking by {measure}", measure=ranked.name)), [level], label)
+    about = "" if narrow else "a shared letter: not told apart"
+    plot.finish("Rank", [about], "1 is the best", ax=right)
+    return plot

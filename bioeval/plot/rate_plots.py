@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 from scipy.special import ndtr, ndtri
 
@@ -18,8 +19,8 @@ from bioeval.base.errors import DataError, counted
 from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesByRank, CurvesDisplay, shown
-from bioeval.plot.plot_style import Style
+from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, shown
+from bioeval.plot.plot_style import SIZE, SQUARE, Style
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.layouts import expanded
 from bioeval.results.support import withheld_targets
@@ -73,19 +74,17 @@ def of_folds(systems: Sequence[System]) -> list[str]:
     return [f"thin lines: {counted(first.sizes['fold'], f'{unit_of(first.attrs)}s')}"]
 
 
-def draw_folds(
-    display: CurvesDisplay, curve: Curve, style: Mapping[str, Any], floor: float = 0.0
-) -> Mapping[str, Any]:
-    """Draw each fold of a mean curve as a thin line, if it has any; return the style of the mean.
+def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]:
+    """Draw each fold of a mean curve as a thin line, if it has any; return the look of the mean.
 
     Above 0, `floor` is the smallest FAR of a logarithmic axis.
     """
     dataset = curve.system.dataset
     if "fold_far" not in dataset:
-        return style
+        return {}
     folds = zip(dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values, strict=True)
-    display._cloud(curve, (from_floor(*by_far(*fold), floor) for fold in folds))
-    return {"linewidth": 2.4, "drawstyle": "default", **style}
+    plot.cloud(curve, (from_floor(*by_far(*fold), floor) for fold in folds))
+    return {"linewidth": 2.4, "drawstyle": "default"}
 
 
 # ------------------------------------------------------------------------- rates against FAR
@@ -122,6 +121,11 @@ def floor_of(system: System, role: str = "impostor") -> float:
     return 1.0 / (attempts(system.dataset, role) or np.nan)
 
 
+def floors(system: System) -> tuple[float, float]:
+    """Return the smallest FAR and the smallest FRR above 0."""
+    return floor_of(system), floor_of(system, "genuine")
+
+
 def least(floors: Iterable[float], none: float = 0.0) -> float:
     """Return the smallest of the floors that are known, or `none`."""
     return min((floor for floor in floors if floor == floor), default=none)
@@ -138,68 +142,34 @@ def shade_below(axis: Axis, floor: float) -> bool:
 
 
 _SHADED = "shaded: below one attempt"
+_FAR = say("{False accept rate, far}")
 
 
-class FarCurvesDisplay(CurvesDisplay):
-    """Curves of one rate against FAR; ``x`` of a curve is FAR."""
-
-    _x = "far"
-    _x_label = say("{False accept rate, far}")
-    _solid = True
-
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
-    ) -> Self:
-        """Draw the curves. See :func:`bioeval.plot.roc`."""
-        log = require_flag("log", log)
-        ax = self._start(ax, name, style, plot_style.SIZE if log else None)
-        floors = [floor_of(system) for system in self.systems]
-        lowest = 1.0
-        for curve in self.defined:
-            x, y = by_far(curve.x, curve.y)
-            floor = floor_of(curve.system) if log else -np.inf
-            x, y = from_floor(x, y, floor)
-            lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, draw_folds(self, curve, style, floor))
-            self._band(curve, floor=floor)
-        caption = of_folds(self.systems)
-        if log:
-            low = min(0.1, least(floors) / 1.8) or 1e-3  # room for what is shaded below
-            plot_style.log_axis(ax, "x", low)
-            plot_style.rate_axis(ax, lowest if self.defined else 0.0)
-            if shade_below(ax.xaxis, least(floors)):
-                caption.append(_SHADED)
-        else:
-            ax.set(**self._limits())
-        return self._end(caption=caption)
+def _against_far(plot: Curves, log: bool) -> list[str]:
+    """Draw curves against FAR; return what is said of them."""
+    ax = plot.ax_
+    floors = [floor_of(system) for system in plot.systems]
+    lowest = 1.0
+    for curve in plot.defined:
+        x, y = by_far(curve.x, curve.y)
+        floor = floor_of(curve.system) if log else -np.inf
+        x, y = from_floor(x, y, floor)
+        lowest = min(lowest, float(y.min()))
+        plot.line(curve, x, y, **fold_lines(plot, curve, floor))
+        plot.band(curve, floor=floor)
+    caption = of_folds(plot.systems)
+    if log:
+        low = min(0.1, least(floors) / 1.8) or 1e-3  # room for what is shaded below
+        plot_style.log_axis(ax, "x", low)
+        plot_style.rate_axis(ax, lowest if plot.defined else 0.0)
+        if shade_below(ax.xaxis, least(floors)):
+            caption.append(_SHADED)
+    else:
+        ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
+    return caption
 
 
-class RocDisplay(FarCurvesDisplay):
-    """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
-
-    _plot, _title, _y = "roc", "ROC", {"gar": ""}
-    _y_label = say("{Genuine accept rate, gar}")
-    _rates = ("far",), ("gar",)
-    _size = (5.6, 5.7)
-    _curves_in = staticmethod(mean_curves)
-
-    def _limits(self) -> dict[str, Any]:
-        """Draw the line of a system that decides at random, in a square."""
-        self._reference([0, 1], [0, 1])
-        if not Style.look.is_flat:
-            self.ax_.set_box_aspect(1)
-        return super()._limits()
-
-
-class DirFarDisplay(FarCurvesDisplay, CurvesByRank):
-    """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
-
-    _plot, _title, _y = "dir_far", say("{dir} against {far}"), {"dir": ""}
-    _y_label = say("{Detection and identification rate, dir}")
-    _rates = ("far",), ("dir",)
-
-
-def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
+def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any) -> Curves:
     """Draw the ROC: GAR against FAR over all thresholds.
 
     Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
@@ -231,17 +201,26 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     >>> display.ax_.get_xscale()
     'log'
     """
-    return RocDisplay.from_results(data).plot(ax, log=log, **style)
+    log = require_flag("log", log)
+    curves = curves_of(mean_curves(data), "roc", "far", {"gar": ""})
+    plot = Curves("roc", curves, ax, style, SIZE if log else (5.6, 5.7), solid=True)
+    last = _against_far(plot, log)
+    if not log:
+        plot.reference([0, 1], [0, 1])  # a system that decides at random
+        if not Style.look.is_flat:
+            plot.ax_.set_box_aspect(1)
+    y = say("{Genuine accept rate, gar}")
+    return plot.end("ROC", _FAR, y, rates=(["far"], ["gar"]), last=last)
 
 
 def dir_far(
     data: Any,
-    ax: Axes | None = None,
+    ax: Axes | Figure | None = None,
     *,
     ranks: Sequence[int] | None = None,
     log: bool = False,
     **style: Any,
-) -> DirFarDisplay:
+) -> Curves:
     """Draw DIR against FAR at several ranks: the ROC of open-set identification (watch lists).
 
     DIR is over the genuine attempts (enrolled probes), FAR over the impostor attempts. Lines are
@@ -257,7 +236,12 @@ def dir_far(
     ranks : sequence of int, optional
         One curve each; unless given, 1, 5 and 10, as far as the result has them.
     """
-    return DirFarDisplay.from_results(data, ranks=ranks).plot(ax, log=log, **style)
+    log = require_flag("log", log)
+    curves = curves_by_rank(data, "dir_far", "far", "dir", ranks)
+    plot = Curves("dir_far", curves, ax, style, solid=True)
+    last = _against_far(plot, log)
+    y = say("{Detection and identification rate, dir}")
+    return plot.end(say("{dir} against {far}"), _FAR, y, rates=(["far"], ["dir"]), last=last)
 
 
 # --------------------------------------------------------------------------------------- DET
@@ -268,112 +252,109 @@ TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
 
 _EDGE = 1e-9
 
+DET_LABELS = say("{False accept rate, far} (%)"), say("{False reject rate, frr} (%)")
+
 
 def deviate(rate: Any) -> Any:
     """Return the normal deviate of a rate; 0 and 1 are kept finite."""
     return ndtri(np.clip(rate, _EDGE, 1 - _EDGE))
 
 
-class DetDisplay(CurvesDisplay):
-    """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value per threshold."""
+#: The rates of operating points on both axes of a DET, which are within the axes.
+POINTS = (("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"))
 
-    _plot, _title, _x, _y = "det", "DET", "far", {"frr": ""}
-    _x_label: ClassVar[Text] = say("{False accept rate, far} (%)")
-    _y_label: ClassVar[Text] = say("{False reject rate, frr} (%)")
-    _rates: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (("far",), ("frr",))
-    _size = plot_style.SQUARE
-    _solid = True
-    _curves_in = staticmethod(mean_curves)
-    _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
-    #: The rates of operating points on both axes, which are within the axes.
-    _points: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("far_target", "frr_at_far"),
-        ("far_target", "dir_at_far"),
-        ("far_at_frr", "frr_target"),
-    )
 
-    def _floors(self, system: System) -> tuple[float, float]:
-        """Return the smallest rates above 0 of both axes."""
-        return floor_of(system), floor_of(system, "genuine")
+def draw_det(
+    plot: Curves,
+    floors_of: Callable[[System], tuple[float, float]],
+    points: Iterable[tuple[str, str]],
+) -> dict[str, Any]:
+    """Draw curves on normal deviates, with their EER; return what is said of them.
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves. See :func:`det`."""
-        ax = self._start(ax, name, style)
-        (low_x, high_x), (low_y, high_y) = limits = self._ends()
-        deviates = {"functions": (deviate, ndtr)}
-        ax.set_xscale("function", **deviates)
-        ax.set_yscale("function", **deviates)
-        ax.set(xlim=limits[0], ylim=limits[1])
-        unseen: dict[str, Text] = {}
-        for curve in self.defined:
-            self._line(curve, *by_far(curve.x, curve.y), draw_folds(self, curve, style))
-            if ((curve.x < low_x) & (curve.y < low_y)).any():
-                unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
-            else:  # as far to the right as the curve is on the axes
-                self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
-            far, frr = (value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr"))
-            if low_x < far < high_x and low_y < frr < high_y:
-                colour = self.lines_[curve.name].get_color()
-                ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-        floors = np.array([self._floors(system) for system in self.systems]).T
-        caption = of_folds(self.systems)
-        room = plot_style.room(ax)
-        for k, (axis, length) in enumerate(((ax.xaxis, 26), (ax.yaxis, 11))):
-            axis.set_major_locator(FixedLocator(_ticks(*limits[k], room[k] / length)))
-            axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
-            axis.set_minor_locator(NullLocator())
-            if shade_below(axis, least(floors[k])):
-                caption = [*of_folds(self.systems), _SHADED]
-        if limits[0] == limits[1] and not Style.look.is_flat:
-            ax.set_aspect("equal")
-        first, last = deviate([max(low_x, low_y), min(high_x, high_y)]).tolist()
-        equal = ndtr(np.linspace(first, last, 50))
-        self._reference(equal, equal)
-        return self._end(caption=caption, unseen=unseen)
+    `floors_of` a system are its smallest rates above 0 on both axes, `points` the variables that
+    the axes hold.
+    """
+    ax = plot.ax_
+    (low_x, high_x), (low_y, high_y) = limits = _ends(plot.defined, floors_of, points)
+    deviates = {"functions": (deviate, ndtr)}
+    ax.set_xscale("function", **deviates)
+    ax.set_yscale("function", **deviates)
+    ax.set(xlim=limits[0], ylim=limits[1])
+    unseen: dict[str, Text] = {}
+    for curve in plot.defined:
+        plot.line(curve, *by_far(curve.x, curve.y), **fold_lines(plot, curve))
+        if ((curve.x < low_x) & (curve.y < low_y)).any():
+            unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
+        else:  # as far to the right as the curve is on the axes
+            plot.band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
+        far, frr = (value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr"))
+        if low_x < far < high_x and low_y < frr < high_y:
+            colour = plot.lines_[curve.name].get_color()
+            ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
+    floors = np.array([floors_of(system) for system in plot.systems]).T
+    room, shaded = plot_style.room(ax), False
+    for k, (axis, length) in enumerate(((ax.xaxis, 26), (ax.yaxis, 11))):
+        axis.set_major_locator(FixedLocator(_ticks(*limits[k], room[k] / length)))
+        axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
+        axis.set_minor_locator(NullLocator())
+        shaded |= shade_below(axis, least(floors[k]))
+    if limits[0] == limits[1] and not Style.look.is_flat:
+        ax.set_aspect("equal")
+    first, last = deviate([max(low_x, low_y), min(high_x, high_y)]).tolist()
+    equal = ndtr(np.linspace(first, last, 50))
+    plot.reference(equal, equal)
+    return {"last": of_folds(plot.systems) + [_SHADED] * shaded, "unseen": unseen}
 
-    def _label(self, curve: Curve) -> str:
-        """Return the name of a curve, with its EER."""
-        variable, called = self._eer
-        eer = value_or_nan(curve.system.dataset, variable)
-        value = f"{called} {percent(eer, 'fine')}" if eer == eer else ""
-        return joined(super()._label(curve), value)
 
-    def _ends(self) -> list[tuple[float, float]]:
-        """Return the limits of both axes, which hold the operating points of the results."""
-        points = [(0.4, 0.4)]
-        for curve in self.defined:
-            # The worst point on which both rates agree must be well inside.
-            points.append((1.6 * float(np.fmin(curve.x, curve.y).max()),) * 2)
-            points += self._operating_points(curve.system.dataset)
-        high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
-        ends = []
-        for k, (one, other) in enumerate((("x", "y"), ("y", "x"))):
-            lows = [0.001] * (not self.defined)
-            for curve in self.defined:
-                rate, beside = getattr(curve, one), getattr(curve, other)
-                shown = np.append(rate[beside <= high[1 - k]], 1.0).min()
-                lows.append(np.fmax(shown, self._floors(curve.system)[k]))
-            tick = max((t for t in TICKS if t <= min(lows)), default=TICKS[0])
-            ends.append((0.7 * min(0.01, tick), float(ndtr(ndtri(high[k]) + 0.06))))
-        return ends
+def with_eer(curve: Curve, variable: str = "eer", called: str = "EER") -> str:
+    """Return the name of a curve, with its EER."""
+    eer = value_or_nan(curve.system.dataset, variable)
+    return joined(curve.name, f"{called} {percent(eer, 'fine')}" if eer == eer else "")
 
-    def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
-        """Yield both rates of the points shown: none at FAR targets that are withheld."""
-        if "fold_frr" in dataset:  # every point of the curves is one
-            yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
-        withheld = withheld_targets(dataset)
-        for x_name, y_name in self._points:
-            if x_name not in dataset or y_name not in dataset:
-                continue
-            x, y = dataset[x_name], dataset[y_name]
-            if y_name == "dir_at_far":
-                y = 1 - y.isel(rank=0)
-            if x.ndim == 1 and x.dims == y.dims:
-                wanted = [True] * x.size
-                if x.dims == ("far_target",):
-                    targets = dataset["far_target"].values.tolist()
-                    wanted = [target not in withheld for target in targets]
-                yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
+
+def _ends(
+    curves: Sequence[Curve],
+    floors_of: Callable[[System], tuple[float, float]],
+    variables: Iterable[tuple[str, str]],
+) -> list[tuple[float, float]]:
+    """Return the limits of both axes, which hold the operating points of the results."""
+    points = [(0.4, 0.4)]
+    for curve in curves:
+        # The worst point on which both rates agree must be well inside.
+        points.append((1.6 * float(np.fmin(curve.x, curve.y).max()),) * 2)
+        points += _operating_points(curve.system.dataset, variables)
+    high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
+    ends = []
+    for k, (one, other) in enumerate((("x", "y"), ("y", "x"))):
+        lows = [0.001] * (not curves)
+        for curve in curves:
+            rate, beside = getattr(curve, one), getattr(curve, other)
+            smallest = np.append(rate[beside <= high[1 - k]], 1.0).min()
+            lows.append(np.fmax(smallest, floors_of(curve.system)[k]))
+        tick = max((t for t in TICKS if t <= min(lows)), default=TICKS[0])
+        ends.append((0.7 * min(0.01, tick), float(ndtr(ndtri(high[k]) + 0.06))))
+    return ends
+
+
+def _operating_points(
+    dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
+) -> Iterator[tuple[float, float]]:
+    """Yield both rates of the points shown: none at FAR targets that are withheld."""
+    if "fold_frr" in dataset:  # every point of the curves is one
+        yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
+    withheld = withheld_targets(dataset)
+    for x_name, y_name in variables:
+        if x_name not in dataset or y_name not in dataset:
+            continue
+        x, y = dataset[x_name], dataset[y_name]
+        if y_name == "dir_at_far":
+            y = 1 - y.isel(rank=0)
+        if x.ndim == 1 and x.dims == y.dims:
+            wanted = [True] * x.size
+            if x.dims == ("far_target",):
+                targets = dataset["far_target"].values.tolist()
+                wanted = [target not in withheld for target in targets]
+            yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 
 def _ticks(low: float, high: float, most: float) -> list[float]:
@@ -386,7 +367,7 @@ def _ticks(low: float, high: float, most: float) -> list[float]:
     return kept
 
 
-def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
+def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the DET: FRR against FAR, both in per cent on axes of normal deviates.
 
     Normally distributed scores give straight lines. The EER is where a curve meets the dotted
@@ -408,50 +389,18 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return DetDisplay.from_results(data).plot(ax, **style)
+    curves = curves_of(mean_curves(data), "det", "far", {"frr": ""})
+    plot = Curves("det", curves, ax, style, SQUARE, solid=True, label=with_eer)
+    words = draw_det(plot, floors, POINTS)
+    return plot.end("DET", *DET_LABELS, rates=(["far"], ["frr"]), **words)
 
 
 # ------------------------------------------------------------- FAR and FRR against the threshold
 
 
-class ErrorRatesDisplay(CurvesDisplay):
-    """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR."""
-
-    _plot, _title, _x = "error_rates", "Error rates", "threshold"
-    _y: ClassVar = {"far": Term("far"), "frr": Term("frr")}
-    _y_label = "Error rate"
-    _rates = (), ("far", "frr")
-
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
-    ) -> Self:
-        """Draw the curves; `log` makes the axis of the rates logarithmic."""
-        log = require_flag("log", log)
-        label = self._over_thresholds(ax, name, style, log)
-        if log:
-            floors = (floor_of(x, role) for x in self.systems for role in ("genuine", "impostor"))
-            plot_style.log_axis(self.ax_, "y", least((0.1, *floors)) / 1.8, 1.3)
-        for number, system in enumerate(self.systems):  # its EER, where the result has it
-            eer, threshold = (
-                value_or_nan(system.dataset, "eer"),
-                value_or_nan(system.dataset, "eer_threshold"),
-            )
-            if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
-                continue
-            colour: Any = Style.colour(number)  # which names the system
-            text = ""
-            if len(self.systems) == 1:
-                at = written(threshold_of(system.dataset, "eer_threshold"))
-                colour, text = Style.text, f"EER {percent(eer, 'fine')} at {at}"
-            self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
-            point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
-            self.ax_.plot(threshold, eer, "o", label=shown(text), **point)
-        return self._end(label)
-
-
 def error_rates(
-    data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
-) -> ErrorRatesDisplay:
+    data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any
+) -> Curves:
     """Draw FAR and FRR against the threshold, with the EER where the result has it.
 
     FAR is over the impostor attempts, FRR over the genuine attempts. The threshold is in the
@@ -468,4 +417,24 @@ def error_rates(
     log : bool
         Whether the axis of the rates is logarithmic; rates of 0 are then left out.
     """
-    return ErrorRatesDisplay.from_results(data).plot(ax, log=log, **style)
+    log = require_flag("log", log)
+    curves = curves_of(data, "error_rates", "threshold", {"far": Term("far"), "frr": Term("frr")})
+    plot = Curves("error_rates", curves, ax, style)
+    label = plot.over_thresholds(log)
+    if log:
+        every = (floor for system in plot.systems for floor in floors(system))
+        plot_style.log_axis(plot.ax_, "y", least((0.1, *every)) / 1.8, 1.3)
+    for number, system in enumerate(plot.systems):  # its EER, where the result has it
+        eer = value_or_nan(system.dataset, "eer")
+        threshold = value_or_nan(system.dataset, "eer_threshold")
+        if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
+            continue
+        colour: Any = Style.colour(number)  # which names the system
+        text = ""
+        if len(plot.systems) == 1:
+            at = written(threshold_of(system.dataset, "eer_threshold"))
+            colour, text = Style.text, f"EER {percent(eer, 'fine')} at {at}"
+        plot.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
+        point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
+        plot.ax_.plot(threshold, eer, "o", label=shown(text), **point)
+    return plot.end("Error rates", label, "Error rate", rates=([], ["far", "frr"]))

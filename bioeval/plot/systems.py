@@ -40,22 +40,22 @@ class System:
         """Return an attribute of its dataset as text; empty where it has none."""
         return str(self.dataset.attrs.get(attribute, ""))
 
-    @staticmethod
-    def pick(data: Any, plot: str, single: bool = False) -> list[System]:
-        """Return the datasets in `data` that a plot can draw, under distinct names.
 
-        `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or
-        a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
-        one is an error.
-        """
-        systems = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
-        if single and len(systems) > 1:
-            names = ", ".join(repr(system.name) for system in systems)
-            raise DataError(
-                f"be.plot.{plot} shows one system, but {len(systems)} are given ({names}); draw "
-                "each on its own axes, with ax="
-            )
-        return systems
+def pick(data: Any, plot: str, single: bool = False) -> list[System]:
+    """Return the datasets in `data` that a plot can draw, under distinct names.
+
+    `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or
+    a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
+    one is an error.
+    """
+    systems = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
+    if single and len(systems) > 1:
+        names = ", ".join(repr(system.name) for system in systems)
+        raise DataError(
+            f"be.plot.{plot} shows one system, but {len(systems)} are given ({names}); draw "
+            "each on its own axes, with ax="
+        )
+    return systems
 
 
 def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from bioeval.plot.display import Curve, CurvesDisplay
-
-
-class HotaDisplay(CurvesDisplay):
-    """HOTA curves; ``x`` is the localisation threshold and ``y`` is HOTA, DetA or AssA."""
-
-    _plot, _title, _x = "hota", "HOTA", "localisation_threshold"
-    _y: ClassVar = {
-        "hota_by_threshold": "HOTA",
-        "deta_by_threshold": "DetA",
-        "assa_by_threshold": "AssA",
-    }
-    _x_label = "Localisation threshold α: smallest overlap of a match"
-    _y_label = "HOTA, DetA, AssA"
-
-    def _limits(self) -> dict[str, Any]:
-        return {"xlim": (0, 1), "ylim": (-0.015, 1.015)}
-
-    def _label(self, curve: Curve) -> str:
-        """Return the name of a curve with its mean over the thresholds."""
-        mean = float(curve.system.dataset[curve.variable.removesuffix("_by_threshold")])
-        return super()._label(curve) + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")
+from bioeval.plot.display import Curve, Curves, curves_of
 
 
-def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:
+def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw HOTA, detection and association accuracy against the localisation threshold.
 
     At each threshold HOTA is the geometric mean of DetA and AssA (Luiten et al., 2021). Of several
@@ -44,4 +24,15 @@ def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    return HotaDisplay.from_results(data).plot(ax, **style)
+    words = {f"{word.lower()}_by_threshold": word for word in ("HOTA", "DetA", "AssA")}
+    curves = curves_of(data, "hota", "localisation_threshold", words)
+    plot = Curves("hota", curves, ax, style, label=_with_mean)
+    plot.draw(xlim=(0, 1))
+    x = "Localisation threshold α: smallest overlap of a match"
+    return plot.end("HOTA", x, "HOTA, DetA, AssA")
+
+
+def _with_mean(curve: Curve) -> str:
+    """Return the name of a curve with its mean over the thresholds."""
+    mean = float(curve.system.dataset[curve.variable.removesuffix("_by_threshold")])
+    return curve.name + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,11 +13,11 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageOps
 
 from bioeval.base.arguments import require_integer, require_path, require_text
-from bioeval.base.errors import DataError, ProtocolError, short_name
+from bioeval.base.errors import DataError, short_name
 from bioeval.plot import plot_style
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import LETTER, SHADE, Style, room
-from bioeval.plot.systems import System, as_plot_text, joined
+from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.views.images import Images
 from bioeval.views.writers.numbers import in_one_precision
 
@@ -39,81 +40,91 @@ class ShownPair:
     pictures: tuple[Image.Image | None, Image.Image | None]
 
 
-class WorstPairsDisplay(Display):
-    """The nearest impostor pairs and the farthest genuine pairs, with their images."""
+def worst_pairs(
+    results: Any,
+    ax: Axes | Figure | None = None,
+    *,
+    pairs: int = 5,
+    images: str | None = None,
+    image_folder: str | os.PathLike[str] | None = ".",
+    **style: Any,
+) -> Display:
+    """Draw the images of the nearest impostor pairs and of the farthest genuine pairs.
 
-    def __init__(self, systems: list[System], pairs: int, images: Images):
-        self.systems = systems
-        most = require_integer("pairs", pairs, low=1)
-        self.pairs: dict[str, dict[str, list[ShownPair]]] = {}
-        for system in systems:
-            rows = {row: _shown(system, row, most, images) for row in _ROWS}
-            self.pairs[system.name] = rows
-        if not any(any(pair.pictures) for _, pairs_ in self._lines() for pair in pairs_):
-            self._why = images.remark() or NO_IMAGES
+    Beside the image of the probe is that of the gallery template. Below them are their subjects and
+    the score. A pair that is listed in both directions is drawn once.
 
-    @classmethod
-    def from_results(
-        cls,
-        data: Any,
-        pairs: int = 5,
-        images: str | None = None,
-        image_folder: str | os.PathLike[str] | None = ".",
-    ) -> Self:
-        """Take the pairs of a result, a tree, or a mapping of name to either."""
-        column = require_text("images", images) if images is not None else ""
-        folder = None
-        if image_folder is not None:
-            folder = require_path("image_folder", image_folder)
-        return cls(System.pick(data, "worst_pairs"), pairs, Images(column, folder))
+    Parameters
+    ----------
+    results : Dataset, DataTree, or mapping of str to either
+        The result of :func:`bioeval.worst_pairs`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    pairs : int
+        Pairs of each kind, at most.
+    images : str, optional
+        Metadata column that names the images. Unless given: the column with names of the faces that
+        come with bioeval, or else ``image``, where its files exist.
+    image_folder : path or None
+        Folder of image files, outside of which none is read. None: no files at all.
+    **style
+        Properties of the images, such as ``cmap="bone"``; ``name`` names a single system.
 
-    def _lines(self) -> list[tuple[str, list[ShownPair]]]:
-        """Return the lines of pairs, each with its heading."""
-        lines = []
-        for name, rows in self.pairs.items():
-            for row, text in _ROWS.items():
-                heading = plot_style.sentence(text)
-                if len(self.pairs) > 1:
-                    heading = f"{short_name(name, 16 if Style.look.width else 50)}: {text}"
-                lines.append((heading if rows[row] else f"{heading}: none", rows[row]))
-        return lines
+    """
+    systems = pick(results, "worst_pairs")
+    most = require_integer("pairs", pairs, low=1)
+    column = require_text("images", images) if images is not None else ""
+    folder = require_path("image_folder", image_folder) if image_folder is not None else None
+    found = Images(column, folder)
+    by_system = {x.name: {row: _shown(x, row, most, found) for row in _ROWS} for x in systems}
+    lines = _lines(by_system)
+    small = Style.look.small
+    pictures = [x for _, of_row in lines for pair in of_row for x in pair.pictures if x]
+    across = max(1, *(len(of_row) for _, of_row in lines))
+    shape = pictures[0].size if pictures else (1, 1)
+    wide = Style.look.width or 7.2
+    high = len(lines) * (36 * wide / across * shape[1] / shape[0] + 4.4 * small) + 50
+    plot = Display(systems, ax, style, (wide, high / 72))
+    plot.drawn, ax = by_system, plot.ax_
+    ax.axis("off")
+    title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
+    plot.finish(title, ["left: probe, right: gallery template; below: subjects and score"])
+    if not pictures:
+        plot.empty(found.remark() or NO_IMAGES)
+        return plot
+    part = 1 / len(lines)
+    line = 1.25 * small / room(ax)[1]  # of words
+    if part < 5 * line:
+        raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
+    letters = max(3, int(room(ax)[0] / across / small / LETTER / 2) - 2)
+    for k, (heading, of_row) in enumerate(lines):
+        top = 1 - k * part
+        words: dict[str, Any] = {"fontsize": small, "color": Style.text}
+        ax.text(0, top, as_plot_text(heading), va="top", transform=ax.transAxes, **words)
+        scores = in_one_precision([pair.score for pair in of_row], 4)
+        for i, (pair, score) in enumerate(zip(of_row, scores, strict=True)):
+            place = (i / across, top - part + 2.4 * line, 0.94 / across, part - 3.6 * line)
+            panel = ax.inset_axes(place, xticks=[], yticks=[], anchor="NW")
+            how: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
+            panel.imshow(_side_by_side(pair.pictures, shape), **how)
+            panel.spines[:].set(color=Style.quiet, linewidth=0.6)
+            names = [as_plot_text(x[:letters]) for x in (pair.probe, pair.gallery)]
+            panel.set_xlabel(f"{', '.join(names)}\n{score}", labelpad=2, **words)
+    return plot
 
-    def plot(
-        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
-    ) -> Self:
-        """Draw the pairs. See :func:`bioeval.plot.worst_pairs`."""
-        lines, small = self._lines(), Style.look.small
-        pictures = [x for _, pairs in lines for pair in pairs for x in pair.pictures if x]
-        across = max(len(pairs) for _, pairs in lines)
-        shape = pictures[0].size if pictures else (1, 1)
-        wide = Style.look.width or 7.2
-        high = len(lines) * (36 * wide / across * shape[1] / shape[0] + 4.4 * small) + 50
-        ax = self._begin(ax, style, (wide, high / 72))
-        ax.axis("off")
-        if len(self.systems) == 1:
-            attrs = self.systems[0].dataset.attrs
-            name = name or self.systems[0].name or as_plot_text(attrs.get("system", ""))
-        caption = ["left: probe, right: gallery template; below: subjects and score"]
-        self._finish(joined("Worst pairs", name or "", by=": "), caption)
-        part = 1 / len(lines)
-        line = 1.25 * small / room(ax)[1]  # of words
-        if part < 5 * line:
-            raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
-        letters = max(3, int(room(ax)[0] / across / small / LETTER / 2) - 2)
-        for k, (heading, pairs) in enumerate(lines):
-            top = 1 - k * part
-            words: dict[str, Any] = {"fontsize": small, "color": Style.text}
-            ax.text(0, top, as_plot_text(heading), va="top", transform=ax.transAxes, **words)
-            scores = in_one_precision([pair.score for pair in pairs], 4)
-            for i, (pair, score) in enumerate(zip(pairs, scores, strict=True)):
-                place = (i / across, top - part + 2.4 * line, 0.94 / across, part - 3.6 * line)
-                panel = ax.inset_axes(place, xticks=[], yticks=[], anchor="NW")
-                how: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
-                panel.imshow(_side_by_side(pair.pictures, shape), **how)
-                panel.spines[:].set(color=Style.quiet, linewidth=0.6)
-                names = [as_plot_text(x[:letters]) for x in (pair.probe, pair.gallery)]
-                panel.set_xlabel(f"{', '.join(names)}\n{score}", labelpad=2, **words)
-        return self
+
+def _lines(
+    by_system: Mapping[str, Mapping[str, list[ShownPair]]],
+) -> list[tuple[str, list[ShownPair]]]:
+    """Return the lines of pairs, each with its heading."""
+    lines = []
+    for name, rows in by_system.items():
+        for row, text in _ROWS.items():
+            heading = plot_style.sentence(text)
+            if len(by_system) > 1:
+                heading = f"{short_name(name, 16 if Style.look.width else 50)}: {text}"
+            lines.append((heading if rows[row] else f"{heading}: none", rows[row]))
+    return lines
 
 
 def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, int]) -> np.ndarray:
@@ -144,47 +155,3 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
             )
             shown[key] = ShownPair(probe, gallery, float(of_row["score"][i]), pictures)
     return list(shown.values())
-
-
-def worst_pairs(
-    results: Any,
-    ax: Axes | Figure | None = None,
-    *,
-    pairs: int = 5,
-    images: str | None = None,
-    image_folder: str | os.PathLike[str] = ".",
-    **style: Any,
-) -> WorstPairsDisplay:
-    """Draw the images of the nearest impostor pairs and of the farthest genuine pairs.
-
-    Beside the image of the probe is that of the gallery template. Below them are their subjects and
-    the score. A pair that is listed in both directions is drawn once.
-
-    Parameters
-    ----------
-    results : Dataset, DataTree, or mapping of str to either
-        The result of :func:`bioeval.worst_pairs`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    pairs : int
-        Pairs of each kind, at most.
-    images : str, optional
-        Metadata column that names the images. Unless given: the column with names of the faces that
-        come with bioeval, or else ``image``, where its files exist.
-    image_folder : path
-        Folder of image files. Files outside of it are not read.
-    **style
-        Properties of the images, such as ``cmap="bone"``; ``name`` names a single system.
-
-    Raises
-    ------
-    DataError
-        If there is no such column, or none of its images can be read.
-    ProtocolError
-        If the pairs name no images.
-    """
-    display = WorstPairsDisplay.from_results(results, pairs, images, image_folder)
-    if display.why_empty:
-        kind = ProtocolError if display.why_empty == NO_IMAGES else DataError
-        raise kind(f"be.plot.worst_pairs: {display.why_empty}")
-    return display.plot(ax, **style)

@@ -62,20 +62,9 @@ class ScoreHistograms:
     by_class: dict[str, Histogram]
     about: xr.Dataset  # attempts of each class; its attributes are the provenance of the scores
 
-    @property
-    def genuine(self) -> Histogram:
-        """That of the genuine scores."""
-        return self.by_class.get("genuine", _EMPTY)
-
-    @property
-    def impostor(self) -> Histogram:
-        """That of the impostor scores."""
-        return self.by_class.get("impostor", _EMPTY)
-
-    @property
-    def attack(self) -> Histogram:
-        """That of the scores of attack presentations."""
-        return self.by_class.get("attack", _EMPTY)
+    def of(self, name: str) -> Histogram:
+        """Return that of a class, without scores where it is unknown."""
+        return self.by_class.get(name, _EMPTY)
 
     @classmethod
     def between_thresholds(cls, dataset: xr.Dataset) -> Self:

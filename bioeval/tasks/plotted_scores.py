@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,6 @@ from bioeval.scores.rows import attempted
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
-
-# Pixels along the longer side of a matrix.
-PIXELS = 600
 
 
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
@@ -74,22 +71,18 @@ def _sample(scores: Scores) -> np.ndarray:
     return np.sort(sample[~np.isnan(sample)])
 
 
-def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
-    """Return the plots of scores that ``save_all`` draws: plot, system and data of its display."""
+def plotted(scores: Any) -> list[tuple[str, str, Scores]]:
+    """Return the plots of scores that ``save_all`` draws: plot, system and scores."""
     by_name = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
-    for one in by_name.values():
+    plots = []
+    for name, one in by_name.items():
         if not isinstance(one, Scores):
             raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
-    # A top-K list has no matrix and no scores of its own.
-    return _plotted({str(n): one for n, one in by_name.items() if one.layout != "top-k"})
-
-
-def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
-    for name, one in scores.items():
-        if one.kind != "order":
-            yield "score_distributions", name, _histograms(one)
-        if one.layout != "pairs":
-            yield "matrix", name, matrix_image(one, PIXELS)
+        if one.kind != "order" and one.layout != "top-k":  # a list has no scores of its own
+            plots.append(("score_distributions", str(name), one))
+        if one.layout not in ("pairs", "top-k"):
+            plots.append(("matrix", str(name), one))
+    return plots
 
 
 def matrix_image(scores: Scores, pixels: int) -> MatrixImage:

@@ -198,7 +198,7 @@ def test_the_zoo_writes_its_names_inside_the_axes_and_apart():
     display = be.plot.zoo(be.zoo(long, permutations=10))
     display.figure_.canvas.draw()
     inside = display.ax_.get_window_extent()
-    boxes = [label.get_window_extent() for label in display.labels_]
+    boxes = [label.get_window_extent() for label in display.drawn]
     assert len(boxes) > 3
     assert all(inside.contains(*box.min) and inside.contains(*box.max) for box in boxes)
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
@@ -219,7 +219,7 @@ def test_groups_with_long_names_fit(look, number, terms):
     figure.canvas.draw()
     holds(figure, "groups")
     renderer = figure.canvas.get_renderer()
-    for axes in (display.ax_, display.far_ax_):
+    for axes in display.figure_.axes[:2]:
         assert axes.get_window_extent().height > figure.bbox.height / 5
         for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
             boxes = [Text.get_window_extent(x, renderer) for x in ticks if x.get_text()]

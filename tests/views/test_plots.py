@@ -16,7 +16,6 @@ from twins import crossed
 import bioeval as be
 from bioeval import plot
 from bioeval.plot import plot_style as style
-from bioeval.plot.files import display_of
 from bioeval.plot.registry import PLOTS
 from bioeval.views.terms import in_terms
 
@@ -217,12 +216,12 @@ def test_histograms_count_exactly(kind, similarity, scores):
     values = np.asarray(given.values, dtype=np.float64)
     display = plot.score_distributions(given)
     for histogram, mine in (
-        (display.genuine[""], values[same & off]), (display.impostor[""], values[~same]),
+        (display.drawn[""].of("genuine"), values[same & off]),
+        (display.drawn[""].of("impostor"), values[~same]),
     ):  # fmt: skip
         assert histogram.total == len(mine) == histogram.counts.sum()
         np.testing.assert_array_equal(histogram.counts, brute(histogram, mine, kind))
         assert (histogram.density * np.diff(histogram.edges)).sum() == pytest.approx(1)
-    assert display.kind == kind
     assert ("larger is closer" if kind == "similarity" else "smaller is closer") in words(display)
 
 
@@ -234,8 +233,8 @@ def test_histograms_count_exactly(kind, similarity, scores):
 @pytest.mark.cases(1)
 def test_distributions_of_odd_scores(values):
     display = draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"])))
-    assert display.genuine[""].counts.sum() == 4
-    assert display.impostor[""].counts.sum() == 8
+    assert display.drawn[""].of("genuine").counts.sum() == 4
+    assert display.drawn[""].of("impostor").counts.sum() == 8
     draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"]), log=True))
 
 
@@ -243,7 +242,7 @@ def test_infinite_scores_are_counted_and_reported(scores):
     values = np.array(scores.values)
     values[0, 5:8] = np.inf
     display = plot.score_distributions(be.Scores(values, scores.probe_labels))
-    assert display.impostor[""].unplaced == 3
+    assert display.drawn[""].of("impostor").unplaced == 3
     assert "3 impostor scores lie off the axis" in words(display).replace("\n", " ")
 
 
@@ -261,21 +260,22 @@ def test_matrix_reduces_to_means_of_finite_scores():
     mask[mask > 0] += (probe[:, None] == gallery)[mask > 0].astype(np.uint8)
     scores = be.Scores(values, probe, gallery, mask=mask, nan="exclude")
     display = plot.matrix(scores, pixels=7)
-    assert display.image.shape == (7, 7)
+    picture = display.drawn
+    assert picture.image.shape == (7, 7)
     # Subjects that are not enrolled come last.
-    enrolled = np.isin(probe[display.rows], gallery)
+    enrolled = np.isin(probe[picture.rows], gallery)
     assert (np.diff(enrolled.astype(int)) <= 0).all()
-    v = np.where(mask == 0, -1.0, values)[np.ix_(display.rows, display.columns)]
+    v = np.where(mask == 0, -1.0, values)[np.ix_(picture.rows, picture.columns)]
     for i, j in np.ndindex(7, 7):
-        rows = slice(*display.row_edges[i : i + 2])
-        cell = v[rows, slice(*display.column_edges[j : j + 2])]
+        rows = slice(*picture.row_edges[i : i + 2])
+        cell = v[rows, slice(*picture.column_edges[j : j + 2])]
         good = cell[np.isfinite(cell) & (cell >= 0)]
         if len(good):
-            assert display.image[i, j] == pytest.approx(good.mean())
-            assert display.state[i, j] == 0
+            assert picture.image[i, j] == pytest.approx(good.mean())
+            assert picture.state[i, j] == 0
         else:
             worst = 3 if np.isinf(cell).any() else 2 if np.isnan(cell).any() else 1
-            assert display.state[i, j] == worst
+            assert picture.state[i, j] == worst
     draw(display)
 
 
@@ -346,19 +346,14 @@ def test_a_file_appears_whole_or_not_at_all(tree, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", PLOTS)
 @pytest.mark.cases(1)
-def test_every_display_has_the_same_two_methods(name):
-    display = display_of(name)
-    taken = next(iter(inspect.signature(display.from_results).parameters))
-    parameters = inspect.signature(display.plot).parameters
-    assert (
-        taken in ("data", "dataset")
-        and list(parameters)[:2] == ["self", "ax"]
-        and parameters["name"].kind is inspect.Parameter.KEYWORD_ONLY
-        and list(parameters)[-1] == "style"
-    ), (
-        f"{display.__name__} has other methods. CONTRIBUTING.md, 'Rules', Plots: a display has "
-        "from_results(data) and plot(ax=None, *, name=None, **style)."
+def test_every_plot_takes_its_data_axes_and_style(name):
+    parameters = inspect.signature(getattr(plot, name)).parameters
+    first, second, *options, last = parameters
+    assert first in ("data", "scores", "results") and (second, last) == ("ax", "style"), (
+        f"be.plot.{name} has other arguments. CONTRIBUTING.md, 'Rules', Plots: a plot is a "
+        "function plot(data, ax=None, *, ..., **style)."
     )
+    assert all(parameters[x].kind is inspect.Parameter.KEYWORD_ONLY for x in options)
 
 
 @pytest.mark.slow
@@ -413,9 +408,9 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
         "EER (in %)": ds.eer, "AUC": ds.auc,
         "FRR at FAR <= 10 % (in %)": ds.frr_at_far,
     }  # fmt: skip
-    assert list(display.values) == list(expected)
+    assert list(display.drawn) == list(expected)
     for name, values in expected.items():
-        np.testing.assert_array_equal(display.values[name], values.values.ravel())
+        np.testing.assert_array_equal(display.drawn[name], values.values.ravel())
     ax = display.ax_
     assert [t.get_text() for t in ax.get_yticklabels()] == list(expected)
     texts = [text.get_text() for text in ax.findobj(mpl.text.Text)]
@@ -425,7 +420,7 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     assert heights >= len(expected)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
     means = be.repeat(scores, galleries)["closed_set"]
-    assert list(plot.spread(means).values) == [
+    assert list(plot.spread(means).drawn) == [
         "CMS, rank 1 (in %)",
         "CMS, rank 5 (in %)",
         "CMS, rank 10 (in %)",
@@ -433,12 +428,12 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
 
 
 def test_every_plot_of_the_table_is_public():
-    """Its function and its display are importable, and known to type checkers."""
+    """It is importable, and known to type checkers."""
     tree = ast.parse(Path(f"{plot.__file__}i").read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     static = {alias.name for node in imports for alias in node.names}
     for name in PLOTS:
-        assert {name, display_of(name).__name__} <= set(plot.__all__) & static
+        assert name in set(plot.__all__) & static
         assert callable(getattr(plot, name))
 
 

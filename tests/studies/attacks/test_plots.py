@@ -51,7 +51,7 @@ def test_three_histograms_count_the_attempts_of_the_result(scores, result):
         "attack": cells[own & other & attack[:, None]],
     }
     for name, values in expected.items():
-        (results,) = getattr(display, name).values()
+        results = display.drawn[""].of(name)
         assert results.total == len(values)
         closed = "right" if scores.kind == "distance" else "left"
         counts = np.diff(np.searchsorted(np.sort(values), results.edges, side=closed))

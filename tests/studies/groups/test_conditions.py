@@ -257,5 +257,5 @@ def test_the_command_the_tables_and_the_plot(tmp_path, capsys, compared):
     assert row["frr_p_value"] == ds.frr_p_value.values[0, 1]
     assert {"groups.png", "differences_of_groups.csv"} <= {x.name for x in out.iterdir()}
     display = be.plot.groups(ds)
-    drawn = [x.get_xdata() for x in display.far_ax_.lines if x.get_marker() == "o"]
+    drawn = [x.get_xdata() for x in display.figure_.axes[1].lines if x.get_marker() == "o"]
     assert sorted(np.concatenate(drawn)) == sorted(ds.far.values)

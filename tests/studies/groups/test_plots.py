@@ -27,14 +27,13 @@ def words(display):
 @pytest.mark.slow
 def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
     display = plot.groups(grouped)
-    assert display.groups == ["a", "b", "c"]
-    np.testing.assert_array_equal(display.far, grouped.far)
     lines = [x for x in display.ax_.lines if x.get_marker() == "o"]
     drawn = {tuple(p) for line in lines for p in zip(*line.get_data(), strict=True)}
     assert drawn == {(x, i) for i, x in enumerate(grouped.frr.values)}
     hollow = next(x for x in lines if x.get_markerfacecolor() == "white")
     assert len(hollow.get_xdata()) == grouped.frr_flagged.sum()
-    assert display.image_.get_array().shape == (3, 3)
+    (image,) = display.figure_.axes[1].images
+    np.testing.assert_array_equal(image.get_array() == image.norm.vmin / 2, grouped.far == 0)
     message = words(display)
     assert "c (20)" in message and "hollow: few people" in message
     assert message.count("*") >= 1

@@ -291,7 +291,7 @@ def wolves(seed: int, people: int) -> be.Scores:
 def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
     scores = wolves(seed, people)
     study = be.study_threshold(scores, "far=0.002", assure=0.95, folds=2, repeats=1)
-    high = be.plot.assured(study).far_high
+    high = study.point_far_high.values
     assert (np.diff(study.point_threshold) > 0).all()
     assert (np.diff(high) >= 0).all()
     if refused(study) is None:

@@ -21,10 +21,14 @@ def drawn(**options):
 @pytest.mark.slow
 def test_the_lists_of_the_paper():
     display = drawn()
-    assert display.match[2].tolist() == [1, 0, 1, 1, 0]
-    assert display.within.tolist() == [[2, 3], [0, 1], [1, 4], [1, 4], [0, 2], [0, 1]]
-    assert display.words[3] == ["AP 0.92", "RP 1.00 VP 0.33 ReP 0.58", "RP 0.92 VP 0.75 ReP 0.83"]
-    assert display.words[4] == ["-", "FR 0.00", "FR 0.40"]
+    assert display.drawn["match"][2].tolist() == [1, 0, 1, 1, 0]
+    assert display.drawn["within"].tolist() == [[2, 3], [0, 1], [1, 4], [1, 4], [0, 2], [0, 1]]
+    assert display.drawn["words"][3] == [
+        "AP 0.92",
+        "RP 1.00 VP 0.33 ReP 0.58",
+        "RP 0.92 VP 0.75 ReP 0.83",
+    ]
+    assert display.drawn["words"][4] == ["-", "FR 0.00", "FR 0.40"]
     assert len(display.ax_.patches) == 30
     display.figure_.canvas.draw()
 
@@ -33,8 +37,8 @@ def test_similarities_and_removed_entries():
     camera = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 2]}}
     scores = be.Scores([[0.9, 0.8, 0.1]], [7], [7, 8, 7], kind="similarity", **camera)
     display = plot.ranked_lists(scores, thresholds=[-0.5, 0.0])
-    assert display.match.tolist() == [[0, 1, -1]]  # the first is of its own camera
-    assert display.within.tolist() == [[1, 2]]
+    assert display.drawn["match"].tolist() == [[0, 1, -1]]  # the first is of its own camera
+    assert display.drawn["within"].tolist() == [[1, 2]]
     assert len(display.ax_.patches) == 2
 
 
