@@ -1,6 +1,10 @@
 """Scores under a memory limit, and intervals of few replicates."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import pytest
 
 import bioeval as be
 from bioeval.base.memory import require_bytes
@@ -25,3 +29,13 @@ def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.Interval
     few = be.stats.IntervalMethod(method, random_state=seed)
     object.__setattr__(few, "replicates", number)
     return few
+
+
+@contextmanager
+def blocks_of(values: int | None = None, listed: int = 0) -> Iterator[pytest.MonkeyPatch]:
+    """Count in blocks of so many values what is otherwise few enough to be sorted at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bioeval.scores.blocks.LISTED", listed)
+        if values is not None:
+            patch.setattr("bioeval.scores.rows.BLOCK_VALUES", values)
+        yield patch

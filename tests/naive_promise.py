@@ -41,9 +41,9 @@ def without(found: dict[frozenset, float], person: object) -> float:
     return mean({pair: h for pair, h in found.items() if person not in pair})
 
 
-def doubled(found: dict[frozenset, float]) -> float:
-    """Mean with the two people counted twice without whom it is the smallest."""
-    left = {name: without(found, name) for name in people_of(found)}
+def doubled(found: dict[frozenset, float], people: Sequence | None = None) -> float:
+    """Mean with the two of the people counted twice without whom it is the smallest."""
+    left = {name: without(found, name) for name in people or people_of(found)}
     twice = sorted(left, key=lambda name: (left[name], str(name)))[:2]
     part, whole = sum(found.values()), float(len(found))
     for name in twice:

@@ -6,12 +6,10 @@ import naive_label_errors
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from limits import streaming
+from limits import blocks_of, streaming
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.scores import blocks, rows
-from bioeval.studies.check import label_errors
 
 
 def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:
@@ -71,11 +69,11 @@ def test_against_the_definition(layout, kind, seed, form):
     named = {**given, "labels": given["probe_labels"]}
     del named["probe_labels"]
     scores = be.Scores(**named)
-    with pytest.MonkeyPatch.context() as patch:
-        if seed % 2:  # several blocks, and no column kept
-            patch.setattr(blocks, "LISTED", 0)
-            patch.setattr(rows, "BLOCK_VALUES", 3 * scores.shape[1])
-            patch.setattr(label_errors, "_KEPT_VALUES", 1)
+    if seed % 2:  # several blocks, and no column kept
+        with blocks_of(3 * scores.shape[1]) as patch:
+            patch.setattr("bioeval.studies.check.label_errors._KEPT_VALUES", 1)
+            check = be.check_data(scores, worst=100)
+    else:
         check = be.check_data(scores, worst=100)
     named = naive_label_errors.on_both_sides(**given)
     errors = check.label_errors
@@ -193,6 +191,6 @@ def test_a_limit_is_said(monkeypatch):
     labels = np.repeat(np.arange(50), 5)
     values = people(rng, labels, 0.2)
     given, _ = planted(rng, labels, 6)
-    monkeypatch.setattr(label_errors, "MOST_NAMED", 4)
+    monkeypatch.setattr("bioeval.studies.check.label_errors.MOST_NAMED", 4)
     result = be.check_data(be.Scores(values, given))["label-errors"]
     assert result.count == 4 and result.found.arguments["limit"]

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
+from limits import blocks_of
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.counting import folds
-from bioeval.scores import blocks
 
 
 @given(data=st.data())
@@ -72,14 +71,14 @@ def scores():
 @pytest.mark.parametrize("rule", ["hter", "accuracy", "eer", "far=0.01"])
 @pytest.mark.parametrize("cells", [1, 64, 4096])
 @pytest.mark.cases(4)
-def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule, monkeypatch):
+def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule):
     scores = be.simulate(60, 4, random_state=5)
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = crossed(scores, splitter, threshold=rule)
-    monkeypatch.setattr(blocks, "LISTED", 0)
-    monkeypatch.setattr(folds, "LEAST_CELLS", cells)
-    monkeypatch.setattr(folds, "MOST_CELLS", cells)
-    assert crossed(scores, splitter, threshold=rule).identical(plain)
+    with blocks_of() as patch:
+        for name in ("LEAST_CELLS", "MOST_CELLS"):
+            patch.setattr(f"bioeval.counting.folds.{name}", cells)
+        assert crossed(scores, splitter, threshold=rule).identical(plain)
 
 
 # ----------------------------------------------------------------------------- identification
@@ -114,9 +113,6 @@ def test_closed_set_in_folds(scores):
     assert "threshold" not in ds
     pooled = ds.cms_count.sum(("repeat", "fold")) / ds.genuine_attempts.sum()
     np.testing.assert_allclose(ds.cms_pooled, pooled)
-
-
-# -------------------------------------------------------------------------------------- pairs
 
 
 # ------------------------------------------------------------------------- over all folds

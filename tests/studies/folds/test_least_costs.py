@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from limits import blocks_of
 from naive_calibration import min_dcf
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.scores import blocks
 
 PRIORS = [0.1, 0.5, 0.01]
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
@@ -39,11 +39,11 @@ def parts_of(scores):
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("cells", [0, 1 << 22], ids=["large parts", "listed parts"])
-def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells, monkeypatch):
-    monkeypatch.setattr(blocks, "LISTED", cells)
+def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells):
     scores = scores_of(kind, dtype)
     expected = np.array([least_costs(part) for part in parts_of(scores)])
-    crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
+    with blocks_of(listed=cells):
+        crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
     assert crossed.min_dcf.dims == ("repeat", "fold", "cost")
     np.testing.assert_allclose(crossed.min_dcf.values[0], expected, atol=1e-12)
     mean, sd = crossed.min_dcf_summary.sel(statistic=["mean", "sd"]).values

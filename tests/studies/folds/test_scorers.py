@@ -10,12 +10,12 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from limits import blocks_of
 from named_arguments import raises_about
 from scipy import stats
 from strategies import examples_of, matrices
 
 import bioeval as be
-from bioeval.scores import blocks
 
 
 def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:
@@ -47,13 +47,13 @@ def test_pairs_and_failed_comparisons():
 
 
 @pytest.mark.parametrize("listed", [1 << 18, 0])
-def test_a_test_of_scipy_gives_its_statistic(listed, monkeypatch):
-    monkeypatch.setattr(blocks, "LISTED", listed)
+def test_a_test_of_scipy_gives_its_statistic(listed):
     scores = be.simulate(12, 3, random_state=1)
     label, values = scores.probe_labels, np.asarray(scores.values)
     same = label[:, None] == label
     genuine, impostor = values[same & ~np.eye(36, dtype=bool)], values[~same]
-    result = be.make_scorer(stats.ks_2samp).of_scores(scores)
+    with blocks_of(listed=listed):
+        result = be.make_scorer(stats.ks_2samp).of_scores(scores)
     assert result == stats.ks_2samp(genuine, impostor).statistic
     less = be.make_scorer(stats.wasserstein_distance, larger_is_better=False)
     assert less.of_scores(scores) == pytest.approx(-stats.wasserstein_distance(genuine, impostor))

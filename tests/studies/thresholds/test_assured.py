@@ -8,11 +8,6 @@ import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.studies.assurance import limits
-from bioeval.studies.assurance.shares import pair_shares
-from bioeval.studies.thresholds.section import refusal_of as refused
-from bioeval.tables.sections import sections_of
-from bioeval.views.writers.data import answer_of
 
 STUDY = {"interval": "people", "folds": 3, "repeats": 1}
 
@@ -38,24 +33,71 @@ def seen(scores: be.Scores) -> np.ndarray:
     return d
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [("distance", "float64"), ("similarity", "float32")])
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.cases(1)
-def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(seed, kind, dtype):
-    scores = unequal(seed, kind=kind, dtype=dtype)
-    result = pair_shares(scores, up_to=0.2)
-    assert result.refusal is None
-    layers = np.unique(np.linspace(0, np.searchsorted(result.mean, 0.2), 5).astype(int))
-    means = result.means(layers)
-    labels = scores.probe_labels.tolist()
-    names = scores.codes.values.tolist()
-    for k, layer in enumerate(layers):
-        h = twin.shares(seen(scores), labels, labels, result.thresholds[layer])
-        assert means.mean[k] == pytest.approx(twin.mean(h), rel=1e-12)
-        assert result.mean[layer] == pytest.approx(twin.mean(h), rel=1e-12)
-        expected = [twin.without(h, name) for name in names]
-        np.testing.assert_allclose(means.columns[k, 1:], expected, rtol=1e-10)
-        assert means.doubled[k] == pytest.approx(twin.doubled(h), rel=1e-12)
+def refused(study):
+    """The message by which a promise is refused, or None."""
+    codes = {
+        *("too-few-people-to-promise", "too-few-people-to-resample"),
+        "strictest-threshold-above-target",
+    }
+    return next((x for x in be.messages(study) if x.code in codes), None)
+
+
+RNG = np.random.default_rng(0)
+SIDES = np.repeat(np.arange(7), 2), np.repeat([0, 1, 2, 7, 8], 2)
+PAIRS = [(a, b) for a in range(12) for b in range(a + 1, 12) if (a + b) % 3]
+OWN = [(a, a) for a in range(12)]
+DEGREE = np.bincount(np.ravel(PAIRS)).max()
+#: Scores, how many pairs of people without a person in common there are, and people on a pair's
+#: sides who are left out.
+LAYOUTS = {
+    "all against all": (unequal(0), 6, 2),
+    "similarities": (unequal(1, kind="similarity", dtype="float32"), 6, 2),
+    "people of the gallery are others": (
+        be.Scores(RNG.random((40, 30)) + 1, np.repeat(range(20), 2), np.repeat(range(100, 115), 2)),
+        20, 1,
+    ),
+    # 3 pairs among those on both sides, 4 x 5 of the probes alone, 3 x 2 of the gallery alone; each
+    # of the 3 meets 2 + 4 + 2 others.
+    "some on one side": (be.Scores(RNG.random((14, 10)) + 1, *SIDES), 29 // 9, 2),
+    "list": (
+        be.Scores.from_pairs(
+            RNG.random(len(PAIRS + OWN)) + 1, [a == b for a, b in PAIRS + OWN], subjects=PAIRS + OWN
+        ),
+        len(PAIRS) // (DEGREE + 1), 2,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("rate", [0.05, 0.3])
+def test_the_far_of_a_promise_and_its_limit_are_those_of_the_twin(layout, rate):
+    """Means over pairs of people, without each person, and with two counted twice."""
+    scores, independent, sides = LAYOUTS[layout]
+    if layout == "list":
+        d = np.full((12, 12), np.nan)
+        d[tuple(np.transpose(PAIRS))] = scores.values[: len(PAIRS)]
+        probes = gallery = list(range(12))
+    else:
+        d, probes = seen(scores), scores.probe_labels.tolist()
+        gallery = scores.gallery_labels.tolist()
+    at = float(np.nanquantile(d, rate))
+    h = twin.shares(d, probes, gallery, at)
+    names = list(dict.fromkeys(probes if sides == 1 else [*probes, *gallery]))
+    left_out = [twin.without(h, name) for name in names]
+    mean, twice = twin.mean(h), twin.doubled(h, names)
+    upper = twin.estimated(mean, twice, left_out, len(h), independent, 0.05, sides)
+    threshold = at if scores.kind == "distance" else -at
+    found = be.check_promise(scores, threshold, far=0.1)
+    assert found.far == pytest.approx(mean, rel=1e-12)
+    assert found.far_high == pytest.approx(upper, rel=1e-6)
+    this_gallery = layout == "people of the gallery are others"
+    assert found.attrs["interval_for"] == ("this gallery" if this_gallery else "new people")
+
+
+def test_too_few_people_on_one_side_are_refused():
+    few = LAYOUTS["some on one side"][0].select(gallery=np.arange(4))
+    with pytest.raises(be.ProtocolError, match="FAR cannot be assured.* 2 .*3"):
+        be.check_promise(few, 1.5, far=0.1)
 
 
 @pytest.mark.slow
@@ -66,8 +108,7 @@ def test_the_threshold_is_that_of_the_definition(seed):
     scores, target = unequal(seed, people=16), 0.3
     result = be.study_threshold(scores, f"far={target}", assure=0.9, **STUDY)
     d, labels = seen(scores), scores.probe_labels.tolist()
-    shares = pair_shares(scores, up_to=target)
-    n, names = len(shares.people), scores.codes.values.tolist()
+    n, names = result.assured_people.item(), np.unique(labels)
     points = twin.attainable(d, labels, labels)
     best, limit = None, None
     rates = {t: twin.mean(twin.shares(d, labels, labels, t)) for t in points}
@@ -99,76 +140,12 @@ def test_the_threshold_is_that_of_the_definition(seed):
     assert result.assured_far_high == pytest.approx(limit, rel=1e-6)
 
 
-@pytest.mark.parametrize(("rate", "people"), [(0.1, 58), (0.05, 118), (0.01, 598), (0.001, 5990)])
-def test_people_needed(rate, people):
-    assert 2 * limits.shares_without_error(rate, 0.95) == people
-    assert 1 - 0.05 ** (1 / (people // 2)) <= rate < 1 - 0.05 ** (1 / (people // 2 - 1))
-
-
 def by_hand() -> be.Scores:
     """Sixty people with one template each on either side of a line: genuine 1, impostors 2 or 9."""
     d = np.full((60, 60), 9.0)
     d[0, 1] = d[2, 3] = 2.0
     np.fill_diagonal(d, 1.0)
     return be.Scores(d, range(60), range(60))
-
-
-def test_a_probe_of_each_side_of_disjoint_people():
-    rng = np.random.default_rng(1)
-    d = rng.random((40, 30)) + 1
-    scores = be.Scores(d, np.repeat(range(20), 2), np.repeat(range(100, 115), 2))
-    fixed = pair_shares(scores, up_to=0.2)
-    assert (fixed.independent, fixed.fixed_gallery) == (20, True)
-    layers = np.array([3, 10])
-    means = fixed.means(layers)
-    for k, layer in enumerate(layers):
-        h = twin.shares(
-            d, scores.probe_labels.tolist(), scores.gallery_labels.tolist(), fixed.thresholds[layer]
-        )
-        expected = [twin.without(h, name) for name in range(20)]
-        np.testing.assert_allclose(means.columns[k, 1:], expected, rtol=1e-10)
-
-
-def test_people_on_one_side_only_have_fewer_partners():
-    """Of 9 people 4 only probe and 2 are only enrolled: 3 others are on both sides."""
-    rng = np.random.default_rng(0)
-    probes, gallery = np.repeat(np.arange(7), 2), np.repeat([0, 1, 2, 7, 8], 2)
-    d = rng.random((14, 10)) + 1
-    scores = be.Scores(d, probes, gallery)
-    result = pair_shares(scores, up_to=0.5)
-    # 3 pairs among those on both sides, 4 x 5 of the probes alone, 3 x 2 of the gallery alone.
-    assert result.units == 3 + 4 * 5 + 3 * 2
-    # Each of the 3 meets 2 + 4 + 2 others.
-    assert result.independent == 29 // 9
-    assert (result.refusal, result.fixed_gallery, result.fewest) == (None, False, 5)
-    layers = np.array([2, 20])
-    means = result.means(layers)
-    for k, layer in enumerate(layers):
-        h = twin.shares(d, probes.tolist(), gallery.tolist(), result.thresholds[layer])
-        assert means.mean[k] == pytest.approx(twin.mean(h))
-        np.testing.assert_allclose(means.columns[k, 1:], [twin.without(h, x) for x in range(9)])
-    few = be.Scores(d[:, :4], probes, gallery[:4])
-    refusal = pair_shares(few, up_to=0.5).refusal
-    assert refusal.arguments == {
-        "people": 2, "who": "people on one side of the comparisons", "needed": 3,
-    }  # fmt: skip
-
-
-def test_lists_have_the_pairs_that_they_name():
-    rng = np.random.default_rng(2)
-    people = [(a, b) for a in range(12) for b in range(a + 1, 12) if (a + b) % 3]
-    pairs = [*people, *((a, a) for a in range(12))]
-    scores = rng.random(len(pairs)) + 1
-    listed = be.Scores.from_pairs(scores, [a == b for a, b in pairs], subjects=pairs)
-    result = pair_shares(listed, up_to=0.5)
-    degree = np.bincount(np.ravel(people), minlength=12)
-    assert result.units == len(people)
-    assert result.independent == len(people) // (degree.max() + 1)
-    means = result.means(np.array([5]))
-    h = {
-        frozenset(p): float(s <= result.thresholds[5]) for p, s in zip(people, scores, strict=False)
-    }
-    assert means.doubled[0] == pytest.approx(twin.doubled(h), rel=1e-12)
 
 
 def test_lists_without_people_are_refused():
@@ -215,8 +192,8 @@ def test_too_few_people_are_told_how_many_are_needed():
     assert refused(result).code == "too-few-people-to-promise"
     assert refused(result).arguments["people"] == result.assured_people == 12
     assert math.isnan(result.frr_price)
-    (said,) = map(answer_of, sections_of(result))
-    assert said.startswith("No threshold can be promised: ")
+    said = " ".join(be.to_markdown(result).split())
+    assert "No threshold can be promised: " in said
     assert f"About {result.people_estimated.item():,.0f} people are needed" in said
 
 
@@ -267,10 +244,8 @@ def test_impostors_that_nothing_accepts(confidence):
         be.Scores(values, scores.probe_labels), "far=0.1", folds=2, repeats=1, assure=confidence
     )
     if confidence == 0.5:
-        assert (
-            result.assured_threshold
-            == values[~np.eye(len(values), dtype=bool) & np.isfinite(values)].max()
-        )
+        genuine = values[~np.eye(len(values), dtype=bool) & np.isfinite(values)]
+        assert result.assured_threshold == genuine.max()
         assert result.assured_far == 0 and 0 < result.assured_far_high < 0.1
     else:
         assert refused(result).arguments["far"] == 0

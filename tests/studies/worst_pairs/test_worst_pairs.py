@@ -1,15 +1,17 @@
 """The worst pairs, held to plain loops over all comparisons."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
+from limits import blocks_of
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
 from strategies import examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores import blocks, rows
 
 
 def listed(ds: xr.Dataset) -> list[Pair]:
@@ -26,25 +28,16 @@ def test_against_the_definition(data):
         case.values = np.where(upper, case.values, case.values.T)
         case.mask = None if case.mask is None else np.where(upper, case.mask, case.mask.T)
     n = data.draw(st.sampled_from((1, 2, 5, 1000)))
-    with pytest.MonkeyPatch.context() as patch:
-        if data.draw(st.booleans()):  # several blocks
-            patch.setattr(blocks, "LISTED", 0)
-            patch.setattr(rows, "BLOCK_VALUES", 2 * case.values.shape[1])
+    several = blocks_of(2 * case.values.shape[1]) if data.draw(st.booleans()) else nullcontext()
+    with several:
         ds = be.worst_pairs(be.Scores(**case.scores()), n)
     assert listed(ds) == naive_worst_pairs(n, **case.naive())
 
 
-def mislabelled(**options) -> be.Scores:
-    """Return scores of three subjects, two of whom are nearer to each other than to themselves."""
-    x = np.array([0, 1 + 1j, 1, 1j, 9, 9.5])  # the first four are the corners of a square
-    meta = {"session": [1, 1, 2, 2, 1, 2], "camera/side": ["a", None, "b", "a", "b", "a"]}
-    return be.Scores(abs(x[:, None] - x), ["ann", "ann", "bob", "bob", "eve", "eve"],
-                     probe_meta=meta, **options)  # fmt: skip
-
-
-def test_exclusions():
-    """Excluded pairs are not attempts"""
-    scores = mislabelled().excluding("session")
+def test_excluded_pairs_are_no_attempts():
+    x = np.array([0, 1 + 1j, 1, 1j, 9, 9.5])
+    meta = {"session": [1, 1, 2, 2, 1, 2]}
+    scores = be.Scores(abs(x[:, None] - x), list("aabbee"), probe_meta=meta, exclude="session")
     ds = be.worst_pairs(scores, 9)
     assert ds.row[ds.comparison == "genuine"].values.tolist() == [4]
 
@@ -81,10 +74,8 @@ def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
 
 @pytest.mark.parametrize("enrol", [None, "first:1"])
 @pytest.mark.parametrize("most", [4, 10**6])  # a block of few rows, and one of all
-def test_of_claims_the_try_that_decided_is_named(enrol, most, monkeypatch):
+def test_of_claims_the_try_that_decided_is_named(enrol, most):
     """Three tries a visit: the nearest to the claimed subject, the first of equal ones."""
-    monkeypatch.setattr(rows, "BLOCK_VALUES", most)
-    monkeypatch.setattr(blocks, "LISTED", 0)
     people, each = 5, 7
     who = np.repeat(np.arange(people), each)
     rng = np.random.default_rng(2)
@@ -103,7 +94,8 @@ def test_of_claims_the_try_that_decided_is_named(enrol, most, monkeypatch):
     claims = be.claim_scores(scores, attempts="visit", enrol=enrol)
     some = claims.select(probes=np.arange(0, claims.shape[0], 2))
     for made in (claims, some):
-        ds = be.worst_pairs(made, 6)
+        with blocks_of(most):
+            ds = be.worst_pairs(made, 6)
         assert (ds.comparison == "impostor").sum() == 6 and len(ds.pair) > 9
         for pair in ds.pair.values:
             row = {k: ds[k].values[pair] for k in ds.data_vars}
@@ -127,12 +119,7 @@ def test_of_claims_the_try_that_decided_is_named(enrol, most, monkeypatch):
 
 
 def test_unknown_metadata_are_not_shown():
-    scores = be.Scores(
-        [[0.1, 0.9], [0.8, 0.2]],
-        ["ann", "bob"],
-        ["ann", "bob"],
-        probe_meta={"visit": ["v1", "v2"]},
-        gallery_meta={"visit": ["", ""]},
-    )
+    sides = {"probe_meta": {"visit": ["v1", "v2"]}, "gallery_meta": {"visit": ["", ""]}}
+    scores = be.Scores([[0.1, 0.9], [0.8, 0.2]], *[["ann", "bob"]] * 2, **sides)
     table = be.to_markdown(be.worst_pairs(scores, 1))
     assert "bob (visit v2)" in table and table.count("visit") == 2

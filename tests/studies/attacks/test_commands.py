@@ -1,0 +1,97 @@
+"""``bioeval vulnerability`` and ``bioeval pad``: lists as they are written, and wrong input."""
+
+import json
+
+import pytest
+from attacked import simulated_attacks
+
+import bioeval as be
+from bioeval.cli import main
+
+
+def said(capsys, *arguments):
+    assert main([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_licit_and_spoof_lists_side_by_side(tmp_path, capsys):
+    """Genuine pairs of the second list are those of the first, and do not count again."""
+    licit = "".join(f"{i} {i + k} s{i}{k} {9 - 5 * k}\n" for i in range(11, 15) for k in (0, 1))
+    (tmp_path / "licit.txt").write_text(licit)
+    (tmp_path / "spoof.txt").write_text("11 11 s110 9\n11 attack/mask a 7\n12 attack/mask b 3\n")
+    given = [tmp_path / "licit.txt", tmp_path / "spoof.txt", "--kind", "similarity"]
+    result = said(capsys, "vulnerability", *given, "--threshold", "5")
+    assert result["genuine_attempts"] == result["impostor_attempts"] == 4
+    assert result["species"][0]["species"] == "mask"
+    assert (result["attack_attempts"], result["iapar_max_at_threshold"]) == (2, 0.5)
+    (left_out,) = (x for x in result["messages"] if x["code"].endswith("left-out"))
+    assert left_out["pairs"] == 1
+    spoof = "11 11 s110 9\n11 print a 7\n12 replay b 3\n12 attack c 3\n"
+    (tmp_path / "spoof.txt").write_text(spoof)
+    result = said(capsys, "vulnerability", *given, "--threshold", "5")
+    assert [row["species"] for row in result["species"]] == ["print", "replay", "spoof"]
+    (tmp_path / "spoof.txt").write_text("attack 7\nattack 3\n")
+    result = said(capsys, "vulnerability", *given, "--threshold", "5")
+    assert result["species"][0]["species"] == "spoof"
+
+
+def test_a_list_of_three_classes_names_its_command(tmp_path, capsys):
+    path = tmp_path / "list.txt"
+    path.write_text("target 1\nspoof 2\nnontarget 3\ntarget 2\nspoof 4\nnontarget 5\n")
+    assert main(["run", str(path), "--kind", "distance"]) == 0
+    message = " ".join(capsys.readouterr().out.split())
+    assert "2 attack presentations left out" in message
+    assert "(bioeval vulnerability) evaluates them" in message
+
+
+def test_limits_are_those_of_the_call(tmp_path, capsys):
+    scores = simulated_attacks(12, 3, {"print": 0.5, "mask": 0.9})
+    be.save(scores, tmp_path / "s.npz")
+    given = ["--threshold", "3", "--interval", "people"]
+    result = said(capsys, "vulnerability", tmp_path / "s.npz", *given)
+    ds = be.vulnerability(scores, threshold=3.0, interval="people")
+    for end in ("low", "high"):
+        name = f"iapar_max_at_threshold_{end}"
+        assert result[name] == ds[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "attack"),
+    [
+        ("LA_1 A11 spoof -1\nLA_2 A12 spoof 0\nLA_3 - bonafide 1\n", ["A11", "A12", ""]),
+        ("s1 t1 target 0.5\ns1 t2 nontarget 0.1\ns1 t3 spoof 0.2\n", ["", "", "spoof"]),
+        ("similarity label\n1 live\n2 fake\n", ["", "spoof"]),
+        ("score,genuine,attack\n1,1,\n2,1,mask\n3,0,print\n", ["", "mask", "print"]),
+        ("score;species\n1;bonafide\n2;mask\n", ["", "mask"]),
+        (
+            "score,attack\n1,-\n2,none\n3,N/A\n4,Live\n5,genuine\n6,bona-fide\n7,\n8,nan\n9,mask\n",
+            ["", "", "", "", "", "", "", "", "mask"],
+        ),
+    ],
+)
+def test_lists_as_they_are_written(text, attack, tmp_path, capsys):
+    path = tmp_path / "list.txt"
+    path.write_text(text)
+    result = said(capsys, "pad", path)
+    classes = {row["class"]: row["presentations"] for row in result["classes"]}
+    assert classes == {name or "bona fide": attack.count(name) for name in attack}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("score,label\n1,1\n2,0\n", [], "the class is '1'"),
+        ("a,b\n1,2\n", [], "0 columns of scores"),
+        ("score,attack\nx,\n2,mask\n", [], "line 2: the score is 'x'"),
+        ("score,attack\n1\n2,mask\n", [], "line 2: 1 cells; expected 2"),
+        ("score,name\n1,x\n2,y\n", [], "does not mark attack presentations"),
+        ("distance,attack\n1,\n2,mask\n", ["--kind", "similarity"], "expected one kind"),
+        ("score,attack\n1,\n2,mask\n", ["--confidence", "0.9"], "needs --interval"),
+        ("score,attack\n1,\n2,mask\n3,Mask\n", [], "different in case or spaces alone"),
+    ],
+)
+def test_wrong_input_is_named(text, options, said, tmp_path, capsys):
+    path = tmp_path / "list.csv"
+    path.write_text(text)
+    assert main(["pad", str(path), *options]) == 2
+    assert said in capsys.readouterr().err
