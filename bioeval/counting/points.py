@@ -323,13 +323,11 @@ def moments_of(scores: np.ndarray, weights: np.ndarray | None = None) -> Moments
     scale = moment_scale(float(scores[0]), float(scores[-1]))
     scaled = scores * scale
     shifted = scaled - scaled[0]
-    if weights is None:
-        return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
-    weights = weights.astype(np.float64)
+    weights = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
     number = weights.sum()
     mean = float((weights * shifted).sum() / number)
     spread = float((weights * (shifted - mean) ** 2).sum() / number)
-    return Moments(scale, float(scaled[0]), mean, spread**0.5)
+    return Moments(scale, float(scaled[0]), mean, math.sqrt(spread))
 
 
 def d_prime(genuine: Moments, impostor: Moments) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -84,7 +85,7 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
         workers = Workers(OPTIONS["client"], parts)
         if isinstance(parts, RowParts) and parts.mates_at_hand is None:
             parts.mates = workers.mates()
-    with threads_for(parts.scores):
+    with nullcontext() if parts.few else threads_for(parts.scores):
         for reducer in reducers:
             reducer.prepare(parts)
         if parts.few:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,21 +39,12 @@ def along(dims: tuple[str, ...], **values: Any) -> Variables:
     return {name: (dims, x) for name, x in values.items()}
 
 
-def with_dims(values: Mapping[str, Any], table: Mapping[str, Variable]) -> Variables:
-    """Return numbers and arrays with the dimensions of their descriptions; a number has none."""
-    placed = {}
-    for name, value in values.items():
-        if not isinstance(value, tuple):
-            value = described(table, name).dims if getattr(value, "ndim", 0) else (), value
-        placed[name] = value
-    return placed
-
-
 class Scalars(NamedTuple):
-    """Numbers of a task, single or by FAR target, cost or rank, with their labels."""
+    """Numbers of a task, single or by FAR target, cost or rank, as :func:`dataset` takes them."""
 
     variables: Variables
     labels: dict[str, np.ndarray]
+    table: Mapping[str, Variable]
 
     @classmethod
     def of_dataset(cls, dataset: xr.Dataset) -> Scalars:
@@ -61,6 +52,7 @@ class Scalars(NamedTuple):
         return cls(
             {str(k): (tuple(map(str, x.dims)), x.values) for k, x in dataset.data_vars.items()},
             {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
+            {},
         )
 
     @staticmethod
@@ -68,45 +60,28 @@ class Scalars(NamedTuple):
         """Return the ranks to show: those given, or `RANKS`, that are there; else the first."""
         return [rank for rank in ranks or RANKS if rank in there] or [*there[:1]]
 
-    def shown(self, ranks: Sequence[int]) -> Scalars:
-        """Return single numbers, and those by FAR target, by cost or at the ranks to show.
+    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
+        """Return plain numbers, by their label those at a FAR target, a cost or a rank to show.
 
         Over FAR targets and ranks, that is rank 1.
         """
-        labels, places = dict(self.labels), []
-        if "rank" in labels:
-            there = labels["rank"].tolist()
-            at = self.shown_ranks(ranks, there)
-            places = list(map(there.index, at))
-            labels["rank"] = np.array(at, dtype=np.int64)
-        variables: Variables = {}
-        for name, (dims, value) in in_order(self.variables).items():
-            values = np.asarray(value)
-            if dims == ("far_target", "rank"):
-                dims, values = dims[:1], values[..., 0]
-            elif dims == ("rank",):
-                values = values[..., places]
-            if not dims or (len(dims) == 1 and dims[0] in labels and name not in COSTS):
-                variables[name] = dims, values
-        return Scalars(variables, labels)
-
-    def each(self) -> Iterator[tuple[str, tuple[str, Any] | None, Any]]:
-        """Yield name, dimension with label, and value of each number; a single one is at None."""
-        for name, (dims, values) in self.variables.items():
-            if not dims:
-                yield name, None, values.item()
-                continue
-            for label, value in zip(self.labels[dims[0]].tolist(), values.tolist(), strict=True):
-                yield name, (dims[0], label), value
-
-    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
-        """Return what is shown as plain numbers; those over a dimension by its labels."""
+        labels: dict[str, list] = {name: x.tolist() for name, x in self.labels.items()}
         numbers: dict[str, Any] = {}
-        for name, at, value in self.shown(ranks).each():
-            if at is None:
-                numbers[name] = value
-            else:
-                numbers.setdefault(name, {})[at[1]] = value
+        for name, value in in_order(self.variables).items():
+            dims: tuple[str, ...] = ()
+            if isinstance(value, tuple):
+                dims, value = value
+            elif isinstance(value, np.ndarray) and value.ndim:
+                dims = described(self.table, name).dims
+            if dims == ("far_target", "rank"):
+                dims, value = dims[:1], value[:, 0]
+            if not dims:
+                numbers[name] = np.asarray(value).item()
+            elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
+                numbers[name] = dict(zip(labels[dims[0]], value.tolist(), strict=True))
+            if dims == ("rank",):
+                shown = self.shown_ranks(ranks, labels["rank"])
+                numbers[name] = {rank: numbers[name][rank] for rank in shown}
         return numbers
 
 

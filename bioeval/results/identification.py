@@ -23,7 +23,7 @@ from bioeval.counting.points import (
     per_cent,
 )
 from bioeval.counting.thresholds import check_thresholds, extent_of, grid_over, to_internal, to_user
-from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
+from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate
 from bioeval.results.support import rank_message, searching_people, support_messages, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.verification import equal_error_values
@@ -92,7 +92,7 @@ class ClosedSetCounts:
         }
         if about.people:
             values["subjects"] = np.int64(about.enrolled_subjects)
-        return Scalars(with_dims(values, CLOSED_SET), {"rank": np.arange(1, len(cms) + 1)})
+        return Scalars(values, {"rank": np.arange(1, len(cms) + 1)}, CLOSED_SET)
 
     def dataset(
         self,
@@ -110,7 +110,7 @@ class ClosedSetCounts:
             **about_attrs(about, "closed-set", "closed-set identification", messages),
             **options,
         }
-        variables, labels = self.scalars(about)
+        variables, labels, _ = self.scalars(about)
         return dataset(variables, CLOSED_SET, labels, attrs)
 
 
@@ -212,26 +212,31 @@ class OpenSetPoints:
             return dir_, threshold
         inside = self.ranks <= ranks
         mate, rank, weights = self.mate[inside], self.ranks[inside] - 1, self.weights[inside]
-        order = np.argsort(mate, kind="stable")
-        nearest, at_rank = mate[order], rank[order]
         # Rejecting all is no point of a rank of which a score has the value -inf.
         reject_all = np.full(ranks, np.nan if self.other[0] == -np.inf else -np.inf)
         reject_all[rank[mate == -np.inf]] = np.nan
         reject_all = np.maximum.accumulate(reject_all)
-        for i, target in enumerate(targets.tolist()):
-            allowed = allowed_errors(target, total)
-            limit = self.other[allowed] if allowed < total else np.nan  # after all scores
-            searches = int(self.other.searchsorted(limit))
-            below = mate == mate if np.isnan(limit) else mate < limit
-            detected = np.bincount(rank[below], weights[below], minlength=ranks).cumsum()
-            dir_[i] = np.minimum(detected, self.genuine) / self.genuine
-            closer = slice(0, int(nearest.searchsorted(limit)))
-            loosest = np.full(ranks, self.other[searches - 1] if searches else -np.inf)
-            loosest[at_rank[closer]] = np.maximum(nearest[closer], loosest[0])
-            counted = np.full(ranks, searches > 0)
-            counted[at_rank[closer]] = True
-            counted = np.logical_or.accumulate(counted)
-            threshold[i] = np.where(counted, np.maximum.accumulate(loosest), reject_all)
+        # The first score to be rejected at each target; NaN is after all scores.
+        allowed = [allowed_errors(target, total) for target in targets.tolist()]
+        limits = np.append(self.other, np.nan)[allowed]
+        strict = np.argsort(limits, kind="stable")
+        order = np.argsort(mate, kind="stable")
+        accepted = mate[order].searchsorted(limits[strict])
+        # The strictest target at which each mate is accepted.
+        first = accepted.searchsorted(np.arange(accepted.max(initial=0)), side="right")
+        cell, some = first * ranks + rank[order[: len(first)]], order[: len(first)]
+        detected = np.bincount(cell, weights[some], minlength=dir_.size).reshape(dir_.shape)
+        detected = detected.cumsum(axis=0).cumsum(axis=1)
+        dir_[strict] = np.minimum(detected, self.genuine) / self.genuine
+        searches = self.other.searchsorted(limits[strict])
+        loosest = np.full(dir_.shape, -np.inf)
+        loosest[:, 0] = np.append(-np.inf, self.other)[searches]
+        nearest = np.full(dir_.size, -np.inf)
+        nearest[cell] = mate[some]  # in increasing order: the loosest stays
+        loosest = np.maximum(loosest, nearest.reshape(dir_.shape))
+        loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=0), axis=1)
+        counted = (searches > 0)[:, None] | (detected > 0)
+        threshold[strict] = np.where(counted, loosest, reject_all)
         return dir_, threshold
 
     def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
@@ -313,7 +318,7 @@ class OpenSetAttempts:
             attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
             values["genuine_subjects"] = np.int64(enrolled)
             values["impostor_subjects"] = np.int64(attempts.get(impostors, everyone))
-        return Scalars(with_dims(values, OPEN_SET), {"far_target": far_targets})
+        return Scalars(values, {"far_target": far_targets}, OPEN_SET)
 
     def attrs(
         self,

@@ -7,7 +7,6 @@ A study has the variables that it alone has beside its call, and takes others fr
 from __future__ import annotations
 
 import string
-from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -223,7 +222,7 @@ POINTS = _table(
 #: rates at a threshold, best values over all thresholds, and the thresholds of these.
 ADDED: dict[str, Variable] = {}
 
-_VERIFICATION = _table(
+VERIFICATION = _table(
     gar=_rate(
         "genuine accept rate: proportion of the genuine attempts that are accepted",
         "1 - FNMR",
@@ -318,9 +317,6 @@ _VERIFICATION = _table(
     cost_miss=Variable("cost c_miss of a false reject", "cost", dims=COST),
     cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
 )
-
-#: The variables of verification, and the measures of scripts as soon as they are added.
-VERIFICATION = ChainMap(ADDED, _VERIFICATION)
 
 #: Of folds and repeated partitions alone.
 FOLDS = _table(
@@ -740,10 +736,11 @@ def limits_of(name: str, units: str = "1", dims: tuple[str, ...] = ()) -> dict[s
 
 
 def described(table: Mapping[str, Variable], name: str) -> Variable:
-    """Return the description of a variable, of a dimension, or of a limit of a variable."""
-    if variable := table.get(name) or COORDINATES.get(name):
+    """Return the description of a variable, or of its limit, of a dimension, or of a measure."""
+    if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
         return variable
     of = name.removesuffix("_low").removesuffix("_high")
-    if of == name or of not in table:
+    if of == name:
         raise KeyError(f"{name} has no description: give it one in the table of its dataset")
-    return limits_of(of, table[of].units, table[of].dims)[name]
+    about = described(table, of)
+    return limits_of(of, about.units, about.dims)[name]

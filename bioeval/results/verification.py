@@ -18,7 +18,6 @@ from bioeval.results.dataset import (
     dataset,
     decisions,
     rate,
-    with_dims,
 )
 from bioeval.results.support import (
     KindVerdict,
@@ -31,6 +30,7 @@ from bioeval.results.variables import (
     EQUAL_ERROR,
     POINTS,
     VERIFICATION,
+    described,
     rates_of_scripts,
 )
 
@@ -39,7 +39,7 @@ def verification_scalars(verified: Verified) -> Scalars:
     """Return the attempts and the operating points."""
     values, labels = _numbers(verified)
     labels["cost"] = verified.points.costs[:, 0]
-    return Scalars(with_dims(values, VERIFICATION), labels)
+    return Scalars(values, labels, VERIFICATION)
 
 
 def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
@@ -91,9 +91,10 @@ def equal_error_values(error: EqualError, kind: str) -> Variables:
 
 def _in_units(values: Variables, kind: str) -> Variables:
     """Return operating points with their thresholds in the user's units."""
-    return {
-        k: to_user(x, kind) if VERIFICATION[k].units == "score" else x for k, x in values.items()
-    }
+    for name in values:
+        if described(VERIFICATION, name).units == "score":
+            values[name] = to_user(values[name], kind)
+    return values
 
 
 def verification_dataset(verified: Verified) -> xr.Dataset:

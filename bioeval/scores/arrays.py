@@ -249,14 +249,13 @@ def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
         )
     if array.size == 0:
         raise DataError(f"{input_name} is empty; expected at least one index")
-    wrong = (array < -length) | (array >= length)
-    if wrong.any():
+    if array.min() < -length or array.max() >= length:
+        wrong = (array < -length) | (array >= length)
         raise DataError(
             f"{input_name} has {counted(int(wrong.sum()), 'values')} outside 0..{length - 1}, the "
             f"first is {int(array[np.argmax(wrong)])}"
         )
-    array = array.astype(np.int64)
-    return np.where(array < 0, array + length, array)
+    return array.astype(np.int64) % length
 
 
 def named_choice(chosen: Any) -> tuple[Any, ...] | None:

@@ -56,8 +56,12 @@ class GalleryOrder:
         codes = scores.codes.gallery
         # Subjects in the order of their first column, so that their names change nothing, not even
         # the last digit of a sum.
-        _, first, back = np.unique(codes, return_index=True, return_inverse=True)
-        group = np.argsort(np.argsort(first))[back.reshape(-1)]
+        first = np.full(len(scores.codes.values), -1, dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        self.subjects = codes[np.sort(first[first >= 0])]  # the subject code of each group
+        self._group = np.full(len(first), -1, dtype=np.int64)
+        self._group[self.subjects] = np.arange(len(self.subjects))
+        group = self._group[codes]
         order = np.argsort(group, kind="stable")
         # The column of each position; None where the columns already are in order.
         self.order = self.by_subject = None if (group[1:] >= group[:-1]).all() else order
@@ -66,11 +70,8 @@ class GalleryOrder:
         else:
             self.order, order = None, np.arange(len(order))
         self.columns = order[None]  # the same, of shape (1, n), for stable ties
-        self.subjects = codes[np.sort(first)]  # the subject code of each group
         # Group g is at positions starts[g]:starts[g + 1].
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
-        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
-        self._group[self.subjects] = np.arange(len(self.subjects))
         # The group of each probe's own subject, and the position of the probe itself.
         self.probe_group = self._group[scores.codes.probe]
         self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)

@@ -99,23 +99,6 @@ def _sides_of_one(scores: Scores, index: Any) -> tuple[Any, Any]:
     return index, index
 
 
-def chosen_places(scores: Scores, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the columns that an index of both sides, or a pair, chooses.
-
-    What a splitter yields is taken by its names.
-    """
-    sides = named_choice(chosen)
-    if sides is None:
-        pair = isinstance(chosen, tuple | list) and len(chosen) == 2
-        sides = chosen if pair and not any(map(np.isscalar, chosen)) else (chosen,)
-    probes, gallery = sides if len(sides) == 2 else _sides_of_one(scores, *sides)
-    columns = as_index(gallery, scores.shape[1], "gallery")
-    same = probes is gallery and scores.shape[0] == scores.shape[1]
-    rows = as_index(probes, scores.shape[0], "probes") if not same else columns
-    require_each_once(columns)
-    return rows, columns
-
-
 def pairs_at(
     scores: Scores, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
 ) -> PairList:

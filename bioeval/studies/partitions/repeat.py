@@ -17,14 +17,12 @@ from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
-from bioeval.results.dataset import Scalars
 from bioeval.results.support import KindVerdict
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.selecting import chosen_places
-from bioeval.studies.folds.splits import IndexSet, SplitSides
+from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.results import CurveGrid, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, check_systems, resolve_card
@@ -93,17 +91,15 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     """Return the scalars of one system, and warn where its kind is doubtful."""
-    by_task, card = scalars_of(scores, protocol, options)
-    for node, scalars in by_task.items():
+    by_task, _ = scalars_of(scores, protocol, options)
+    for node, numbers in by_task.items():
         if not node.startswith("verification"):
             continue
-        _, genuine = scalars.variables["genuine_attempts"]
-        _, subjects = scalars.variables.get("subjects", ((), genuine))
-        _, eer = scalars.variables["eer"]
-        people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        verdict = KindVerdict.of(eer, scores.kind, people, fused=fused, metric=scores.metric)
-        warn_of_kind(verdict.message)
-    return {node: scalars.plain(card.report.ranks) for node, scalars in by_task.items()}
+        genuine = numbers["genuine_attempts"]
+        people, fused = min(genuine, numbers.get("subjects") or genuine), node.endswith("multi")
+        eer, metric = numbers["eer"], scores.metric
+        warn_of_kind(KindVerdict.of(eer, scores.kind, people, fused=fused, metric=metric).message)
+    return by_task
 
 
 def scalars_of(
@@ -111,7 +107,7 @@ def scalars_of(
     protocol: str | Protocol,
     options: EvaluationOptions,
     whole: Provenance | None = None,
-) -> tuple[dict[str, Scalars], Protocol]:
+) -> tuple[dict[str, dict[str, Any]], Protocol]:
     """Return the scalars of every task of a protocol, and its card; `whole` is that of a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
@@ -121,7 +117,8 @@ def scalars_of(
         )
     automatic = protocol == "auto"
     tasks = CardTasks(scores, card, options, automatic=automatic, whole=whole)
-    return {k: part.scalars() for k, part in tasks.count(curves=False).items()}, card
+    counted, ranks = tasks.count(curves=False), card.report.ranks
+    return {node: part.scalars().plain(ranks) for node, part in counted.items()}, card
 
 
 @leaves_out_attacks
@@ -235,8 +232,8 @@ def results_of_partitions(
     require_all_scores(scores)
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    sets = _index_sets(_with_ids_of(scores, protocol), partitions)
-    if not sets:
+    chosen = _partitions(_with_ids_of(scores, protocol), partitions)
+    if not chosen:
         raise DataError("there are no partitions; expected at least one")
     with rows_reported():
         tell = reporter()
@@ -244,10 +241,10 @@ def results_of_partitions(
     with rows_reported_to(None):
         grid = _grid(scores, options) if curves else None
         cards, parts, of_curves = list[Protocol](), [], []
-        for place, (probes, gallery) in enumerate(sets):
+        for place, some in enumerate(chosen):
             try:
-                view = scores.select(probes, gallery)
-                by_task, card = scalars_of(view, protocol, options, whole)
+                view = scores.select(*some)
+                numbers, card = scalars_of(view, protocol, options, whole)
                 if grid is not None:
                     automatic, wanted = protocol == "auto", grid.options(options)
                     tasks = CardTasks(view, card, wanted, automatic=automatic, whole=whole)
@@ -255,10 +252,9 @@ def results_of_partitions(
                     of_curves.append({k: grid.of_dataset(x.dataset()) for k, x in counted.items()})
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
-            ranks = card.report.ranks
-            parts.append({node: scalars.shown(ranks) for node, scalars in by_task.items()})
+            parts.append(numbers)
             cards.append(card)
-            tell(place + 1, len(sets))
+            tell(place + 1, len(chosen))
     return partitions_tree(scores, cards, parts, of_curves, grid)
 
 
@@ -289,30 +285,28 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     return marking(scores, distractor_ids, junk_ids)
 
 
-def _index_sets(scores: Scores, partitions: Any) -> list[IndexSet]:
-    """Return the rows and the columns of each partition, checked."""
+def _partitions(scores: Scores, partitions: Any) -> list[tuple[Any, ...]]:
+    """Return what :meth:`Scores.select` takes for each partition."""
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         if not knows_people(scores):
             raise ProtocolError("partitions need the subjects of the templates. Give labels")
-        listed: Any = []
-        for probes, gallery in SplitSides(scores).partitions(partitions):
-            listed.append({"probes": probes, "gallery": gallery})
-    else:
-        scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
-        if (
-            scalar
-            or not isinstance(partitions, Iterable)
-            or isinstance(partitions, str | bytes | Mapping)
-        ):
-            raise DataError(
-                f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
-                "partition a pair (probes, gallery) of index arrays or one index array"
-            )
-        listed = partitions
-    sets = []
-    for place, partition in enumerate(listed):
-        try:
-            sets.append(chosen_places(scores, partition))
-        except BioevalError as error:
-            raise error.preceded_by(f"partition {place}: ") from error
-    return sets
+        return SplitSides(scores).partitions(partitions)
+    scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
+    if (
+        scalar
+        or not isinstance(partitions, Iterable)
+        or isinstance(partitions, str | bytes | Mapping)
+    ):
+        raise DataError(
+            f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
+            "partition a pair (probes, gallery) of index arrays or one index array"
+        )
+    return [*map(_sides_of, partitions)]
+
+
+def _sides_of(partition: Any) -> tuple[Any, ...]:
+    """Return probes and gallery of a pair; else what both sides take."""
+    if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
+        return (partition,)
+    pair = len(partition) == 2 and not any(map(np.isscalar, partition))
+    return tuple(partition) if pair else (partition,)

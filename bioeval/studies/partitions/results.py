@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars, Variables, assembled, dataset, in_order, tree_of
+from bioeval.results.dataset import Variables, assembled, dataset, in_order, tree_of
 from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TASKS, Variable, described
 from bioeval.scores.matrix import Scores
@@ -54,7 +53,7 @@ class CurveGrid(NamedTuple):
         """Return the options of an evaluation at these thresholds and ranks."""
         return replace(options, thresholds=self.thresholds, max_rank=self.ranks)
 
-    def of_dataset(self, dataset: xr.Dataset) -> Scalars:
+    def of_dataset(self, dataset: xr.Dataset) -> Variables:
         """Take the curves of one partition."""
         variables: Variables = {}
         over_thresholds = ("far", "dir" if "dir" in dataset else "frr")
@@ -64,14 +63,14 @@ class CurveGrid(NamedTuple):
         for name in over_thresholds if "threshold" in dataset.dims else ():
             values = dataset[name].values
             variables[name] = ("threshold",), values[:, 0] if values.ndim > 1 else values
-        return Scalars(variables, self.labels)
+        return variables
 
 
 def partitions_tree(
     scores: Scores,
     cards: Sequence[Protocol],
-    parts: Sequence[Mapping[str, Scalars]],
-    curves: Sequence[Mapping[str, Scalars]],
+    parts: Sequence[Mapping[str, Mapping[str, Any]]],
+    curves: Sequence[Mapping[str, Variables]],
     grid: CurveGrid | None,
 ) -> xr.DataTree:
     """Join the numbers of all partitions by node, and their curves over a grid, if there is one.
@@ -115,47 +114,50 @@ def partitions_tree(
 
 
 def _columns(
-    pieces: Sequence[Scalars | None], names: Mapping[str, Variable]
+    pieces: Sequence[Mapping[str, Any] | None], names: Mapping[str, Variable]
 ) -> dict[str, xr.Variable]:
     """Return a variable over partitions for each number, those at a target or rank one by one.
 
     A table of them has a row a partition.
     """
-    by_name: dict[str, dict[Any, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
-    for place, scalars in enumerate(pieces):
-        for name, at, value in scalars.each() if scalars is not None else ():
-            by_name[name][at][place] = value
     columns = {}
-    for name, by_label in in_order(by_name).items():
-        whole = all(len(values) == len(pieces) for values in by_label.values())
-        over = {at and at[0] for at in by_label}
-        for at in sorted(by_label) if over == {"rank"} else by_label:
-            attrs, column = dict[str, Any](described(names, name).attrs), name
-            if at is not None:
-                dim, label = at
-                attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
-                attrs |= {"of": name, "over": dim, dim: label}
-                column += f"_rank_{label!r}" if dim == "rank" else f"_{label!r}"
-            values = np.array(list(by_label[at].values()))
-            if not whole:
-                joined = np.full(len(pieces), np.nan)
-                joined[list(by_label[at])] = values
-                values = joined
-            columns[column] = xr.Variable(("partition",), values, attrs, fastpath=True)
+    for name in in_order(dict.fromkeys(name for x in pieces if x is not None for name in x)):
+        each = [None if x is None else x.get(name) for x in pieces]
+        about = described(names, name)
+        by_label = [x for x in each if isinstance(x, dict)]
+        if not by_label:
+            columns[name] = _column(each, about.attrs)
+            continue
+        dim, labels = about.dims[0], dict.fromkeys(label for x in by_label for label in x)
+        for label in sorted(labels) if dim == "rank" else labels:
+            attrs = {**about.attrs, "of": name, "over": dim, dim: label}
+            attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
+            column = f"{name}_rank_{label!r}" if dim == "rank" else f"{name}_{label!r}"
+            columns[column] = _column([x and x.get(label) for x in each], attrs)
     return columns
 
 
-def _stacked(pieces: Sequence[Scalars | None]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+def _column(values: Sequence[Any], attrs: Mapping[str, Any]) -> xr.Variable:
+    """Return values over partitions; float64 with NaN for None, where there is one."""
+    return xr.Variable(("partition",), _joined(values), attrs, fastpath=True)
+
+
+def _joined(values: Sequence[Any]) -> np.ndarray:
+    """Return numbers, or arrays of one shape, as one array; float64 with NaN where one is None."""
+    there = [place for place, value in enumerate(values) if value is not None]
+    known = np.array([values[place] for place in there])
+    if len(there) == len(values):
+        return known
+    joined = np.full((len(values), *known.shape[1:]), np.nan)
+    joined[there] = known
+    return joined
+
+
+def _stacked(pieces: Sequence[Variables | None]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
     """Return the curves of all partitions, which share a grid; NaN where there is none."""
-    there = [place for place, scalars in enumerate(pieces) if scalars is not None]
     curves = {}
-    for name, (dims, _) in next(x for x in pieces if x is not None).variables.items():
-        values = np.array([x.variables[name][1] for x in pieces if x is not None])
-        if len(there) < len(pieces):
-            joined = np.full((len(pieces), *values.shape[1:]), np.nan)
-            joined[there] = values
-            values = joined
-        curves[name] = ("partition", *dims), values
+    for name, (dims, _) in next(x for x in pieces if x is not None).items():
+        curves[name] = ("partition", *dims), _joined([x and x[name][1] for x in pieces])
     return curves
 
 

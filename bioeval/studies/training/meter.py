@@ -239,9 +239,9 @@ class Meter:
         options = EvaluationOptions.parse(**self._evaluation)
         flat: dict[str, float | int] = {}
         scores = without_attacks(self.scores())
-        numbers, card = scalars_of(scores, self._protocol, options)
+        numbers, _ = scalars_of(scores, self._protocol, options)
         for task, scalars in numbers.items():
-            for name, value in scalars.plain(card.report.ranks).items():
+            for name, value in scalars.items():
                 if not isinstance(value, Mapping):
                     flat[f"{task}/{name}"] = value
                     continue

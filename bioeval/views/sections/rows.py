@@ -102,8 +102,8 @@ _DECISIONS = ("gar", "far", "frr", "grr")
 def verification_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of verification."""
     table = VERIFICATION | FAILURES
-    for name in (*_FIRST, *(x.name for x in best_values())):
-        for row in _rows(dataset, table[name]):
+    for scalar in (*(table[name] for name in _FIRST), *best_values()):
+        for row in _rows(dataset, scalar):
             costs = "cost" in row.value.at
             if not costs or (row.value.at["cost"] != 0.5 and row.value.is_defined):
                 yield row

@@ -133,7 +133,7 @@ def test_failures_name_their_partition():
     good = np.arange(12)
     with pytest.raises(be.DataError, match="no partitions"):
         be.repeat(scores, [])
-    with pytest.raises(be.DataError, match=r"^partition 1: gallery has 1 value outside 0\.\.17"):
+    with pytest.raises(be.DataError, match=r"^partition 1: probes has 1 value outside 0\.\.17"):
         be.repeat(scores, [good, [0, 18]])
     with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
         be.repeat(scores, [good, good, [1, 1, 2]])
