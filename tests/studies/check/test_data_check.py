@@ -454,9 +454,6 @@ def test_the_eer_over_all_attempts_is_that_of_an_evaluation_with_failures(nan):
         assert float(re.search(r"EER ([\d.]+) %", verdict)[1]) == pytest.approx(100 * eer, rel=0.01)
 
 
-# ------------------------------------------------------------------------- near copies of a subject
-
-
 def with_copies(copies, subjects=30, templates=4):
     """Return people of whom some have a near copy of a template, with names of images."""
     rng = np.random.default_rng(0)

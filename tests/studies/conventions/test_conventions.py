@@ -5,7 +5,6 @@ import pytest
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.base.messages import messages_of
 from bioeval.cli import main
 
 
@@ -58,9 +57,9 @@ def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
     shown = capsys.readouterr().out
     assert "DIR at FAR <= 1 %" not in shown and "FRR at FAR <= 1 %" in shown
     assert "dir_at_far=0.01" in (tmp_path / "out" / "open_set_by_card.csv").read_text()
-    said = messages_of(be.conventions(scores).attrs)
+    said = be.messages(be.conventions(scores))
     expected = be.open_set(scores, far_targets=[0.01, 0.001])
-    missed = [x for x in messages_of(expected.attrs) if x.code == "target-not-supported"]
+    missed = [x for x in be.messages(expected) if x.code == "target-not-supported"]
     assert missed and missed[0] in said
 
 

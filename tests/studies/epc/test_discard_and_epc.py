@@ -16,9 +16,6 @@ FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
 ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
 
 
-# ------------------------------------------------------------------------- error against discard
-
-
 @st.composite
 def discards(draw):
     """Draw a case, the qualities of its probes and its gallery, and a threshold."""
@@ -117,9 +114,6 @@ def test_nothing_left_is_not_a_rate(scores):
     assert [message.code for message in be.messages(early)] == ["pauc-undefined"]
     none = be.error_discard(scores, np.arange(200), threshold=1e9)
     assert [message.code for message in be.messages(none)] == ["pauc-undefined"]
-
-
-# ------------------------------------------------------------------------- expected performance
 
 
 @settings(max_examples=8)

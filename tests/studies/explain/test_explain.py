@@ -206,9 +206,6 @@ def test_a_long_list_is_shortened(capsys, monkeypatch):
         assert max(map(len, capsys.readouterr().out.splitlines())) <= width
 
 
-# ------------------------------------------------------------------------------- the command
-
-
 @pytest.fixture
 def file(tmp_path, scores):
     path = tmp_path / "tiny.npz"

@@ -32,9 +32,6 @@ def scores():
     return be.simulate(20, 4, random_state=3)
 
 
-# ------------------------------------------------------------------------------ the cards
-
-
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
@@ -120,9 +117,6 @@ def test_a_card_without_folds_has_none():
     assert "subject-folds" in protocol.explain(made)
 
 
-# -------------------------------------------------------------------------------- pairs
-
-
 def test_pairs_carry_their_folds(tmp_path):
     rng = np.random.default_rng(0)
     d, same, fold = rng.random(40), np.arange(40) % 2, np.repeat(["a", "b"], 20)
@@ -142,12 +136,6 @@ def test_pairs_carry_their_folds(tmp_path):
         be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
     with pytest.raises(be.DataError, match="folds has 2 values"):
         be.Scores.from_pairs(d, same, pair_folds=[0, 1])
-
-
-# --------------------------------------------------------------------------- command line
-
-
-# ------------------------------------------------------------------------ LFW open and closed set
 
 
 def naive_dir(values, probes, enrolled, target):

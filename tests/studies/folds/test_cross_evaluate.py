@@ -55,9 +55,6 @@ def test_folds_of_subjects_equal_the_definition(data):
     assert_folds(ds, case, codes, rule, "multi", fusion)
 
 
-# --------------------------------------------------------------- against whole evaluations
-
-
 def codes(result):
     """Return the codes of the messages of a result."""
     return [message.code for message in be.messages(result)]
@@ -79,9 +76,6 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule):
         for name in ("LEAST_CELLS", "MOST_CELLS"):
             patch.setattr(f"bioeval.counting.folds.{name}", cells)
         assert crossed(scores, splitter, threshold=rule).identical(plain)
-
-
-# ----------------------------------------------------------------------------- identification
 
 
 def test_impostors_are_the_same_in_all_parts():
@@ -115,9 +109,6 @@ def test_closed_set_in_folds(scores):
     np.testing.assert_allclose(ds.cms_pooled, pooled)
 
 
-# ------------------------------------------------------------------------- over all folds
-
-
 def test_summaries_by_hand(scores):
     splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
     ds = crossed(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
@@ -138,17 +129,7 @@ def test_summaries_by_hand(scores):
     )
 
 
-def test_the_means_of_the_repeats_have_mean_and_spread(scores):
-    ds = crossed(scores, be.partition.SubjectKFold(3, n_repeats=4, shuffle=True, random_state=0))
-    for rate in ("far", "frr", "train_frr"):
-        means = [np.mean([ds[rate].values[r, k] for k in range(3)]) for r in range(4)]
-        assert ds[f"{rate}_repeats_mean"].item() == pytest.approx(np.mean(means))
-        assert ds[f"{rate}_repeats_sd"].item() == pytest.approx(np.std(means, ddof=1))
-    once = crossed(scores, be.partition.SubjectKFold(3))
-    assert "far_repeats_sd" not in once and "far_sd" in once
-
-
-def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
+def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
     scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
     folds = be.partition.SubjectKFold(2, n_repeats=5, shuffle=True, random_state=0)
     ds = crossed(scores, folds, threshold=3.0)
@@ -156,12 +137,8 @@ def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
     means = [np.mean([x for x in row if not np.isnan(x)]) for row in ds.frr.values]
     assert ds.frr_repeats_mean.item() == pytest.approx(np.mean(means))
     assert ds.frr_repeats_sd.item() == pytest.approx(np.std(means, ddof=1))
-
-
-def test_intervals_of_other_results_are_refused(scores):
-    for interval in ("people", "wilson"):
-        with raises_about(be.DataError, "interval"):
-            crossed(scores, be.partition.SubjectKFold(3), interval=interval)
+    once = crossed(scores, be.partition.SubjectKFold(2), threshold=3.0)
+    assert "far_repeats_sd" not in once and "far_sd" in once
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
@@ -184,9 +161,6 @@ def test_one_fold_has_no_interval():
     assert "one-part" in codes(ds)
 
 
-# ------------------------------------------------------------------------------- refusals
-
-
 def test_bad_input_is_refused(scores):
     folds = be.partition.SubjectKFold(3)
     with pytest.raises(be.DataError, match="only 30 subjects"):
@@ -196,6 +170,12 @@ def test_bad_input_is_refused(scores):
     for wrong in ("far=2.0", "far=", ("far", 0.1), "cost=0.5,1", math.nan, "far=x"):
         with pytest.raises(be.DataError):
             crossed(scores, folds, threshold=wrong)
+    for interval in ("people", "wilson"):
+        with raises_about(be.DataError, "interval"):
+            crossed(scores, folds, interval=interval)
+    for options in ({"rank_unit": "person"}, {"ties": "expected"}):
+        with raises_about(be.DataError, *options):
+            crossed(scores, folds, task="open_set", **options)
     with pytest.raises(be.DataError, match=r"be\.repeat"):
         crossed(scores, be.partition.ProbeGallerySplit(1))
     with pytest.raises(be.DataError, match="divides a list of pairs"):
@@ -262,9 +242,6 @@ def test_galleries_of_different_sizes_are_said(task):
     assert "galleries-of-different-sizes" not in codes(alike)
 
 
-# ---------------------------------------------------------------------------------- new people
-
-
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     from sklearn.model_selection import GroupKFold, KFold
@@ -299,17 +276,3 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     assert "subjects_in_both_parts" not in unknown.attrs
     divided = crossed(known, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"rank_unit": "person"}, "`rank_unit` is 'person'; expected one of"),
-        ({"ties": "expected"}, "expected one of 'pessimistic', 'optimi"),
-    ],
-)
-@pytest.mark.parametrize("task", ["open_set", "closed_set"])
-def test_words_of_a_search_are_checked(options, says, task):
-    scores = be.simulate(6, 3, random_state=1)
-    with pytest.raises(be.DataError, match=says):
-        be.cross_evaluate(scores, be.partition.SubjectKFold(3), task=task, **options)

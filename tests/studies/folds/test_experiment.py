@@ -8,8 +8,6 @@ from twins import crossed
 import bioeval as be
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 
-# --------------------------------------------------------------------------- 50 experiments
-
 
 def drawn(seed):
     """Scores with ties, unequal subjects, a kind, and an experiment to divide them."""
@@ -160,9 +158,6 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
     assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
 
 
-# ---------------------------------------------------------------------------- claims drawn
-
-
 @pytest.mark.parametrize(("per_probe", "share"), [(1, 0.5), (1, 0.9), (3, 0.1), (2, 0.0), (2, 0.5)])
 @pytest.mark.cases(1)
 def test_claims_are_drawn_as_defined(per_probe, share):
@@ -252,9 +247,6 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
     np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
     again = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert again.identical(ds)
-
-
-# ------------------------------------------------------------------------------- bad input
 
 
 def test_what_an_experiment_cannot_do():

@@ -78,9 +78,6 @@ def test_bad_systems_are_refused(faces):
         crossed(scores, folds, y=subject, estimator=PCA(2))
 
 
-# ---------------------------------------------------------------------------------- scorers
-
-
 @pytest.mark.parametrize(
     ("measure", "sign", "name"),
     [("eer", -1, "eer"), ("auc", 1, "auc"), ("frr_at_far", -1, "frr_at_far")],

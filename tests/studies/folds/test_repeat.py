@@ -250,9 +250,6 @@ def test_what_is_no_list_of_partitions_is_refused(wrong):
         be.repeat(be.simulate(4, 2), wrong)
 
 
-# --------------------------------------------------------------------------------- curves
-
-
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_curves_are_those_of_each_partition(kind):
     scores, thresholds = scores_of(kind=kind), [-3.0, 1.0, 2.5, 4.0]

@@ -79,9 +79,6 @@ def test_far_of_enrolled_probes_ends_one_subject_early():
     assert [x.code for x in be.messages(ds)] == ["one-subject-left-out"]
 
 
-# ------------------------------------------------------------------------------------ options
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

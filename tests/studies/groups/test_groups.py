@@ -166,9 +166,6 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert messages(one)["inequity-undefined"]["groups"] == ["x"] and np.isnan(one.fdr)
 
 
-# ------------------------------------------------------------------------- errors
-
-
 @pytest.mark.parametrize(
     ("group", "options", "message"),
     [

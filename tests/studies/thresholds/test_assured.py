@@ -272,3 +272,23 @@ def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
     if refused(study) is None:
         at = study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
         assert high[at] == study.assured_far_high
+
+
+def test_the_people_that_settle_a_claim_stand_beside_those_of_the_rule_of_3():
+    """3 / 0.0001 = 30,000 pairs are those of 246 people, without an error."""
+    assert 245 * 244 // 2 < 30_000 <= 246 * 245 // 2
+    found = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, far=1e-4)
+    text = " ".join(be.to_markdown(found).split())
+    # Without an error two people are one trial: 1 - 0.05^(2 / n) <= 0.0001 from n = 59,914 on.
+    assert 59_900 <= found.people_to_settle.item() <= 60_100
+    assert "would settle it" in text
+    assert "The rule of 3 asks for 246 people: it takes each of their pairs" in text
+    assert "Without an error, two people are one trial" in text
+    text = be.to_markdown(be.check_promise(be.simulate(60, 4, random_state=2), 2.2, frr=0.9))
+    assert "rule of 3 asks" not in text
+
+
+def test_a_false_reject_is_of_one_person():
+    found = be.check_promise(be.simulate(30, 4, random_state=2), 99.0, frr=0.01)
+    assert found.verdict == "open" and found.frr == 0
+    assert "Without an error, each person is one trial" in " ".join(be.to_markdown(found).split())

@@ -123,16 +123,6 @@ def test_four_trackers_as_loops(four, measure):
                 assert bool(shared) == (larger[a, b] == 0)
 
 
-def test_the_same_tracker_twice_is_not_told_apart(four):
-    truths, results = four
-    ds = be.tracking(truths, {"A": results["A"], "again": results["A"]})
-    assert not ds.separated.any()
-    assert (ds.difference.values == 0).all()
-    assert (ds["rank"].values == 1).all()
-    assert ds.rank_high.values.tolist() == [[2, 2, 2]] * 2
-    assert set(ds.letters.values.ravel()) == {"a"}
-
-
 def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
     """In five sequences every box is missed, and in six: only then are they told apart."""
     truths, _ = sequences(20, {"A": (0, 0)})
@@ -174,9 +164,6 @@ def test_a_tracker_without_a_value(four):
     messages = be.messages(ds)
     assert [message.about[0] for message in messages if message.code == "no-boxes"]
     assert ds.separated.sel(system="A", other_system="none", measure="MOTA").item() == 1
-
-
-# ------------------------------------------------------------------- folders and sequences
 
 
 def test_sequences_that_some_tracker_lacks(four, tmp_path):
@@ -241,9 +228,6 @@ def test_odd_arguments(four, trackers, options, message):
         trackers = results
     with pytest.raises(be.DataError, match=message):
         be.tracking(truths, trackers, **options)
-
-
-# ---------------------------------------------------------------------------- the command
 
 
 @pytest.mark.parametrize(

@@ -277,9 +277,6 @@ def test_singletons_alone_have_no_animals():
     assert ds.fa_as_probe.values.tolist() == [2, 1, 0]
 
 
-# ------------------------------------------------------------------------ plots, table, command
-
-
 def test_who_fails_most_is_by_rate_and_not_by_count():
     """Ann fails in all of her 2 attempts, bob in 4 of 6: more errors, and the lower rate.
 
