@@ -6,7 +6,6 @@ from limits import few_replicates
 from result_messages import arguments
 
 import bioeval as be
-from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 
 TARGETS = (0.5, 0.2, 0.0)
@@ -51,64 +50,6 @@ def test_limits_are_those_of_people_who_search_drawn_again(ties):
             if name == "dir_at_far" and end == "low":
                 inside = inside & (ours > 0)  # where the people support the target
             np.testing.assert_allclose(ours[inside], expected[inside], atol=1e-9, err_msg=name)
-
-
-@pytest.fixture(scope="module")
-def scores():
-    return be.simulate(40, 3, random_state=3, within=0.8)
-
-
-@pytest.mark.parametrize("method", stats.METHODS)
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
-def test_intervals_hold_their_values(scores, method, kind):
-    given = scores
-    if kind == "similarity":
-        given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
-    opened, closed = be.open_set(given, **options), be.closed_set(given, **options)
-    for ds, names in ((opened, ("far", "frr", "grr", "dir", "dir_at_far")), (closed, ("cms",))):
-        for name in names:
-            low, value, high = (ds[f"{name}{end}"] for end in ("_low", "", "_high"))
-            if "rank" in low.dims and ds is opened and method in ("people", "subject-bootstrap"):
-                low, value, high = (x.sel(rank=[1, 5, 10]) for x in (low, value, high))
-            assert (low >= 0).all() and (high <= 1).all() and (low < high).all(), name
-            assert ((low <= value + 1e-9) & (value <= high + 1e-9)).all(), name
-    assert closed.recognition_rate_low == closed.cms_low[0]
-    by_subject = method not in ("wilson", "clopper-pearson")
-    assert ("eer_low" in opened) == by_subject
-    if by_subject:
-        assert opened.eer_low < opened.eer < opened.eer_high
-    np.testing.assert_array_equal(opened.grr_low, 1 - opened.far_high)
-
-
-@pytest.mark.slow
-def test_an_evaluation_rests_on_the_same_draws(scores):
-    options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
-    }
-    tree = be.evaluate(scores, **options)
-    for node, task in (
-        ("verification/single", be.verification),
-        ("open_set", be.open_set),
-        ("closed_set", be.closed_set),
-    ):
-        alone, together = task(scores, **options), tree[node].to_dataset()
-        for name in alone.data_vars:
-            if name in ("frr_at_far", "threshold_at_far") or "far_target" in alone[name].dims:
-                continue  # an evaluation may report other targets
-            np.testing.assert_array_equal(alone[name], together[name], err_msg=str(name))
-        assert together.attrs["interval_method"] == "subject-bootstrap"
-        assert together.attrs["protocol"] == "course-all-vs-all"
-
-
-def test_a_mask_alone_has_no_people():
-    mask = np.array([[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]])
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), mask=mask)
-    for task in (be.open_set, be.closed_set, be.evaluate):
-        with pytest.raises(be.ProtocolError, match="a mask does not"):
-            task(scores, interval="people")
-    assert "cms_low" in be.closed_set(scores, interval="wilson")
 
 
 @pytest.mark.parametrize("gallery", ["new people", "this gallery"])

@@ -189,8 +189,6 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
 
 # ------------------------------------------------------------------ in results
 
-CURVES = ("gar", "frr", "far", "grr")
-
 
 @pytest.fixture(scope="module")
 def scores():
@@ -201,30 +199,51 @@ def scores():
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores, method, kind):
-    given = scores
     if kind == "similarity":
-        given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    ds = be.verification(
-        given, frr_targets=[0.1, 0.02], interval=be.stats.IntervalMethod(method, replicates=200)
-    )
-    assert ds.attrs["interval_method"] == method and ds.attrs["confidence"] == 0.95
-    assert ("replicates" in ds.attrs) == (method == "subject-bootstrap")
-    for name in CURVES:
+        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
+    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
+    by_subject = method in ("people", "subject-bootstrap")
+    found = {
+        "verification": be.verification(scores, frr_targets=[0.1, 0.02], **options),
+        "open set": be.open_set(scores, **options),
+        "closed set": be.closed_set(scores, **options),
+    }
+    names = {
+        "verification": ["gar", "frr", "far", "grr", "frr_at_far", "far_at_frr"],
+        "open set": ["far", "frr", "grr", "dir", "dir_at_far"],
+        "closed set": ["cms"],
+    }
+    for task, ds in found.items():
+        assert (ds.attrs["interval_method"], ds.attrs["confidence"]) == (method, 0.95)
+        assert ("replicates" in ds.attrs) == (method == "subject-bootstrap")
+        for name in names[task] + ["eer", "auc"] * (by_subject and task == "verification"):
+            low, value, high = (ds[f"{name}{end}"] for end in ("_low", "", "_high"))
+            if "rank" in low.dims and task == "open set" and by_subject:
+                low, value, high = (x.sel(rank=[1, 5, 10]) for x in (low, value, high))
+            assert (low >= 0).all() and (high <= 1).all() and (low < high).all(), name
+            assert ((low <= value + 1e-9) & (value <= high + 1e-9)).all(), name
+    ds = found["verification"]
+    assert ("eer_low" in ds) == ("eer_low" in found["open set"]) == by_subject
+    for name in ("gar", "frr", "far", "grr"):
         low, value, high = (ds[f"{name}{end}"].values for end in ("_low", "", "_high"))
-        assert (low >= 0).all() and (low <= value + 1e-12).all(), name
-        assert (high <= 1).all() and (value <= high + 1e-12).all(), name
-        assert (high > low).all(), name
         sign = 1 if (np.diff(value) >= 0).all() else -1
         inside = (value > 0) & (value < 1)  # 0 and 1 have the bound by subjects
         for end in (low[inside], high[inside]):
             assert (sign * np.diff(end) >= -1e-12).all(), name
-    at_targets = "frr_at_far", "far_at_frr"
-    for name in (*at_targets, "eer", "auc"):
-        there = name in at_targets or method in ("people", "subject-bootstrap")
-        assert (f"{name}_low" in ds) == there
-        if there:
-            assert (ds[f"{name}_low"] <= ds[name] + 1e-12).all()
-            assert (ds[name] <= ds[f"{name}_high"] + 1e-12).all()
+
+
+@pytest.mark.slow
+def test_an_evaluation_rests_on_the_same_draws(scores):
+    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
+    options = {"interval": few, "far_targets": [0.1]}
+    tree = be.evaluate(scores, **options)
+    for node in ("verification/single", "open_set", "closed_set"):
+        task = getattr(be, node.partition("/")[0])
+        alone = task(scores, **options if node != "closed_set" else {"interval": few})
+        for name in alone.data_vars:
+            if not name.startswith("threshold"):
+                same = alone[name].identical(tree[node][name].sel(alone[name].coords))
+                assert same, (node, name)
 
 
 def test_wilson_is_over_the_attempts_of_the_class(scores):
@@ -282,22 +301,30 @@ def test_many_impostor_scores_none_of_which_is_finite(method):
     assert (ds.frr_high > ds.frr_low).all()
 
 
-def test_subjects_must_be_known():
-    mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
-    masked = be.Scores(np.ones((3, 3)), mask=mask)
-    pairs = be.Scores.from_pairs([0.1, 0.5], [True, False])
-    with pytest.raises(be.ProtocolError, match='a mask does not.*interval="wilson"'):
-        be.verification(masked, interval="subject-bootstrap")
-    with pytest.raises(be.ProtocolError, match="subject_a.*subjects= to Scores.from_pairs"):
-        be.verification(pairs, interval="subject-bootstrap")
-    for known in (masked, pairs):
-        assert "far_low" in be.verification(known, interval="clopper-pearson")
+PAIRS = be.Scores.from_pairs([0.1, 0.5], [True, False])
+MASKED = be.Scores(np.ones((3, 3)), mask=np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("task", "scores", "says"),
+    [
+        *((x, MASKED, 'a mask does not.*interval="wilson"') for x in
+          (be.verification, be.open_set, be.closed_set, be.evaluate)),
+        (be.verification, PAIRS, "subject_a.*subjects= to Scores.from_pairs"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
+def test_subjects_must_be_known(task, scores, says, method):
+    with pytest.raises(be.ProtocolError, match=says):
+        task(scores, interval=method)
+    assert "far_low" in be.verification(scores, interval="clopper-pearson")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         ({"method": "bootstrap"}, "subject-bootstrap"),
+        ({"method": "wilsons"}, "Did you mean 'wilson'"),
         ({"confidence": 95}, "0.95"),
         ({"replicates": 9}, "replicates"),
         ({"random_state": -1}, "random_state"),

@@ -53,12 +53,13 @@ def test_binomial_limits_are_those_of_scipy(errors, attempts, confidence):
     for ours, method in ((be.stats.wilson, "wilson"), (be.stats.clopper_pearson, "exact")):
         theirs = test.proportion_ci(confidence, method)
         np.testing.assert_allclose(ours(errors, attempts, confidence), theirs, atol=1e-12)
-    less = scipy.stats.binomtest(errors, attempts, alternative="less")
-    one_sided = be.stats.clopper_pearson(errors, attempts, confidence, "upper")
-    np.testing.assert_allclose(one_sided, less.proportion_ci(confidence), atol=1e-12)
+    for side, alternative in (("lower", "greater"), ("upper", "less")):
+        theirs = scipy.stats.binomtest(errors, attempts, alternative=alternative)
+        ours = be.stats.clopper_pearson(errors, attempts, confidence, side)
+        np.testing.assert_allclose(ours, theirs.proportion_ci(confidence), atol=1e-12)
     if not errors:
         bound = be.stats.zero_error_bound(attempts, confidence)
-        np.testing.assert_allclose(bound, less.proportion_ci(confidence).high, atol=1e-12)
+        np.testing.assert_allclose(bound, theirs.proportion_ci(confidence).high, atol=1e-12)
 
 
 # ------------------------------------------------------------------------- people

@@ -7,36 +7,15 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from named_arguments import raises_about
-from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.people import PairCounts
-from bioeval.scores.people import ComparedPeople
-from bioeval.stats.limits import open_limits, percentile, quantiles
-from bioeval.stats.options import interval_of
+from bioeval.stats.limits import open_limits
 from bioeval.stats.people import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
-
-
-@pytest.mark.slow
-@given(n=st.integers(1, 3000), share=st.floats(0, 1), confidence=st.sampled_from([0.9, 0.95, 0.99]))
-def test_wilson_and_clopper_pearson_are_those_of_scipy(n, share, confidence):
-    k = round(share * n)
-    for ours, name in ((stats.wilson, "wilson"), (stats.clopper_pearson, "exact")):
-        theirs = binomtest(k, n).proportion_ci(confidence, name)
-        np.testing.assert_allclose(ours(k, n, confidence), (theirs.low, theirs.high), atol=1e-12)
-
-
-@given(n=st.integers(1, 3000), share=st.floats(0, 1))
-def test_one_sided_clopper_pearson_is_that_of_scipy(n, share):
-    k = round(share * n)
-    for side, alternative in (("lower", "greater"), ("upper", "less")):
-        theirs = binomtest(k, n, alternative=alternative).proportion_ci(0.95, "exact")
-        found = stats.clopper_pearson(k, n, side=side)
-        np.testing.assert_allclose(found, (theirs.low, theirs.high), atol=1e-12)
 
 
 def test_no_attempt_has_no_interval():
@@ -68,9 +47,6 @@ def test_bounds_without_an_error():
     assert stats.rule_of_3(1000) == pytest.approx(stats.zero_error_bound(1000), rel=0.01)
     assert stats.rule_of_3([2, 0]).tolist() == [1, 1]
     assert stats.rule_of_30([0.01, 0]).tolist() == [3000, math.inf]
-
-
-# ------------------------------------------------------------------ variances by subject
 
 
 def pairs(n: int, most: int):
@@ -126,49 +102,23 @@ def test_the_draws_are_the_same_everywhere():
 GOLDEN = [[1, 1, 1, 1, 1], [1, 1, 0, 2, 1], [2, 0, 0, 0, 3], [1, 0, 3, 1, 0]]
 
 
-@given(
-    values=hnp.arrays(np.float64, (3, 23), elements=st.floats(0, 1)),
-    share=st.floats(0, 1),
-    holes=st.integers(0, 5),
-)
-def test_quantiles_are_those_of_numpy(values, share, holes):
-    values[1, :holes] = np.nan
-    found = quantiles(values, share)
-    np.testing.assert_allclose(found, np.nanquantile(values, share, axis=-1), atol=1e-15)
-
-
-def test_percentiles_of_known_replicates():
-    values = np.concatenate([[50.0], np.arange(1, 101)])
-    assert tuple(map(float, percentile(values, 0.9))) == pytest.approx((5.95, 95.05))
-    values[2:] = np.nan  # a replicate without attempts is left out
-    assert tuple(map(float, percentile(values, 0.9))) == (1, 1)
-    assert np.isnan(percentile(np.array([0.5]), 0.9)).all()
-
-
-@given(left=st.sets(st.integers(0, 6), max_size=5), right=st.sets(st.integers(0, 6), max_size=5))
-def test_disjoint_pairs_by_trying(left, right):
-    def most(left, right):
-        found = 0
-        for a in left:
-            for b in right - {a}:
-                found = max(found, 1 + most(left - {a, b}, right - {a, b}))
-        return found
-
-    people = ComparedPeople.of_sides(len(left), len(right), len(left | right))
-    assert people.disjoint == most(left, right)
-
-
-def test_options_that_cannot_be_are_refused():
-    with raises_about(be.DataError, "replicates"):
-        stats.IntervalMethod("subject-bootstrap", replicates=10)
-    with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
-        interval_of("wilsons")
-    assert interval_of(None) is None
-
-
 def test_a_rate_that_misses_1_by_a_rounding_is_1():
     near = np.array([2e-16, 0.5, 1 - 2e-16])
     low, high = open_limits(near, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
     bound = float(stats.zero_error_bound(20))
     assert low.tolist() == [0.0, 0.4, 1 - bound]
     assert high.tolist() == [bound, 0.6, 1.0]
+
+
+def test_empty_folds_are_left_out_of_their_mean():
+    nan = math.nan
+    some = stats.nadeau_bengio([[0.1, nan], [0.3, 0.2]], 1, 3)
+    assert some == stats.nadeau_bengio([0.1, 0.3, 0.2], 1, 3)
+    one = stats.nadeau_bengio([nan, 0.2], 1, 3)
+    assert (one.mean, one.folds) == (0.2, 1)
+    assert math.isnan(one.sd) and math.isnan(one.low)
+    assert math.isnan(stats.nadeau_bengio([nan], 1, 3).mean)
+    assert stats.nadeau_bengio([], 1, 3).folds == 0
+    for argument, wrong in (("train_size", {"train_size": 0}), ("confidence", {"confidence": 95})):
+        with raises_about(be.DataError, argument):
+            stats.nadeau_bengio([0.1, 0.2], 1, **{"train_size": 3, **wrong})

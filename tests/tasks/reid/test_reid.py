@@ -12,6 +12,7 @@ import pytest
 import strategies
 from hypothesis import given, strategies as st
 from result_messages import arguments, codes
+from sklearn.metrics import ndcg_score
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -159,6 +160,21 @@ def test_measures_are_those_of_the_sorted_lists(
         assert_close(ds[each], getattr(expected, each))
     for name in ("mean_ap", "rank_k_mean_ap"):
         assert_close(ds[name], [getattr(expected, name)])
+
+
+@few_and_many
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind):
+    """scikit-learn averages the gains of the tied, as McSherry and Najork (2008) do."""
+    rng = np.random.default_rng(2)
+    query, gallery = rng.integers(0, 5, 12), rng.integers(0, 5, 40)
+    values = rng.integers(0, 4, (12, 40))
+    relevant = query[:, None] == gallery
+    scores = be.Scores(values if kind == "similarity" else -values, query, gallery, kind=kind)
+    ds = be.reid(scores, "vehicleid", ties="expected", per_query=True)
+    assert ds.ndcg.item() == pytest.approx(ndcg_score(relevant, values), abs=1e-12)
+    each = [ndcg_score(relevant[[i]], values[[i]]) for i in range(12)]
+    np.testing.assert_allclose(ds.query_ndcg, each, atol=1e-12)
 
 
 @few_and_many
