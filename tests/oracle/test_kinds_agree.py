@@ -52,30 +52,10 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
 
 #: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
-    *(
-        "claim_scores",
-        "datasets",
-        "gom_from_curves",
-        "load",
-        "parse_names",
-        "partition",
-        "plot",
-        "save",
-        "scalar",
-        "set_options",
-        "show",
-        "simulate",
-        "with_failures",
-    ),
-    *(
-        "messages",
-        "simulate_embeddings",
-        "stats",
-        "to_frame",
-        "to_latex",
-        "to_markdown",
-        *offered("OTHER_CALLS"),
-    ),
+    *("claim_scores", "datasets", "gom_from_curves", "load", "messages", "parse_names"),
+    *("partition", "plot", "save", "scalar", "set_options", "show", "simulate"),
+    *("simulate_embeddings", "stats", "to_frame", "to_latex", "to_markdown", "with_failures"),
+    *offered("OTHER_CALLS"),
 }
 
 
@@ -128,23 +108,16 @@ def assert_same(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [("llr", "float64"), pytest.param("similarity", "float32", marks=pytest.mark.slow)],
+)
 @pytest.mark.cases(8)
-def test_an_llr_is_a_similarity(call, capsys):
-    expected, found = wanted(call), CALLS[call](scores_of("llr"))
+def test_an_llr_is_a_similarity_and_float32_is_float64(call, kind, dtype, capsys):
+    """Where the values are exact."""
+    expected, found = wanted(call), CALLS[call](scores_of(kind, dtype))
     if call == "explain":
         assert {**found, "kind": "similarity"} == expected
-        return
-    assert_same(found, expected)
-    assert words(found, capsys) == words(expected, capsys)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.cases(2)
-def test_float32_is_float64_where_the_values_are_exact(call, capsys):
-    expected, found = wanted(call), CALLS[call](scores_of("similarity", "float32"))
-    if call == "explain":
-        assert found == expected
         return
     assert_same(found, expected)
     assert words(found, capsys) == words(expected, capsys)
@@ -211,48 +184,3 @@ def test_distances_are_negated_similarities(call):
         assert values.keys() == {str(x) for x in ds.variables}
         for name in ds.variables:
             np.testing.assert_array_equal(values[str(name)], ds[name], err_msg=f"{path} {name}")
-
-
-def plain_gom(scores: be.Scores, threshold: float) -> dict[str, float]:
-    """Mean precision within a threshold, ranked, and the largest proportion of false retrievals.
-
-    From the definition, by plain loops; ranks are of similarities, the largest first.
-    """
-    precisions, false = [], []
-    for i in range(scores.shape[0]):
-        order = sorted(range(scores.shape[1]), key=lambda j: -scores.values[i, j])
-        kept = [j for j in order if scores.values[i, j] >= threshold]
-        mates = [scores.gallery_labels[j] == scores.probe_labels[i] for j in kept]
-        if scores.probe_labels[i] not in scores.gallery_labels.tolist():
-            false.append(min(len(kept) / 5, 1.0))
-            continue
-        at = [sum(mates[: k + 1]) / (k + 1) for k, mate in enumerate(mates) if mate]
-        precisions.append(sum(at) / len(at) if at else 0.0)
-    return {"mrp": np.mean(precisions), "mfr": np.mean(false)}
-
-
-def searched(kind: str) -> be.Scores:
-    rng = np.random.default_rng(5)
-    similarities = np.round(rng.normal(size=(12, 20)), 3)
-    values = -similarities if kind == "distance" else similarities
-    probe, gallery = np.arange(12) % 6, np.arange(20) % 4
-    return be.Scores(values, probe, gallery, kind=kind)
-
-
-def test_thresholds_of_gom_are_in_the_unit_of_the_scores():
-    """Where they are not scaled; the smallest similarity is the loosest threshold."""
-    taus = [-1.0, 0.2, 0.9]
-    given = {"scaled": False, "budget": 5, "convention": "identity-dedup"}
-    limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
-    scores = searched("similarity")
-    found = be.gom(scores, thresholds=taus, **given, **limits)
-    assert found.threshold.values.tolist() == taus
-    for i, tau in enumerate(taus):
-        for name, value in plain_gom(scores, tau).items():
-            assert found[name].values[i] == pytest.approx(value, abs=1e-12), (name, tau)
-    assert (found.mrep_low <= found.mrep).all() and (found.mrep <= found.mrep_high).all()
-    mirrored = be.gom(searched("distance"), thresholds=[-t for t in taus[::-1]], **given, **limits)
-    for name, values in mirrored.data_vars.items():
-        expected = values.values[::-1] if "threshold" in values.dims else values.values
-        expected = 0.0 - expected if name.startswith("tau_") else expected
-        np.testing.assert_array_equal(found[name].values, expected, err_msg=name)

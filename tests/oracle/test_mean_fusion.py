@@ -21,14 +21,6 @@ def assert_mean(distances, expected, dtype=float):
     assert ds.gar.values.tolist() == [0.0, 1.0], (distances, expected)
 
 
-def test_equal_scores_of_two_subjects_are_tied_in_any_order():
-    for mine in permutations([0.1, 0.2, 0.3]):
-        scores = be.Scores([[*mine, 0.3, 0.2, 0.1]], ["ann"], ["ann"] * 3 + ["bob"] * 3)
-        for ties, rate in (("pessimistic", 0.0), ("optimistic", 1.0)):
-            ds = be.closed_set(scores, rank_unit="subject", fusion="mean", ties=ties)
-            assert float(ds.recognition_rate) == rate
-
-
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.cases(1)
 def test_the_mean_is_the_rounded_exact_sum_over_the_number(dtype):
@@ -66,12 +58,3 @@ def test_the_mean_of_scores_of_any_size(distances):
     assert math.isfinite(expected)
     for order in set(permutations(distances)):
         assert_mean(order, expected)
-
-
-def test_infinite_scores():
-    for distances, mean in (([math.inf, 1.0], math.inf), ([-math.inf, 1.0], -math.inf)):
-        assert naive.fuse(distances, "mean") == mean
-    scores = be.Scores([[-math.inf, 1e308, 1e308]], ["ann"], ["ann"] * 3)
-    assert be.verification(scores, thresholds=[-1e308], **MULTI).gar.values.tolist() == [1.0]
-    scores = be.Scores([[-math.inf, math.inf]], ["ann"], ["ann"] * 2)
-    assert be.verification(scores, thresholds=[1e308], **MULTI).gar.values.tolist() == [0.0]

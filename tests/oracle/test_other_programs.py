@@ -38,18 +38,6 @@ def test_every_point_of_the_roc_is_that_of_scikit_learn(kind):
     assert ds.auc.item() == pytest.approx(metrics.roc_auc_score(flags, closer), rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_point_of_the_det_is_that_of_scikit_learn(kind):
-    scores, flags, closer = pairs(kind)
-    far, frr, thresholds = metrics.det_curve(flags, closer)
-    inside = np.isfinite(thresholds)
-    at = thresholds[inside] if kind == "similarity" else -thresholds[inside]
-    order = np.argsort(at)
-    ds = be.verification(scores, thresholds=at[order])
-    np.testing.assert_allclose(ds.far, far[inside][order], rtol=1e-14)
-    np.testing.assert_allclose(ds.frr, frr[inside][order], rtol=1e-14)
-
-
 def test_counts_and_least_costs_are_those_of_the_confusion_matrix_of_scikit_learn():
     scores, flags, closer = pairs("similarity")
     costs = [(flags.mean(), 1, 1), (0.5, 1, 1)]  # prior of genuine attempts, costs of both errors
@@ -59,14 +47,6 @@ def test_counts_and_least_costs_are_those_of_the_confusion_matrix_of_scikit_lear
     accuracies = [metrics.accuracy_score(flags, closer >= x) for x in np.unique(closer)]
     balanced = [metrics.balanced_accuracy_score(flags, closer >= x) for x in np.unique(closer)]
     np.testing.assert_allclose(ds.min_cost, [1 - max(accuracies), 1 - max(balanced)], rtol=1e-12)
-
-
-def test_the_auc_is_the_statistic_of_mann_and_whitney_by_scipy():
-    scores, flags, closer = pairs("similarity")
-    u = scipy.stats.mannwhitneyu(closer[flags], closer[~flags]).statistic
-    assert be.verification(scores).auc.item() == pytest.approx(
-        u / flags.sum() / (~flags).sum(), rel=1e-12
-    )
 
 
 def ranked() -> be.Scores:

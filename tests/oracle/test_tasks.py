@@ -226,8 +226,3 @@ def test_ranks_far_beyond_the_gallery_are_refused(evaluate, ranks):
         be.DataError, match=f"`max_rank` is {ranks}; expected at most 10000.*(18|9) temp"
     ):
         evaluate(scores, max_rank=ranks)
-
-
-def test_ranks_a_little_beyond_the_gallery_keep_the_last_rate():
-    found = be.closed_set(be.simulate(6, 3, random_state=1), max_rank=25)
-    assert len(found["rank"]) == 25 and found.cms[-1] == found.cms[17] == 1

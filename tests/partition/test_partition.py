@@ -20,8 +20,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bioeval as be
 from bioeval import partition as bp
-from bioeval.partition.any_splitter import split_samples
-from bioeval.partition.base import Splitter
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
 SUBJECT = np.repeat(NAMES, [3, 1, 4, 2, 2, 5, 1])
@@ -44,12 +42,13 @@ SPLITTERS = [
 
 def repeated_fold_codes(splitter, labels, meta=None):
     """The fold in which each sample is tested, of each repeat; -1 if in none."""
-    if isinstance(labels, be.Scores) and isinstance(splitter, Splitter):
-        n, parts = labels.shape[0], splitter.split(labels)
+    n = labels.shape[0] if isinstance(labels, be.Scores) else len(labels)
+    if isinstance(labels, be.Scores):
+        parts = splitter.split(labels)
+    elif isinstance(splitter, model_selection.BaseCrossValidator):
+        parts = splitter.split(np.zeros(n), labels)
     else:
-        n = labels.shape[0] if isinstance(labels, be.Scores) else len(labels)
-        who = range(n) if isinstance(labels, be.Scores) else labels
-        parts = split_samples(splitter, n, who, None, meta)
+        parts = splitter.split(y=labels, meta=meta)
     rows, fold = [], 0
     for _, test in parts:
         if not rows or (rows[-1][test] >= 0).any():
@@ -492,7 +491,6 @@ def test_scores_are_divided_by_their_own_labels():
     meta = {"session": [1, 2, 1, 2, 1, 2]}
     scores = be.Scores(np.ones((6, 6)), list("aabbcc"), probe_meta=meta)
     assert fold_codes(bp.SubjectKFold(3), scores).tolist() == [0, 0, 1, 1, 2, 2]
-    assert fold_codes(model_selection.KFold(2), scores).tolist() == [0, 0, 0, 1, 1, 1]
     probe, gallery = next(bp.ProbeGallerySplit(enrol={"session": 1}).split(scores))
     assert scores.select(probes=probe, gallery=gallery).layout == "probe-against-gallery"
     part = scores.select(probes=[0, 1, 2], gallery=[0, 1, 2])
@@ -632,11 +630,8 @@ def test_wrong_arguments(make, message):
 WRONG_DATA = [
     (bp.GalleryKFold(3), {"y": list("aaabb")}, r"1 of 2 subjects.*'b'.*give at most 2 folds"),
     (bp.GalleryKFold(3), {"y": list("aaab")}, "or draw galleries by ProbeGallerySplit"),
-    (
-        bp.SubjectKFold(4),
-        {"y": list("aabbc")},
-        "4 folds are asked for, but there are only 3 subjects",
-    ),
+    (bp.SubjectKFold(4), {"y": list("aabbc")},
+     "4 folds are asked for, but there are only 3 subjects"),
     (bp.SubjectKFold(2), {"y": list("aaa")}, "only one subject; expected at least one to train on"),
     (bp.SampleKFold(4), {"X": range(3)}, "only 3 samples; each fold needs one"),
     (bp.SampleKFold(4), {"X": range(1)}, "only one sample"),
@@ -650,58 +645,31 @@ WRONG_DATA = [
     (bp.SubjectKFold(2), {"y": ["a", ["b"]]}, "expected a hashable value"),
     (bp.SubjectKFold(2), {"y": np.ones((3, 2))}, "expected one dimension"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc")}, "but no metadata are given"),
-    (
-        bp.SubjectKFold(2, stratify="sex"),
-        {"y": list("abc"), "meta": {"sex": ["f", None, "m"]}},
-        r"meta\['sex'\] has 1 missing value .* at position 1; every template needs one",
-    ),
-    (
-        bp.SubjectKFold(2, stratify="sex"),
-        {"y": list("abc"), "meta": {"sex": ["f"]}},
-        "has 1 values; expected 3",
-    ),
+    (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": {"sex": ["f", None, "m"]}},
+     r"meta\['sex'\] has 1 missing value .* at position 1; every template needs one"),
+    (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": {"sex": ["f"]}},
+     "has 1 values; expected 3"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": 5}, "expected a mapping"),
-    (
-        bp.SubjectShuffleSplit(test_size=0.9),
-        {"y": list("abc")},
-        "the sizes ask for test 3, train 0 of 3 subjects; each part needs at least one",
-    ),
-    (
-        bp.SampleShuffleSplit(test_size=3, train_size=3),
-        {"X": range(5)},
-        "test 3, train 3 of 5 samples",
-    ),
+    (bp.SubjectShuffleSplit(test_size=0.9), {"y": list("abc")},
+     "the sizes ask for test 3, train 0 of 3 subjects; each part needs at least one"),
+    (bp.SampleShuffleSplit(test_size=3, train_size=3), {"X": range(5)},
+     "test 3, train 3 of 5 samples"),
     (bp.SubjectShuffleSplit(train_size=0.1), {"y": list("abc")}, "test 3, train 0 of 3 subjects"),
-    (
-        bp.TrainValidationTest(0.5, 0.5),
-        {"y": list("abcd")},
-        "test 2, validation 2, train 0 of 4 subjects",
-    ),
-    (
-        bp.ProbeGallerySplit(2),
-        {"y": list("aabbbc")},
-        r"2 of 3 subjects have too few templates \('a', 'c'\): each needs 2 to enrol and one to",
-    ),
+    (bp.TrainValidationTest(0.5, 0.5), {"y": list("abcd")},
+     "test 2, validation 2, train 0 of 4 subjects"),
+    (bp.ProbeGallerySplit(2), {"y": list("aabbbc")},
+     r"2 of 3 subjects have too few templates \('a', 'c'\): each needs 2 to enrol and one to"),
     (bp.ProbeGallerySplit(1, too_few="probe"), {"y": list("abc")}, "no gallery left: all subjects"),
     (bp.ProbeGallerySplit(1, too_few="enrol"), {"y": list("abc")}, "no probes left: all subjects"),
     (bp.ProbeGallerySplit(1, too_few="drop"), {"y": list("abc")}, "no gallery left"),
-    (
-        bp.ProbeGallerySplit(enrol={"s": 1}),
-        {"y": list("aabb"), "meta": {"s": [1, 1, 1, 2]}},
-        r"\('a'\): each needs 1 to enrol by metadata and another to probe",
-    ),
-    (
-        bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=2),
-        {"y": list("aabb")},
-        "unenrolled is 2: 2 of 2 subjects; at least one has to be enrolled",
-    ),
-    (
-        bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=1),
-        {"y": list("aabbc")},
-        "1 of 3 subjects have too few templates",  # whoever is drawn
-    ),
+    (bp.ProbeGallerySplit(enrol={"s": 1}), {"y": list("aabb"), "meta": {"s": [1, 1, 1, 2]}},
+     r"\('a'\): each needs 1 to enrol by metadata and another to probe"),
+    (bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=2), {"y": list("aabb")},
+     "unenrolled is 2: 2 of 2 subjects; at least one has to be enrolled"),
+    (bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=1), {"y": list("aabbc")},
+     "1 of 3 subjects have too few templates"),  # whoever is drawn
     (bp.PredefinedFolds([0, 1]), {"X": range(3)}, "folds are given for 2 samples, but there are 3"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("splitter", "given_data", "message"), WRONG_DATA)
