@@ -6,31 +6,27 @@ chances are fractions.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import naive
 
 
-@dataclass
-class Expected:
-    """Expected counts and rates over ``[threshold][rank - 1]`` or ``[threshold]``."""
+def role_of_impostors(data: naive.Data, impostors: str) -> str:
+    """Which probes are impostors."""
+    if data.all_against_all:
+        return "leave-subject-out"
+    if impostors == "auto":
+        return "leave-subject-out" if all(data.enrolled) else "unenrolled"
+    return impostors
 
-    genuine_attempts: int
-    impostor_attempts: int
-    skipped: int
-    tied: Fraction
-    cms_count: list[Fraction]
-    cms: list[Any]
-    di: list[list[Fraction]]
-    dir: list[list[Any]]
-    fa: list[Fraction]
-    far: list[Any]
-    frr: list[Any]
-    ttr: list[Any]
-    ttr_identity: list[Any]
-    ftr: list[Any]
+
+def plays(data: naive.Data, i: int, impostors: str) -> bool:
+    """Whether a probe is an impostor, if others are in its gallery."""
+    role = role_of_impostors(data, impostors)
+    own = data.enrolled[i] == (role == "leave-subject-out")
+    return data.all_against_all or role == "both" or own
 
 
 def galleries(row: Sequence[naive.Cell]) -> list[tuple[naive.Cell, ...]]:
@@ -38,31 +34,22 @@ def galleries(row: Sequence[naive.Cell]) -> list[tuple[naive.Cell, ...]]:
     return list(itertools.product(*naive.groups(row).values()))
 
 
-def listed(gallery: Sequence[naive.Cell]) -> list[naive.Candidate]:
-    """The candidate list: each subject once."""
-    return [naive.Candidate(c.distance, c.column, c.mate, c.subject) for c in gallery]
-
-
 def expected(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     thresholds: Sequence[Any] = (),
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",
     **options: Any,
-) -> Expected:
-    """Open- and closed-set identification, each probe averaged over all of its galleries."""
-    data = naive.read(values, probe_labels, gallery_labels, **options)
+) -> SimpleNamespace:
+    """Open- and closed-set identification, each probe averaged over all of its galleries.
+
+    Counts and rates are over ``[threshold][rank - 1]`` or ``[threshold]``.
+    """
+    data = naive.read(*given, **options)
     assert data.gallery_subjects is not None
     k_max = max_rank or len(set(data.gallery_subjects))
     limits = [data.sign * naive.number(t) for t in thresholds]
-    if data.all_against_all:
-        impostors = "leave-subject-out"
-    elif impostors == "auto":
-        impostors = "leave-subject-out" if all(data.enrolled) else "unenrolled"
 
     zero = Fraction(0)
     genuine = impostor = skipped = 0
@@ -75,14 +62,12 @@ def expected(
         has_mate = any(cell.mate for cell in row)
         genuine += has_mate
         skipped += not has_mate
-        plays = data.all_against_all or impostors == "both"
-        plays = plays or data.enrolled[i] == (impostors == "leave-subject-out")
-        plays = plays and any(not cell.mate for cell in row)
-        impostor += plays
+        attempt = plays(data, i, impostors) and any(not cell.mate for cell in row)
+        impostor += attempt
         every = galleries(row)
         share = Fraction(1, len(every))
         for gallery in every:
-            found = listed(gallery)
+            found = [naive.Candidate(c.distance, c.column, c.mate, c.subject) for c in gallery]
             d, rank, is_tied = naive.place(found, ties)
             tied += share * is_tied
             for k in range(1, k_max + 1):
@@ -95,7 +80,7 @@ def expected(
             others = [c.distance for c in found if not c.mate]
             everyone = [c.distance for c in found]
             for t, limit in enumerate(limits):
-                if plays and min(others) <= limit:
+                if attempt and min(others) <= limit:
                     fa[t] += share
                 if data.enrolled[i]:
                     ttr[t] += share * any(x <= limit for x in everyone)
@@ -103,7 +88,7 @@ def expected(
                 else:
                     ftr[t] += share * any(x <= limit for x in everyone)
     dir_ = [[naive.rate(sum(row[: k + 1]), genuine) for k in range(k_max)] for row in di]
-    return Expected(
+    return SimpleNamespace(
         genuine_attempts=genuine,
         impostor_attempts=impostor,
         skipped=skipped,
@@ -122,10 +107,7 @@ def expected(
 
 
 def by_size(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
+    *given: Any,
     size: int,
     thresholds: Sequence[Any] = (),
     max_rank: int,
@@ -138,14 +120,10 @@ def by_size(
 
     For CMS and DIR the probe's own subject is one of them, for FAR it is not.
     """
-    data = naive.read(values, probe_labels, gallery_labels, **options)
+    data = naive.read(*given, **options)
     assert data.gallery_subjects is not None and data.probe_labels is not None
     enrolled = list(dict.fromkeys(data.gallery_subjects))
     limits = [data.sign * naive.number(t) for t in thresholds]
-    if data.all_against_all:
-        impostors = "leave-subject-out"
-    elif impostors == "auto":
-        impostors = "leave-subject-out" if all(data.enrolled) else "unenrolled"
     cms, fa, genuine, impostor = [Fraction(0)] * max_rank, [Fraction(0)] * len(limits), 0, 0
     dir_ = [[Fraction(0)] * max_rank for _ in limits]
     possible = True
@@ -163,9 +141,7 @@ def by_size(
                     cms[k] += chance
                     for t, limit in enumerate(limits):
                         dir_[t][k] += chance * (d <= limit)
-        plays = data.all_against_all or impostors == "both"
-        plays = plays or data.enrolled[i] == (impostors == "leave-subject-out")
-        if plays and any(not c.mate for c in found):
+        if plays(data, i, impostors) and any(not c.mate for c in found):
             impostor += 1
             chosen = list(itertools.combinations(others, size))
             possible = possible and bool(chosen)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import naive
@@ -259,33 +260,6 @@ def single_shots(entries: Sequence[Entry]) -> Iterator[tuple[list[Entry], Fracti
         yield list(gallery), Fraction(1, total)
 
 
-@dataclass
-class Reid:
-    """The measures of all queries; None for a mean over no query."""
-
-    cmc: list[Any]
-    mean_ap: Any
-    rank_k_mean_ap: Any
-    cmc_queries: int
-    queries: int
-    unmatched: int
-    not_in_gallery: int
-    average_precision: list[Any]
-    precision_at_k: list[Any]
-    recall_at_k: list[Any]
-    interpolated_precision: list[Any]
-    mean_inp: Any
-    inp: list[Any]
-    mrr: Any
-    reciprocal_rank: list[Any]
-    r_precision: Any
-    query_r_precision: list[Any]
-    mean_ap_at_r: Any
-    query_ap_at_r: list[Any]
-    ndcg: Any
-    query_ndcg: list[Any]
-
-
 def reid(
     case: dict[str, Any],
     cameras: tuple[Sequence[Any], Sequence[Any]] | None,
@@ -302,10 +276,11 @@ def reid(
     rank_k: int = 3,
     over: str = "positives",
     precision_over: str = "rank",
-) -> Reid:
-    """Evaluate re-identification, query by query.
+) -> SimpleNamespace:
+    """Evaluate re-identification, query by query; names are those of the variables.
 
     A query without a match on a list is left out of the means over this list, or counts as 0 there.
+    Of a query without a match each measure is None.
     """
 
     def counted_queries(found: Sequence[Query]) -> tuple[list[Query], int]:
@@ -326,78 +301,45 @@ def reid(
         naive.rate(sum((w for r, w in at.items() if r <= k), Fraction(0)), cmc_queries)
         for k in range(1, max_rank + 1)
     ]
-    at_k: dict[str, list[Any]] = {"precision": [], "recall": []}
-    for k in range(1, max_rank + 1):
-        precision = functools.partial(precision_at, over=precision_over)
-        for name, measure in (("precision", precision), ("recall", recall_at)):
-            total = Fraction(0)
-            for q in matched:
-                lists = orders(q.entries, ties)
-                total += sum((w * measure(entries, k) for w, entries in lists), Fraction(0))
-            at_k[name].append(naive.rate(total, number))
-    fixed = "stable" if ties == "expected" else ties
-    whole = [ordered(q.entries, fixed) for q in matched]
-    levels = []
-    for tenth in range(11):
-        each = (interpolated_precision(entries, Fraction(tenth, 10)) for entries in whole)
-        levels.append(naive.rate(sum(each, Fraction(0)), number))
-    aps: list[Any] = []
-    of_lists: dict[str, list[Any]] = {name: [] for _, name in OF_LISTS}
-    cuts: list[Any] = []
-    for q in found:
-        if not q.matches:
-            aps.append(None)
-            for values in of_lists.values():
-                values.append(None)
-            continue
-        order = ordered(q.entries, fixed)
-        aps.append(average_precision(order, ap))
-        for (_, name), measure in OF_LISTS.items():
-            of_lists[name].append(measure(order))
-        cuts.append(cut_average_precision(order, rank_k, over))
-
-    def mean(values: Sequence[Any]) -> Any:
-        return naive.rate(sum((v for v in values if v is not None), Fraction(0)), number)
-
-    return Reid(
+    result = SimpleNamespace(
         cmc=cmc,
-        mean_ap=mean(aps),
-        rank_k_mean_ap=mean(cuts),
         cmc_queries=cmc_queries,
         queries=number,
         unmatched=len(people) - len(matched),
         not_in_gallery=sum(not q.enrolled for q in people),
-        average_precision=aps,
-        precision_at_k=at_k["precision"],
-        recall_at_k=at_k["recall"],
-        interpolated_precision=levels,
-        **of_lists,
-        **{name: mean(of_lists[each]) for name, each in OF_LISTS},
+        precision_at_k=[],
+        recall_at_k=[],
     )
+    for k in range(1, max_rank + 1):
+        precision = functools.partial(precision_at, k=k, over=precision_over)
+        recall = functools.partial(recall_at, k=k)
+        for values, measure in ((result.precision_at_k, precision), (result.recall_at_k, recall)):
+            total = Fraction(0)
+            for q in matched:
+                total += sum((w * measure(entries) for w, entries in orders(q.entries, ties)), 0)
+            values.append(naive.rate(total, number))
+    fixed = "stable" if ties == "expected" else ties
+    each: dict[str, Any] = {
+        "average_precision": functools.partial(average_precision, form=ap),
+        "rank_k_average_precision": functools.partial(cut_average_precision, k=rank_k, over=over),
+        **{name: measure for (_, name), measure in OF_LISTS.items()},
+    }
+    means = {"mean_ap": "average_precision", "rank_k_mean_ap": "rank_k_average_precision"}
+    for name, measure in each.items():
+        lists = (ordered(q.entries, fixed) if q.matches else None for q in found)
+        setattr(result, name, [None if entries is None else measure(entries) for entries in lists])
+    for name, values in (means | dict(OF_LISTS.keys())).items():
+        total = sum((x for x in getattr(result, values) if x is not None), Fraction(0))
+        setattr(result, name, naive.rate(total, number))
+    whole = [ordered(q.entries, fixed) for q in matched]
+    result.interpolated_precision = [
+        naive.rate(sum((interpolated_precision(x, Fraction(n, 10)) for x in whole), 0), number)
+        for n in range(11)
+    ]
+    return result
 
 
 # --- GOM -------------------------------------------------------------------------------------
-
-
-@dataclass
-class Gom:
-    """GOM at each threshold; ``nan`` for a mean over no query."""
-
-    mrp: list[float]
-    mvp: list[float]
-    mrep: list[float]
-    mfr: list[float]
-    precision: list[float]
-    recall: list[float]
-    f1: list[float]
-    micro_f1: list[float]
-    far: list[float]
-    ttr: list[float]
-    ttr_identity: list[float]
-    dir: list[list[float]]
-    queries: int
-    open_queries: int
-    skipped: int
 
 
 def gom(
@@ -411,18 +353,23 @@ def gom(
     ties: str = "stable",
     max_rank: int = 3,
     kept_ids: Sequence[Any] = (),
-) -> Gom:
-    """Evaluate GOM by the definitions of the paper, at thresholds on the scaled distances."""
+) -> SimpleNamespace:
+    """Evaluate GOM by the definitions of the paper, at thresholds on the scaled distances.
+
+    Names are those of the variables; ``nan`` for a mean over no query.
+    """
     low, high = scale
     found = queries(case, cameras, removed, kept_ids=kept_ids)
     found = [q for q in found if not q.left_out]
     closed = [q for q in found if q.matches]
     opened = [q for q in found if not q.enrolled]
-    result = Gom(
-        *([] for _ in range(12)),
+    of_closed = ("mrp", "mvp", "mrep", "precision", "recall", "f1")
+    others = ("mfr", "micro_f1", "far", "ttr", "ttr_identity", "dir")
+    result = SimpleNamespace(
         queries=len(closed),
         open_queries=len(opened),
         skipped=len(found) - len(closed) - len(opened),
+        **{name: [] for name in of_closed + others},
     )
 
     def mean(values: Sequence[float], of: Sequence[Query]) -> float:
@@ -444,12 +391,8 @@ def gom(
                 (rp, vp, math.sqrt(rp * vp), tp / len(returned) if returned else 0.0,
                  tp / q.matches, 2 * tp / (2 * tp + fp + fn))
             )  # fmt: skip
-        for values, name in zip(
-            zip(*rows, strict=True) if rows else [[]] * 6,
-            ("mrp", "mvp", "mrep", "precision", "recall", "f1"),
-            strict=True,
-        ):
-            getattr(result, name).append(mean(values, closed))
+        for k, name in enumerate(of_closed):
+            getattr(result, name).append(mean([row[k] for row in rows], closed))
         cells = [(e.match, e in back(q, tau)) for q in found for e in q.entries]
         right, wrong = cells.count((True, True)), cells.count((False, True))
         errors = wrong + cells.count((True, False))

@@ -1,13 +1,18 @@
-"""Results as the plain text of their table."""
+"""Results as the plain text that ``be.show`` prints."""
 
+import contextlib
+import io
 from typing import Any
 
-from bioeval.views.sections.evaluation import evaluation_section
-from bioeval.views.tasks import datasets
-from bioeval.views.terms import words_of
-from bioeval.views.writers.terminal import as_text as text_of_section
+import pytest
+
+import bioeval as be
 
 
-def as_text(results: Any, width: int = 100) -> str:
-    vocabulary = next((words_of(dataset) for _, dataset in datasets(results)), "lecture")
-    return text_of_section(evaluation_section(dict(datasets(results))), width, vocabulary)
+def as_text(results: Any, width: int = 100, **options: Any) -> str:
+    """Return what a script shows in a terminal of some width."""
+    stream = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(stream):
+        patch.setenv("COLUMNS", str(width))
+        be.show(results, **options)
+    return stream.getvalue()

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
-from rich.console import Console
+from result_text import as_text
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.results.layouts import expanded
-from bioeval.tables.sections import document_of
 
 
 def folds(**options) -> xr.Dataset:
@@ -16,12 +15,6 @@ def folds(**options) -> xr.Dataset:
         be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2),
         **{"threshold": "far=0.1", "far_targets": [0.5], **options},
     )  # fmt: skip
-
-
-def text(results) -> str:
-    console = Console(width=100, record=True, quiet=True)
-    console.print(document_of(results))
-    return console.export_text()
 
 
 def test_statistics_of_a_rate_are_on_one_dimension():
@@ -91,7 +84,7 @@ def test_summaries_of_a_file_are_expanded(tmp_path):
     given = tree["verification/single"].to_dataset()
     given.to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     read = xr.load_dataset(tmp_path / "s.nc", engine="h5netcdf")
-    assert text(read) == text(given)
+    assert as_text(read) == as_text(given)
     single = expanded(read)
     assert single["frr_at_far"].dims == ("partition", "far_target")
     assert (

@@ -1,16 +1,17 @@
 """A printed threshold keeps what its row states: a bound of FAR or of FRR, or its own rates."""
 
-import contextlib
-import io
+import functools
 import re
 
 import naive
 import numpy as np
 import pytest
 from report_text import rates
+from result_text import as_text
 
 import bioeval as be
 
+text_of = functools.partial(as_text, verbose=True)
 KINDS = ["distance", "similarity"]
 TARGET = 0.02
 NUMBER = r"(-?\d+\.?\d*(?:e-?\d+)?)"
@@ -23,14 +24,6 @@ def scores_of(kind: str, seed: int = 3) -> be.Scores:
     meta = {"sex": np.repeat(["f", "m"], 40), "quality": np.arange(80.0)}
     values = values if kind == "distance" else 10 - values
     return be.Scores(values, made.probe_labels, kind=kind, probe_meta=meta, name="one")
-
-
-def as_text(result: object) -> str:
-    """What a result shows in a script."""
-    stream = io.StringIO()
-    with contextlib.redirect_stdout(stream):
-        be.show(result, verbose=True)
-    return stream.getvalue()
 
 
 def rates_at(scores: be.Scores, threshold: float) -> dict[str, float]:
@@ -59,7 +52,7 @@ def rows_in(text: str) -> dict[str, tuple[float, float]]:
 def test_the_bound_of_each_row_holds_at_its_printed_threshold(kind, form):
     scores = scores_of(kind)
     ds = be.verification(scores, far_targets=[0.01, 0.1], frr_targets=[0.05, 0.01])
-    shown = {"text": as_text, "latex": be.to_latex, "markdown": be.to_markdown}[form](ds)
+    shown = {"text": text_of, "latex": be.to_latex, "markdown": be.to_markdown}[form](ds)
     rows = rows_in(shown)
     assert len(rows) == 6
     for label, (value, threshold) in rows.items():
@@ -91,10 +84,10 @@ ROWS = {
 @pytest.mark.cases()
 def test_the_threshold_of_a_rule_keeps_its_rate(call, rate, kind):
     scores = scores_of(kind)
-    text = in_a_line(as_text(ROWS[call](scores, f"{rate}={TARGET}")))
-    printed = re.findall(r"(?:[Tt]hreshold|accept where the \w+ [<>]=) (-?\d+\.\d+)", text)
-    assert printed
-    for number in printed:
+    text = in_a_line(text_of(ROWS[call](scores, f"{rate}={TARGET}")))
+    numbers = re.findall(r"(?:[Tt]hreshold|accept where the \w+ [<>]=) (-?\d+\.\d+)", text)
+    assert numbers
+    for number in numbers:
         assert rates_at(scores, float(number))[rate] <= TARGET, number
 
 
@@ -104,7 +97,7 @@ def test_the_thresholds_of_folds_keep_the_rate_of_their_training_parts(rate, kin
     scores = scores_of(kind)
     rows = np.arange(80)
     parts = [(rows[:40], rows[40:]), (rows[40:], rows[:40])]
-    text = in_a_line(as_text(be.cross_evaluate(scores, parts, threshold=f"{rate}={TARGET}")))
+    text = in_a_line(text_of(be.cross_evaluate(scores, parts, threshold=f"{rate}={TARGET}")))
     low, high = map(float, re.search(rf": {NUMBER} to {NUMBER} ", text).groups())
     exact = []
     for train, _ in parts:
@@ -127,7 +120,7 @@ def test_a_given_threshold_has_all_its_digits(kind, tmp_path, capsys):
         be.check_promise(scores, given, far=0.1),
         be.study_threshold(scores, given, folds=2, repeats=1),
     ):
-        assert "4.123456789" in as_text(result)
+        assert "4.123456789" in text_of(result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -139,7 +132,7 @@ def test_detection_of_attacks(kind, tmp_path):
     sign = 1 if kind == "similarity" else -1
     for rule, of, accepted in (("apcer=0.02", ~bona_fide, True), ("bpcer=0.02", bona_fide, False)):
         found = be.pad(sign * values, np.where(bona_fide, "", "mask"), kind=kind, threshold=rule)
-        printed = float(re.search(rf"At the threshold {NUMBER}", as_text(found))[1])
+        printed = float(re.search(rf"At the threshold {NUMBER}", text_of(found))[1])
         near = sign * (sign * values[of] - printed) >= 0
         assert np.mean(near == accepted) <= 0.02
 
