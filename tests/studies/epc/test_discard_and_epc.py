@@ -2,6 +2,7 @@
 
 import math
 
+import matplotlib as mpl
 import naive
 import naive_groups
 import numpy as np
@@ -189,3 +190,27 @@ def test_similarities_read_as_distances_are_told():
 def test_a_test_set_that_is_the_development_set_is_told(scores):
     (message,) = be.messages(be.epc(scores, scores, alphas=[0.5]))
     assert (message.code, message.arguments["who"]) == ("people-of-both-sets", "all attempts")
+
+
+def words(display):
+    return " ".join(text.get_text() for text in display.figure_.findobj(mpl.text.Text))
+
+
+def test_epc_draws_several_systems(scores):
+    other = be.simulate(40, 4, random_state=4)
+    a, b = be.epc(scores, other), be.epc(other, scores, alphas=[0.2, 0.8])
+    display = be.plot.epc({"a": a, "b": b})
+    np.testing.assert_array_equal(display.curves["a"].y, a.hter)
+    assert list(display.lines_) == ["a", "b"]
+    alone = be.Scores(np.ones((2, 2)), ["a", "b"])
+    assert "not defined" in words(be.plot.epc(be.epc(scores, alone)))
+
+
+def test_error_discard_draws_several_measures(scores):
+    good = be.error_discard(scores, np.arange(200), threshold=4.0)
+    display = be.plot.error_discard({"row": good, "last": good})
+    np.testing.assert_array_equal(display.curves["row"].y, good.frr)
+    assert f"pAUC {good.pauc.item():.3f}" in words(display)
+    none = be.Scores(np.ones((2, 2)), ["a", "b"])
+    message = words(be.plot.error_discard(be.error_discard(none, [1, 2], threshold=4.0)))
+    assert "FRR is not defined" in message

@@ -2,6 +2,7 @@
 
 import math
 
+import matplotlib as mpl
 import naive
 import naive_groups
 import numpy as np
@@ -225,3 +226,20 @@ def test_similarities_read_as_distances_are_told(people, listed):
         ds = be.by_group(wrong, group)
     assert "kind-wrong" in {x.code for x in be.messages(ds)}
     assert "kind-wrong" not in {x.code for x in be.messages(be.by_group(right, group))}
+
+
+@pytest.mark.slow
+def test_groups_show_frr_with_intervals_and_far_of_pairs(scores):
+    group = ["abc"[min(x % 4, 2)] for x in scores.probe_labels]
+    grouped = be.by_group(scores, group, threshold=4.0, interval="people")
+    display = be.plot.groups(grouped)
+    lines = [x for x in display.ax_.lines if x.get_marker() == "o"]
+    drawn = {tuple(p) for line in lines for p in zip(*line.get_data(), strict=True)}
+    assert drawn == {(x, i) for i, x in enumerate(grouped.frr.values)}
+    hollow = next(x for x in lines if x.get_markerfacecolor() == "white")
+    assert len(hollow.get_xdata()) == grouped.frr_flagged.sum()
+    (image,) = display.figure_.axes[1].images
+    np.testing.assert_array_equal(image.get_array() == image.norm.vmin / 2, grouped.far == 0)
+    message = " ".join(x.get_text() for x in display.figure_.findobj(mpl.text.Text))
+    assert "c (" in message and "hollow: few people" in message
+    assert message.count("*") >= 1
