@@ -11,7 +11,6 @@ from result_messages import arguments
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.messages import MessageWarning
 from bioeval.cli import main
 
 WHO = np.repeat(np.arange(40), 4)
@@ -406,7 +405,7 @@ UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.
     ids=["verification", "evaluate", "summary", "compare"],
 )
 def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
-    with pytest.warns(MessageWarning, match="of the other kind") as message:
+    with pytest.warns(be.BioevalWarning, match="of the other kind") as message:
         call(UPSIDE_DOWN)
     assert {one.filename for one in message} == {__file__}
 

@@ -8,7 +8,6 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.results.layouts import expanded
 
 CARD = """
 schema = 1
@@ -40,7 +39,7 @@ def scores():
     ],
 )
 def test_other_divisions(scores, more, expected):
-    tree = expanded(be.evaluate(scores, card(f"[partition]\n{more}\n")))
+    tree = be.evaluate(scores, card(f"[partition]\n{more}\n"))
     result = tree["folds/verification/single"].to_dataset()
     assert expected[0] in result.attrs["splitter"]
     assert (result.sizes["repeat"], result.sizes["fold"]) == expected[1]
@@ -53,10 +52,10 @@ def test_folds_in_a_column(scores):
         scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
     )
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
-    result = expanded(be.evaluate(given, made))["folds/verification/single"]
+    result = be.evaluate(given, made)["folds/verification/single"]
     assert result.sizes["fold"] == 2
     with pytest.raises(be.DataError, match="'part'"):
-        expanded(be.evaluate(scores, made))
+        be.evaluate(scores, made)
 
 
 def test_what_folds_do_not_have_is_refused(scores):
@@ -69,7 +68,7 @@ def test_what_folds_do_not_have_is_refused(scores):
 
 def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
-        tree = expanded(be.evaluate(scores, name))
+        tree = be.evaluate(scores, name)
         tasks = protocol.load(name).tasks
         assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
             "open_set" in tasks
@@ -166,7 +165,7 @@ def small(name: str, **changes) -> be.Protocol:
 def test_lfw_open_set_is_its_definition():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-open-set", enrolled=6)
-    ds = expanded(be.evaluate(scores, card))["folds/open_set"].to_dataset()
+    ds = be.evaluate(scores, card)["folds/open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=6, probe_templates=1, too_few="probe", repeats=3,
         random_state=0,
@@ -180,9 +179,10 @@ def test_lfw_open_set_is_its_definition():
             result = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
             assert result == pytest.approx(naive_dir(own, who[parts.probes], enrolled, target))
     assert ds.genuine_attempts.values.ravel().tolist() == [6, 6, 6]
-    np.testing.assert_allclose(ds.dir_at_far_mean, ds.dir_at_far.mean(("repeat", "fold")))
+    mean = ds.dir_at_far_summary.sel(statistic="mean")
+    np.testing.assert_allclose(mean, ds.dir_at_far.mean(("repeat", "fold")))
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
-    closed = expanded(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
+    closed = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
     assert (closed.cms.sel(rank=1) >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
     again = crossed(
         scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
@@ -194,7 +194,7 @@ def test_lfw_open_set_is_its_definition():
 def test_lfw_closed_set_enrols_everybody_once():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-closed-set")
-    ds = expanded(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
+    ds = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
     people = len(np.unique(who))
     assert ds.genuine_attempts.values.ravel().tolist() == [len(who) - people] * 3
     experiment = be.partition.Experiment(
@@ -215,11 +215,11 @@ def test_a_card_by_sample_is_its_experiment():
     best = {"quality": "sharpness", "number": 1}
     given = {"unseen": 0.25, "gallery_templates": best}
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
-    tree = expanded(be.evaluate(scores, card))
+    tree = be.evaluate(scores, card)
     result = tree["folds/verification/single"].to_dataset()
     experiment = be.partition.Experiment(0.5, unit="sample", repeats=3, random_state=0, **given)
-    expected = crossed(scores, experiment, interval="quantile")
-    for name in ("fa", "fr", "far_mean", "frr_high", "threshold"):
+    expected = be.cross_evaluate(scores, experiment, interval="quantile")
+    for name in ("fa", "fr", "far_summary", "frr_summary", "threshold"):
         np.testing.assert_array_equal(result[name], expected[name])
     for parts in experiment.split(scores):
         for one in parts.gallery:
@@ -240,6 +240,6 @@ def test_a_value_of_a_card_is_that_of_a_column_of_any_type(scores, sessions):
         scores.values, scores.probe_labels, probe_meta={"session": np.tile(sessions, 40)}
     )
     fields = 'by = "experiment"\ntrain = 0.5\ngallery_templates = "session=1"\nseed = 0\n'
-    tree = expanded(be.evaluate(with_sessions, card(f"[partition]\n{fields}")))
+    tree = be.evaluate(with_sessions, card(f"[partition]\n{fields}"))
     ds = tree["folds/verification/single"].to_dataset()
     assert set(ds.genuine_attempts.values.ravel().tolist()) == {10 * 2 * 2}

@@ -8,7 +8,6 @@ from strategies import examples_of
 from twins import crossed
 
 import bioeval as be
-from bioeval.scores.disjoint import disjoint_among
 
 NAMES = list("abcdefg")
 
@@ -87,11 +86,14 @@ def most_disjoint(pairs):
     return max(most_disjoint(others), 1 + most_disjoint(apart))
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=9))
-def test_disjoint_pairs_are_among_those_compared(pairs):
-    left, right = (np.array([p[k] for p in pairs], dtype=np.int64) for k in (0, 1))
-    most = most_disjoint([p for p in pairs if p[0] != p[1]])
-    assert disjoint_among(left, right, 7) == most
+@pytest.mark.parametrize("seed", range(4))
+def test_disjoint_pairs_are_among_those_compared(seed):
+    rng = np.random.default_rng(seed)
+    pairs = [(i, i) for i in range(9)] + rng.integers(0, 9, (9 + seed, 2)).tolist()
+    same = [a == b for a, b in pairs]
+    scores = be.Scores.from_pairs(rng.random(len(pairs)), same, subjects=pairs)
+    study = be.study_threshold(scores, 0.5, folds=2, repeats=1)
+    assert study.disjoint_pairs == most_disjoint([p for p in pairs if p[0] != p[1]])
 
 
 def two_of_each(n: int = 60, close: float = 0.4):
