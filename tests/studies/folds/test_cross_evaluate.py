@@ -1,4 +1,4 @@
-"""Folds in one sweep: the same counts, fold by fold, as loops written from the definitions."""
+"""Folds in one sweep: the same counts and costs, fold by fold, as loops from the definitions."""
 
 import math
 from typing import Any
@@ -8,9 +8,14 @@ import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
 from limits import blocks_of
+from naive_calibration import min_dcf
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
-from twins import crossed, one_thread  # noqa: F401
+from twins import (  # noqa: F401
+    crossed,
+    in_folds,  # noqa: F401
+    one_thread,
+)
 
 import bioeval as be
 
@@ -281,3 +286,145 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     assert "subjects_in_both_parts" not in unknown.attrs
     divided = crossed(known, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0
+
+
+PRIORS = [0.1, 0.5, 0.01]
+FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
+
+
+def least_costs(scores):
+    """minDCF at each prior, by trying every threshold on the comparisons of a part."""
+    who, values = scores.probe_labels, np.asarray(scores.values, dtype=np.float64)
+    sign = 1 if scores.kind == "similarity" else -1  # larger is closer in the twin
+    genuine, impostor = [], []
+    for i in range(len(who)):
+        for j in range(len(who)):
+            if i != j:
+                (genuine if who[i] == who[j] else impostor).append(sign * values[i, j])
+    return [min_dcf(genuine, impostor, prior, (1, 1)) for prior in PRIORS]
+
+
+def scores_of(kind="distance", dtype=np.float64):
+    rng = np.random.default_rng(4)
+    who = np.repeat([f"p{i}" for i in range(9)], rng.integers(1, 5, 9))
+    values = (rng.normal(1 + (who[:, None] != who), 0.8, (len(who),) * 2) * 4).round() / 4
+    return be.Scores((values if kind == "distance" else -values).astype(dtype), who, kind=kind)
+
+
+def parts_of(scores):
+    who = scores.probe_labels
+    return [scores[test] for _, test in FOLDS.split(np.zeros(len(who)), who, who)]
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("cells", [0, 1 << 22], ids=["large parts", "listed parts"])
+def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells):
+    scores = scores_of(kind, dtype)
+    expected = np.array([least_costs(part) for part in parts_of(scores)])
+    with blocks_of(listed=cells):
+        crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
+    assert crossed.min_dcf.dims == ("repeat", "fold", "cost")
+    np.testing.assert_allclose(crossed.min_dcf.values[0], expected, atol=1e-12)
+    mean, sd = crossed.min_dcf_summary.sel(statistic=["mean", "sd"]).values
+    np.testing.assert_allclose(mean, expected.mean(axis=0))
+    np.testing.assert_allclose(sd, expected.std(axis=0, ddof=1))
+
+
+def test_least_costs_of_listed_pairs():
+    rng = np.random.default_rng(1)
+    genuine = np.tile([True, True, False, False, False], 12)
+    values = (rng.normal(1 + ~genuine, 0.7) * 4).round() / 4
+    pairs = be.Scores.from_pairs(values, genuine)
+    folds = np.arange(60) // 20
+    crossed = be.cross_evaluate(pairs, be.partition.PredefinedFolds(folds), priors=PRIORS)
+    expected = [
+        [
+            min_dcf(*(-values[(folds == k) & (genuine == x)] for x in (True, False)), prior, (1, 1))
+            for prior in PRIORS
+        ]
+        for k in range(3)
+    ]
+    np.testing.assert_allclose(crossed.min_dcf.values[0], expected, atol=1e-12)
+
+
+def test_a_part_without_genuine_attempts_has_none():
+    who = np.array([0, 0, 1, 1, 2, 3])  # the last part has single templates alone
+    scores = be.Scores(np.arange(36.0).reshape(6, 6), who)
+    folds = be.partition.PredefinedFolds(np.array([0, 0, 0, 0, 1, 1]))
+    crossed = be.cross_evaluate(scores, folds, threshold=5.0, priors=PRIORS)
+    assert np.isnan(crossed.min_dcf.values[0, 1]).all()
+    assert not np.isnan(crossed.min_dcf.values[0, 0]).any()
+
+
+@pytest.mark.parametrize("priors", [[0], [1], [0.1, 0.1], [-1], "x"])
+def test_priors_are_checked(priors):
+    with raises_about(be.DataError, "priors"):
+        be.cross_evaluate(scores_of(), FOLDS, priors=priors)
+    with raises_about(be.ProtocolError, "priors"):
+        be.cross_evaluate(scores_of(), FOLDS, task="open_set", priors=[0.1])
+
+
+@pytest.fixture(scope="module")
+def sessions() -> tuple[be.Scores, be.Scores, be.Scores]:
+    """Twelve subjects in two sessions: same-session pairs left out by `exclude`, by a mask, not."""
+    whole = be.simulate(12, 4, sessions=2, random_state=4)
+    session = whole.probe_meta["session"]
+    own = whole.probe_labels[:, None] == whole.probe_labels
+    mask = np.where(own, 2, 1).astype(np.uint8)
+    mask[own & (session[:, None] == session)] = 0
+    d, labels, meta = whole.values.copy(), whole.probe_labels, whole.probe_meta
+    d[mask == 0] = np.nan  # a NaN in an ignored cell is no failure
+    d[3, 20] = d[20, 3] = np.nan
+    made = {"probe_meta": meta, "nan": "reject"}
+    return (
+        be.Scores(d, labels, exclude="session", **made),
+        be.Scores(d, labels, mask=mask, **made),
+        whole,
+    )
+
+
+GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
+
+
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        lambda s: be.cross_evaluate(s, FOLDS),
+        lambda s: in_folds(s, FOLDS, templates="multi"),
+        lambda s: be.cross_evaluate(s, FOLDS, task="open_set"),
+        lambda s: be.cross_evaluate(s, FOLDS, task="closed_set"),
+        lambda s: be.repeat(s, GALLERIES, curves=True)["verification/single"].to_dataset(),
+        lambda s: be.study_threshold(s, "eer", folds=3, repeats=2),
+        lambda s: be.evaluate(s, "course-kfold")["folds/open_set"].to_dataset(),
+    ],
+)
+@pytest.mark.cases(1)
+def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
+    excluding, masked, every = (evaluate(s).drop_attrs(deep=True) for s in sessions)
+    assert excluding.identical(masked)
+    assert not excluding.equals(every)
+
+
+def test_each_pair_once():
+    whole = be.simulate(12, 3, random_state=1)
+    own = whole.probe_labels[:, None] == whole.probe_labels
+    scores = be.Scores(whole.values, whole.probe_labels, mask=np.triu(1 + own, 1))
+    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+    assert (ds.genuine_attempts == 4 * 3).all()
+    assert (ds.impostor_attempts == 6 * 9).all()
+    study = be.study_threshold(scores, "eer", folds=3, repeats=1)
+    assert study.impostor_pairs == study.impostor_attempts == 66 * 9
+
+
+def test_a_mask_alone_does_not_say_who_is_who():
+    mask = 1 + np.eye(4, dtype=np.uint8)
+    masked = be.Scores(np.ones((4, 4)), mask=mask)
+    galleries = be.partition.ProbeGallerySplit(1)
+    for evaluate in (
+        lambda: be.cross_evaluate(masked, FOLDS),
+        lambda: be.repeat(masked, galleries),
+        lambda: be.study_threshold(masked),
+    ):
+        with pytest.raises(be.ProtocolError, match="Give labels"):
+            evaluate()
