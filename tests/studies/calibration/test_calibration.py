@@ -199,29 +199,47 @@ def test_pav_is_monotone_and_never_nan(case):
     np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
 
 
-def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people):
-    calibrator = be.Calibrator("logistic", prior=0.2)
-    again = clone(calibrator)
+def test_calibrators_are_clonable():
+    again = clone(be.Calibrator("logistic", prior=0.2))
     assert again.get_params() == {"method": "logistic", "prior": 0.2}
-    with pytest.raises(be.DataError, match="not fitted"):
-        again.transform(people)
-    again.fit(people)
-    with pytest.raises(
-        be.DataError, match="are distances, and the training scores were similarities"
-    ):
-        again.transform(be.Scores(people.values, people.probe_labels))
-    with pytest.raises(be.DataError, match="prior"):
-        be.Calibrator(prior=1)
-    with pytest.raises(be.DataError, match="'logistic', 'pav'"):
-        be.Calibrator("isotonic")
-    with pytest.raises(be.DataError, match="all 30 scores .* are equal"):
-        be.Calibrator().fit(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]))
-    values = people.values.copy()
+
+
+def with_nan(scores):
+    values = scores.values.copy()
     values[0, 1] = np.nan
-    with pytest.raises(be.DataError, match="1 NaN, the first at row 0, column 1"):
-        be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="similarity"))
-    with pytest.raises(be.ProtocolError, match="order"):
-        be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="order", nan="reject"))
+    return values
+
+
+ALIKE = be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: be.Calibrator().transform(s), "not fitted"),
+        (
+            lambda s: be.Calibrator().fit(s).transform(s.replace(kind="distance")),
+            "are distances, and the training scores were similarities",
+        ),
+        (lambda s: be.Calibrator(prior=1), "prior"),
+        (lambda s: be.Calibrator("isotonic"), "'logistic', 'pav'"),
+        (lambda s: be.Calibrator().fit(ALIKE), "all 30 scores .* are equal"),
+        (
+            lambda s: be.Calibrator().fit(s.with_values(with_nan(s), s.kind)),
+            "1 NaN, the first at row 0, column 1",
+        ),
+        (
+            lambda s: be.Calibrator().fit(be.Scores(s.values, s.probe_labels, kind="order")),
+            "order",
+        ),
+    ],
+)
+def test_what_a_calibrator_refuses(people, call, message):
+    with pytest.raises((be.DataError, be.ProtocolError), match=message):
+        call(people)
+
+
+def test_a_calibration_that_turns_the_order_is_told(people):
     upside_down = be.Scores(-people.values, people.probe_labels, kind="similarity")
     with pytest.warns(be.BioevalWarning):
         turned = be.Calibrator().fit(upside_down)

@@ -68,6 +68,9 @@ LAYOUTS = {
 }  # fmt: skip
 
 
+FEW_ON_ONE_SIDE = LAYOUTS["some on one side"][0].select(gallery=np.arange(4))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("rate", [0.05, 0.3])
 def test_the_far_of_a_promise_and_its_limit_are_those_of_the_twin(layout, rate):
@@ -94,10 +97,19 @@ def test_the_far_of_a_promise_and_its_limit_are_those_of_the_twin(layout, rate):
     assert found.attrs["interval_for"] == ("this gallery" if this_gallery else "new people")
 
 
-def test_too_few_people_on_one_side_are_refused():
-    few = LAYOUTS["some on one side"][0].select(gallery=np.arange(4))
-    with pytest.raises(be.ProtocolError, match="FAR cannot be assured.* 2 .*3"):
-        be.check_promise(few, 1.5, far=0.1)
+@pytest.mark.parametrize(
+    ("scores", "promise", "says"),
+    [
+        (FEW_ON_ONE_SIDE, {"far": 0.1}, "FAR cannot be assured.* 2 .*3"),
+        (be.Scores(np.ones((4, 4)), [0, 0, 1, 1]), {"frr": 0.5}, "only 2 people with genuine"),
+        (unequal(), {"far": 1}, "`far` is 1, a rate that no threshold exceeds"),
+        (unequal(), {"far": 0.1, "frr": 0.1}, "give one promise, `far` or `frr`: 2 given"),
+        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), {"far": 0.1}, "rests on the number of people"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_promised_is_refused(scores, promise, says):
+    with pytest.raises((be.DataError, be.ProtocolError), match=says):
+        be.check_promise(scores, 1.5, **promise)
 
 
 @pytest.mark.slow
@@ -148,16 +160,6 @@ def by_hand() -> be.Scores:
     return be.Scores(d, range(60), range(60))
 
 
-def test_lists_without_people_are_refused():
-    listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
-    for call in (
-        lambda: be.study_threshold(listed, "far=0.1", assure=0.95, folds=2),
-        lambda: be.check_promise(listed, 0.2, far=0.1),
-    ):
-        with pytest.raises(be.DataError, match="rests on the number of people"):
-            call()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_frr_of_a_claim_weighs_people_alike(seed):
     scores = unequal(seed, people=20)
@@ -178,6 +180,12 @@ def test_a_confidence_is_between_0_and_1(assure):
     with raises_about(be.DataError, "assure") as result:
         be.study_threshold(unequal(), "far=0.1", assure=assure, **STUDY)
     assert "\n" not in str(result.value)
+
+
+def test_lists_without_people_have_no_assured_threshold():
+    listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
+    with pytest.raises(be.DataError, match="rests on the number of people"):
+        be.study_threshold(listed, "far=0.1", assure=0.95, folds=2)
 
 
 @pytest.mark.parametrize("target", ["far=1", "far=0", "far=1.0", "far=100%", "frr=0.1", 2.5])
