@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bioeval.base.errors import BioevalError
+from bioeval import BioevalError, DataError
 
 _NAMED = re.compile(r'`([A-Za-z_]\w*)(?:=\{"(\w+)": [^`]*\}|=[^`]*)?`')
 
@@ -19,3 +19,8 @@ def raises_about(error: type[BioevalError], *arguments: str) -> Iterator[Any]:
         yield caught
     named = [".".join(filter(None, names)) for names in _NAMED.findall(str(caught.value))]
     assert tuple(dict.fromkeys(named)) == arguments, str(caught.value)
+
+
+def refused(message: str) -> Any:
+    """Expect an error of the data whose message matches."""
+    return pytest.raises(DataError, match=message)

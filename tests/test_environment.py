@@ -14,12 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the installer is a Bash script")
 
-LOCKS = {
-    "base": "base.lock",
-    "dev": "dev.lock",
-    "full": "full.lock",
-    "lowest": "lowest.lock",
-}
+LOCKS = {"base": "base.lock", "dev": "dev.lock", "full": "full.lock", "lowest": "lowest.lock"}
 INSTALLER = """#!/usr/bin/env bash
 last=${!#}
 if [ "$1" = venv ]; then

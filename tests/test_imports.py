@@ -82,11 +82,7 @@ print(sorted({"dask", "sklearn", "matplotlib"} & {*sys.modules}), file=sys.stder
 @pytest.mark.parametrize("program", [EVALUATES, pytest.param(EXPERIMENTS, marks=pytest.mark.slow)])
 def test_an_evaluation_loads_no_library_that_it_does_not_need(tmp_path, program):
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip().splitlines()[-1] == "[]"

@@ -9,7 +9,6 @@ import scipy.io
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores.formats import losses
 
 RNG = np.random.default_rng(2)
 
@@ -34,12 +33,15 @@ CASES = {
     "excluding": be.Scores(
         RNG.random((4, 4)), list("aaab"), probe_meta={"day": [1, 1, 2, 1]}, exclude=["day"]
     ),
+    "order": be.Scores(RNG.random((2, 2)), ["a", "b"], kind="order"),
+    "distractors": be.Scores(np.eye(3), [1, 2, 0], distractor_ids=[0]),
+    "lists": be.Scores.from_top_k([[0, 1]], ["a"], ["a", "b"]),
     "pairs": be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1]),
     "subjects": be.Scores.from_pairs([1, 2], [1, 0], subjects=[["a", "a"], ["a", "b, c"]]),
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [x for x in CASES if x not in ("order", "distractors", "lists")])
 @pytest.mark.cases(3)
 def test_a_list_of_pairs_has_the_same_verification(name):
     """Single-template verification of the list is that of the scores it was made of."""
@@ -52,6 +54,13 @@ def test_a_list_of_pairs_has_the_same_verification(name):
     assert (back.pair_subjects is None) == (name in ("masked", "pairs"))
 
 
+def not_kept(scores: be.Scores, name: str, capsys) -> list[str]:
+    """What the command says that a file of this name cannot hold."""
+    be.save(scores, "in.npz")
+    assert main(["convert", "in.npz", name, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["not_kept"]
+
+
 @pytest.mark.parametrize(
     ("name", "suffix", "said"),
     [
@@ -59,21 +68,23 @@ def test_a_list_of_pairs_has_the_same_verification(name):
         ("square", ".csv", ["a list of pairs", "metadata column day"]),
         ("rectangle", ".csv", ["a list of pairs"]),
         ("integers", ".csv", ["labels become text", "a list of pairs", 'nan="reject"']),
+        ("order", ".csv", ["a list of pairs", 'kind="order"']),
         ("pairs", ".csv", []),
+        ("distractors", ".npz", []),
+        ("distractors", ".csv", ["of distractors or junk is not said (0)", "labels", "a list"]),
+        ("lists", ".npz", []),
     ],
 )
-def test_what_is_lost(name, suffix, said):
-    found = losses(CASES[name], f"x{suffix}")
-    assert len(found) == len(said)
+def test_what_is_lost(name, suffix, said, capsys):
+    found = not_kept(CASES[name], f"x{suffix}", capsys)
+    assert len(found) == len(said), found
     for text, part in zip(found, said, strict=True):
         assert part in text
 
 
-def test_top_k_lists():
-    lists = be.Scores.from_top_k([[0, 1]], ["a"], ["a", "b"])
-    assert losses(lists, "x.npz") == []
+def test_lists_of_the_nearest_are_no_pairs():
     with pytest.raises(be.ProtocolError, match="give the matrix of all scores"):
-        be.save(lists, "x.csv")
+        be.save(CASES["lists"], "x.csv")
     assert not list(Path().iterdir())
 
 
@@ -123,10 +134,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (
-            ["a.npz", "b.dta"],
-            "suffix '.dta'; expected one of .npz, .parquet, ",
-        ),
+        (["a.npz", "b.dta"], "suffix '.dta'; expected one of .npz, .parquet, "),
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),

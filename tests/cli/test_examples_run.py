@@ -1,5 +1,7 @@
 """The examples in the help of every command run, in a folder with small files of their names."""
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -7,19 +9,14 @@ import shlex
 import shutil
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 import scipy.io
 from attacked import simulated_attacks
-from click.testing import CliRunner
+from commands import COMMANDS, EXAMPLES
 
 import bioeval as be
-from bioeval.cli.lazy_group import root
-from bioeval.cli.table import COMMANDS
-
-#: The examples of each command.
-EXAMPLES = {name: root.get_command(click.Context(root), name).examples for name in COMMANDS}
+from bioeval.cli import main
 
 #: Examples that draw, write pages, resample or evaluate by folds or by many cards.
 SLOW = re.compile(
@@ -108,10 +105,11 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str) -> str:
-    done = CliRunner().invoke(root, [*words])
-    refuted = "the data refute the promise" in done.output
-    assert done.exit_code == refuted, (done.output, done.exception)
-    return done.stdout
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([*words])
+    assert code == ("the data refute the promise" in err.getvalue()), err.getvalue()
+    return out.getvalue()
 
 
 def words_of(line: str) -> list[str]:

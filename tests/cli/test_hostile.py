@@ -12,11 +12,11 @@ import click
 import fuzz_inputs
 import numpy as np
 import pytest
+from commands import COMMANDS, command_of
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.console import show_json
-from bioeval.cli.lazy_group import COMMANDS, root
 from bioeval.scores.formats import files, layouts
 from bioeval.views.show import put
 
@@ -45,7 +45,7 @@ def error_of(capsys, *args: str) -> str:
 def test_every_command_is_tried_with_odd_options():
     assert set(fuzz_inputs.WORKING) <= set(COMMANDS)
     for name in set(COMMANDS) - set(fuzz_inputs.WORKING):
-        required = [x for x in root.get_command(click.Context(root), name).params if x.required]
+        required = [x for x in command_of(name).params if x.required]
         assert [x.name for x in required] == ["data"], (
             f"bioeval {name} needs more than data. Add a command "
             "line that works to WORKING of scripts/fuzz_inputs.py."

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from commands import COMMANDS
 from shown import META
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.cli.lazy_group import COMMANDS
 
 WHO = np.repeat(np.arange(12), 3)
 COLUMNS = {name: np.tile(column, 2) for name, column in META.items()}

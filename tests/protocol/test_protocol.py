@@ -15,11 +15,12 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.cli import main
 from bioeval.protocol import fields as card_text
-from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS
+from bioeval.protocol.card import HEAD, SECTIONS
 from bioeval.protocol.fields import fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
+LAYOUTS = ["all-against-all", "probe-against-gallery", "pairs"]
 FIELD = ["fvc2004", "frte-11", "frte-1n", "ijbc-11", "ijbc-1n", "voxceleb"]
 
 CARD = """\
@@ -60,22 +61,20 @@ def changed(old: str, new: str, card: str = CARD) -> str:
 # --- the shipped cards ----------------------------------------------------------------------
 
 
-def test_the_shipped_cards():
-    assert {*COURSE, "pairs", *FIELD} <= set(protocol.available())
-    for name in protocol.available():
+def test_the_shipped_cards_are_the_files_of_the_repository():
+    names = set(protocol.available())
+    assert {*COURSE, "pairs", *FIELD} <= names
+    assert {path.stem for path in (ROOT / "protocols").glob("*.toml")} == names
+    assert protocol.load(ROOT / "protocols" / "pairs.toml") == protocol.load("pairs")
+    for name in names:
         card = protocol.load(name)
         assert card.path.endswith(f"{name}.toml")
         assert card.name == name and card.not_said and card.source.section
         undated = any(word in card.source.text.lower() for word in ("lecture", "ongoing"))
         assert card.source.year or undated
-    own = [protocol.for_layout(layout) for layout in LAYOUTS]
-    assert {card.name for card in own} == {*COURSE, "pairs"}
-    assert [card.layout for card in own] == list(LAYOUTS)
-
-
-def test_the_shipped_cards_are_the_files_of_the_repository():
-    assert {path.stem for path in (ROOT / "protocols").glob("*.toml")} == set(protocol.available())
-    assert protocol.load(ROOT / "protocols" / "pairs.toml") == protocol.load("pairs")
+    own = {layout: protocol.for_layout(layout) for layout in LAYOUTS}
+    assert {card.name for card in own.values()} == {*COURSE, "pairs"}
+    assert all(card.layout == layout for layout, card in own.items())
 
 
 @pytest.mark.parametrize("name", COURSE)
@@ -182,40 +181,29 @@ def test_cards_as_editors_save_them(tmp_path, raw):
 # --- cards that are not there ---------------------------------------------------------------
 
 
-def test_an_unknown_name_lists_the_names_and_the_nearest():
+def test_cards_that_are_not_there(tmp_path):
     with pytest.raises(be.CardError) as caught:
         protocol.load("course-all-vs-al")
     message = str(caught.value)
     assert all(name in message for name in protocol.available())
     assert "Did you mean 'course-all-vs-all'?" in message
     assert ".toml" in message
-
-
-def test_an_unknown_layout():
     with pytest.raises(be.CardError, match="Did you mean 'all-against-all'"):
         protocol.for_layout("all-vs-all")
-
-
-def test_a_file_that_is_no_card(tmp_path):
-    def refusal(path):
+    huge, latin = tmp_path / "huge.toml", tmp_path / "latin.toml"
+    huge.write_bytes(b"#" * ((16 << 10) + 1))
+    latin.write_bytes("# one\n# two\n# três\n".encode("latin-1"))
+    for path, problem in (
+        (tmp_path / "none.toml", "no such file"),
+        (f"{tmp_path}/none", "no such file"),
+        (tmp_path, "a folder"),
+        (huge, "larger than 16 KiB"),
+        (latin, "is not a text in UTF-8"),
+        (tmp_path / ("x" * 300 + ".toml"), ""),
+    ):
         with pytest.raises(be.CardError) as caught:
             protocol.load(path)
-        assert str(path)[:100] in str(caught.value)
-        return str(caught.value)
-
-    assert "no such file" in refusal(tmp_path / "none.toml")
-    assert "no such file" in refusal(f"{tmp_path}/none")
-    assert "a folder" in refusal(tmp_path)
-
-    huge = tmp_path / "huge.toml"
-    huge.write_bytes(b"#" * (card_text.MAX_BYTES + 1))
-    assert "larger than 16 KiB" in refusal(huge)
-
-    latin = tmp_path / "latin.toml"
-    latin.write_bytes("# one\n# two\n# três\n".encode("latin-1"))
-    assert "is not a text in UTF-8" in refusal(latin)
-
-    assert refusal(tmp_path / ("x" * 300 + ".toml"))
+        assert str(path)[:100] in str(caught.value) and problem in str(caught.value)
 
 
 # --- cards that are wrong -------------------------------------------------------------------
@@ -285,33 +273,37 @@ def test_a_wrong_card_says_where_what_and_what_was_expected(case):
     assert expected in problem
 
 
-def test_an_identification_of_pairs():
-    of_pairs = changed('"probe-against-gallery"', '"pairs"')
-    (multi,) = problems(of_pairs.replace('["single"]', '["multi"]'))
-    (problem,) = problems(of_pairs)
-    assert problem == (
-        'mine.toml: [open_set] has no meaning with layout = "pairs"; expected layout = '
-        '"all-against-all" or "probe-against-gallery"'
-    )
-    assert multi == (
-        'mine.toml: [verification] templates holds "multi"; expected a list of words '
-        'among "single" with layout = "pairs"'
-    )
+PAIRS = changed('"probe-against-gallery"', '"pairs"')
+SQUARE = changed('"probe-against-gallery"', '"all-against-all"')
 
 
-def test_a_word_that_the_layout_does_not_know():
-    text = changed('"probe-against-gallery"', '"all-against-all"')
-    (problem,) = problems(changed("[open_set]", '[open_set]\nimpostors = "both"', text))
-    assert problem == (
-        'mine.toml: [open_set] impostors = "both"; expected one of "auto", '
-        '"leave-subject-out" with layout = "all-against-all"'
-    )
-
-
-def test_a_field_that_the_layout_does_not_know():
-    text = changed('"probe-against-gallery"', '"pairs"')[: CARD.index("[open_set]") - 16]
-    (problem,) = problems(text + 'fusion = "mean"\n')
-    assert 'fusion has no meaning with layout = "pairs"' in problem
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            PAIRS,
+            '[open_set] has no meaning with layout = "pairs"; expected layout = '
+            '"all-against-all" or "probe-against-gallery"',
+        ),
+        (
+            PAIRS.replace('["single"]', '["multi"]'),
+            '[verification] templates holds "multi"; expected a list of words among "single" '
+            'with layout = "pairs"',
+        ),
+        (
+            changed("[open_set]", '[open_set]\nimpostors = "both"', SQUARE),
+            '[open_set] impostors = "both"; expected one of "auto", "leave-subject-out" with '
+            'layout = "all-against-all"',
+        ),
+        (
+            PAIRS.partition("[open_set]")[0] + 'fusion = "mean"\n',
+            '[verification] fusion = "mean"; fusion has no meaning with layout = "pairs"',
+        ),
+    ],
+)
+def test_what_the_layout_does_not_know(text, expected):
+    (problem,) = problems(text)
+    assert problem.startswith(f"mine.toml: {expected}")
 
 
 def in_python(name: str, section: str, **fields: object) -> protocol.Protocol:
@@ -391,9 +383,6 @@ def test_any_value_of_any_field_is_taken_or_refused(section, data):
         protocol.parse(text)
 
 
-# --- the table ------------------------------------------------------------------------------
-
-
 # --- words ----------------------------------------------------------------------------------
 
 
@@ -467,7 +456,7 @@ RANKS = [
 
 @pytest.mark.parametrize(("name", "section"), RANKS)
 def test_the_ranks_of_a_card_are_not_blamed_on_the_option(tmp_path, capsys, name, section):
-    text = (Path(__file__).parents[2] / "protocols" / f"{name}.toml").read_text()
+    text = (ROOT / "protocols" / f"{name}.toml").read_text()
     head, _, body = text.partition(f"[{section}]\n")
     own, mark, rest = body.partition("\n[")
     own = "".join(x for x in own.splitlines(keepends=True) if not x.startswith("max_rank"))

@@ -4,11 +4,12 @@ import json
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
+from limits import streaming
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores import making
 from bioeval.scores.formats import losses
 
 #: Three people at the door, one template each, who search a gallery of four.
@@ -36,11 +37,11 @@ def failed():
     return be.Scores(np.where(COMPARED, D, np.nan), DOOR, GALLERY, nan="exclude")
 
 
-def embedded(**more):
+def embedded(make, **more):
     """Embeddings of which one of the gallery failed, so that all probes miss it."""
     probe, gallery = np.eye(4)[:3] + 0.1, np.eye(4)
     gallery[3] = np.nan
-    return be.Scores.from_embeddings(probe, DOOR, gallery, GALLERY, nan="exclude", **more)
+    return make(probe, DOOR, gallery, GALLERY, nan="exclude", **more)
 
 
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
@@ -88,13 +89,12 @@ def test_what_a_protocol_leaves_out_is_not_missing():
     assert said(be.reid(other, "market1501"))[0]["probes"] == 6
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_templates_that_failed_are_missing_in_any_layout(streamed, monkeypatch):
-    if streamed:
-        monkeypatch.setattr(making, "MEMORY_LIMIT", 0)
+@pytest.mark.parametrize("make", [be.Scores.from_embeddings, streaming])
+def test_templates_that_failed_are_missing_in_any_layout(make):
     called = {"metric": lambda x, y: 1 - x @ y.T, "kind": "distance"}
-    for scores in (embedded(), embedded(dtype="float32", metric="l1"), embedded(**called)):
-        assert scores.streams == streamed
+    for how in ({}, {"dtype": "float32", "metric": "l1"}, called):
+        scores = embedded(make, **how)
+        assert scores.streams == (make is streaming)
         (found,) = said(be.closed_set(scores))
         assert found == {"probes": 3, "searches": 3, "least": 3, "most": 3, "candidates": 4}
         assert not said(be.closed_set(scores.select(gallery=[2, 0, 1])))
@@ -123,15 +123,10 @@ def test_the_numbers_are_those_of_a_loop(seed):
     if not any(a < b for a, b in lists):
         assert not found
         return
-    assert found == [
-        {
-            "probes": sum(a < b for a, b in lists),
-            "searches": len(lists),
-            "least": min(a for a, _ in lists),
-            "most": max(a for a, _ in lists),
-            "candidates": max(b for _, b in lists),
-        }
-    ]
+    compared, wanted = zip(*lists, strict=True)
+    numbers = {"probes": sum(a < b for a, b in lists), "searches": len(lists)}
+    numbers |= {"least": min(compared), "most": max(compared), "candidates": max(wanted)}
+    assert found == [numbers]
 
 
 def test_gallery_size_needs_all_candidates():
@@ -200,22 +195,15 @@ TRIES = [
 ]
 
 
-def visits(lines=TRIES):
-    """A matrix of the lines, as a list of them is read."""
-    probes, gallery = (list(dict.fromkeys(x[k] for x in lines)) for k in (0, 3))
-    values, mask = (
-        np.zeros((len(probes), len(gallery))),
-        np.zeros((len(probes), len(gallery)), bool),
-    )
-    who, visit, enrolled = {}, {}, {}
-    for name, person, of, template, owner, score in lines:
-        cell = probes.index(name), gallery.index(template)
-        values[cell], mask[cell] = score, True
-        who[name], visit[name], enrolled[template] = person, of, owner
-    return be.Scores(
-        values, [who[x] for x in probes], [enrolled[x] for x in gallery], mask=mask,
-        probe_meta={"visit": [visit[x] for x in probes]},
-    )  # fmt: skip
+def visits():
+    """A matrix of the tries, as a list of them is read."""
+    tries = pd.DataFrame(TRIES, columns=["probe", "person", "visit", "template", "owner", "score"])
+    table = tries.pivot(index="probe", columns="template", values="score")
+    probes = tries.drop_duplicates("probe").set_index("probe").loc[table.index]
+    owners = tries.drop_duplicates("template").set_index("template").owner.loc[table.columns]
+    values, meta = table.to_numpy(), {"visit": probes.visit.to_numpy()}
+    mask, people = ~np.isnan(values), (probes.person.to_numpy(), owners.to_numpy())
+    return be.Scores(np.nan_to_num(values), *people, mask=mask, probe_meta=meta)
 
 
 def test_a_transaction_without_a_try_is_counted_apart():
@@ -233,16 +221,11 @@ def test_a_transaction_without_a_try_is_counted_apart():
     assert said(zoo, "transactions-incomplete") == [{"genuine": 0, "impostor": 1}]
 
 
-def test_the_check_of_claims_says_so():
+def test_the_check_of_claims_and_their_file_say_so():
     claims = be.claim_scores(visits(), attempts="visit")
     found = be.check_data(visits(), threshold=None, claims=claims)["complete"]
     assert (found.code, found.count) == ("transactions-incomplete", 1)
-    claims = be.claim_scores(visits(), attempts="visit")
     assert be.check_data(claims)["complete"].severity == "note"
-
-
-def test_what_a_file_of_claims_does_not_hold_is_said():
-    claims = be.claim_scores(visits(), attempts="visit")
     (lost,) = losses(claims, "claims.npz")
     assert "nor which lack tries" in lost and not losses(visits(), "scores.npz")
 

@@ -6,10 +6,7 @@ import textwrap
 from pathlib import Path
 
 import limits
-import numpy as np
 import pytest
-
-import bioeval as be
 
 
 @pytest.mark.slow
@@ -49,12 +46,3 @@ def test_peak_memory_stays_under_the_limit():
     attempts, grown = done.stdout.split()
     assert attempts == "6000"
     assert float(grown) < 120
-
-
-@pytest.mark.parametrize(("scale", "dtype"), [(1e-200, "float64"), (1e200, "float64"),
-                                              (1e-23, "float32"), (1e20, "float32")])  # fmt: skip
-def test_squares_out_of_range_do_not_spoil_distances(scale, dtype):
-    x = np.array([[1, 2], [3, 5], [9, 1], [2, 2.0]])
-    scores = be.Scores.from_embeddings(x * scale, list("aabb"), metric="l2", dtype=dtype)
-    expected = be.Scores.from_embeddings(x, list("aabb"), metric="l2").values
-    np.testing.assert_allclose(scores.values.astype(float) / scale, expected, rtol=1e-5)

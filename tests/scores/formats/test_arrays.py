@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from named_arguments import raises_about
+from named_arguments import raises_about, refused
 
 import bioeval as be
 from bioeval.cli import main
@@ -14,10 +14,6 @@ from bioeval.cli import main
 DTYPES = ["f2", "f4", "f8", ">f8", "i1", "u1", "i4", "u8", ">i2", "?"]
 D = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
 WHO, SHORT, WHOLE = np.array([1, 1, 2, 2]), np.array([1, 2, 3]), np.array([1, 2, 3, 4])
-
-
-def refused(message):
-    return pytest.raises(be.DataError, match=message)
 
 
 def same_scores(a: be.Scores, b: be.Scores) -> None:

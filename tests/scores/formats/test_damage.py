@@ -11,6 +11,7 @@ import zlib
 import h5py
 import numpy as np
 import pytest
+from named_arguments import refused
 
 import bioeval as be
 
@@ -108,7 +109,7 @@ FILES = [
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     (tmp_path / "x.labels.csv").write_text("label\na\n")
-    with pytest.raises(be.DataError, match=message) as error:
+    with refused(message) as error:
         be.load(tmp_path / name)
     assert str(tmp_path / name) in str(error.value) and "\n" not in str(error.value)
 
@@ -175,7 +176,7 @@ def test_memory_is_bounded_by_the_file(tmp_path, name):
     (tmp_path / "l.csv").write_text("label\na\nb\n")
     labels = {} if path.suffix == ".npz" else {"labels": tmp_path / "l.csv"}
     tracemalloc.start()
-    with pytest.raises(be.DataError, match=f"{name}: .*truncated or damaged"):
+    with refused(f"{name}: .*truncated or damaged"):
         be.load(path, **labels)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -193,7 +194,7 @@ def test_a_collection_of_damaged_files(shared, name):
     resource = pytest.importorskip("resource")  # Windows has none
     options = {"labels": shared / "damaged" / "l.csv"} if name.endswith(".npy") else {}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(be.DataError, match=f"{name}: .*truncated or damaged.*write"):
+    with refused(f"{name}: .*truncated or damaged.*write"):
         be.load(shared / "damaged" / name, **options)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 18  # KiB
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from named_arguments import refused
 from optional import optional_import
 from pages import ROOT
 
@@ -34,10 +35,6 @@ def put(folder, name, data):
 def load(folder, text, name="x.txt", kind="distance", second=None, **options):
     path = put(folder, name, text)
     return be.load([path, second] if second else path, kind=kind, **options)
-
-
-def refused(message):
-    return pytest.raises(be.DataError, match=message)
 
 
 def holds(pairs):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.io
 from hypothesis import given, settings, strategies as st
+from named_arguments import refused
 from strategies import examples_of
 
 import bioeval as be
@@ -26,10 +27,6 @@ LAYOUT = {
 KINDS = {"f8": b"double", "f4": b"single", "i8": b"int64", "u1": b"uint8", "b1": b"logical"}
 SCORES = {"scores": "x", "labels": "who"}
 HEAD = b"MATLAB 5.0 MAT-file".ljust(124)
-
-
-def refused(message):
-    return pytest.raises(be.DataError, match=message)
 
 
 def matlab_73(path, arrays) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
+from named_arguments import refused
 from optional import optional_import
 
 import bioeval as be
@@ -27,10 +28,6 @@ TABLE = {
     "subject_a": ["a", "a", "c"],
     "subject_b": ["a", "b", "a"],
 }
-
-
-def refused(message):
-    return pytest.raises(be.DataError, match=message)
 
 
 # ------------------------------------------------------------------------- lists that are written

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from named_arguments import raises_about
+from named_arguments import raises_about, refused
 from optional import optional_import
 from result_messages import arguments
 
@@ -20,10 +20,6 @@ def put(folder, name, text):
 
 def load(folder, text, kind="distance", **options):
     return be.load(put(folder, "x.txt", text), kind=kind, **options)
-
-
-def refused(message):
-    return pytest.raises(be.DataError, match=message)
 
 
 # ------------------------------------------------------------------------- listed again, itself

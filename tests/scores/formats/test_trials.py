@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import scipy.io
-from named_arguments import raises_about
+from named_arguments import raises_about, refused
 from result_messages import arguments
 
 import bioeval as be
@@ -17,10 +17,6 @@ SCORES = "b d -1e3\na c 0.5\nb c 2\n"
 def put(folder, name, text):
     (folder / name).write_text(text)
     return folder / name
-
-
-def refused(message):
-    return pytest.raises(be.DataError, match=message)
 
 
 def load(folder, text, trials, **options):

@@ -1,0 +1,210 @@
+"""Options and arguments: one meaning in all calls, one name, one text, and the declared values."""
+
+import functools
+import inspect
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import pytest
+from commands import COMMANDS, EXAMPLES, command_of, options_of
+from described import Parameter, first_sentence, parameters
+
+import bioeval as be
+
+#: What has no arguments of scores or results.
+OTHERS = ("Protocol", "Measure", "eer_scorer", "set_options")
+
+#: Whose words to choose from are those of each call.
+OF_THE_CALL = {"method", "cmc", "interval"}
+
+#: Words to choose from that no signature lists.
+OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
+
+#: Options with a text of their own, where the command takes less than the call, or something else.
+OWN_TEXT = """
+    cohort dev far folds frames fusion images n_templates name names per_query probe protocol
+    rank_unit rates repeats system target task templates terms threshold title train unenrolled
+    verbose weights worst
+"""
+
+#: Where a command prints and writes, and on what it runs: options that no call has.
+OF_EVERY_COMMAND = """
+    as_json fail_if force images images_root latex markdown memory_limit name no_auc out
+    plot_formats plots report terms worst
+"""
+
+#: What one command does besides its call.
+OF_THE_COMMAND = {
+    # A Calibrator that is fitted to a set, and the scores of others.
+    "calibration": {"calibrate", "save_to", "train"},
+    "convert": {"dry_run", "listed"},
+    "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
+    "explain": {"steps"},
+    "fuse": {"save_to"},
+    "gom": {"as_given"},  # not scaled
+    "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
+    "protocols": {"toml"},
+    "report": {"check", "folds", "names", "workload", "zoo"},  # of several calls
+    # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
+    "run": {"client", "fta", "fte", "min_dcf", "single_gallery"},
+    "threshold": {"promise", "on"},  # other calls
+    "tracking": {"targets"},
+    "workload": {"task"},
+}
+
+RULE = """
+bioeval {command}: {options} are no arguments of a public call.
+CONTRIBUTING.md, "Arguments": give each the argument's name, as in
+option(..., name="ARGUMENT"). List what the command alone does in OF_THE_COMMAND of
+tests/cli/test_options.py.
+"""
+
+
+def described(*more: str) -> dict[str, dict[str, Parameter]]:
+    """The arguments of public calls, each by the calls that have it."""
+    found: dict[str, dict[str, Parameter]] = defaultdict(dict)
+    for call in (*be.__all__, *more):
+        thing = functools.reduce(getattr, call.split("."), be)
+        if callable(thing) and call not in OTHERS and not call.endswith(("Error", "Warning")):
+            for name, parameter in parameters(call).items():
+                found[name][call] = parameter
+    return found
+
+
+EVERY = described("stats.IntervalMethod", "datasets.faces")
+SHARED = {name: [*calls.values()] for name, calls in described().items() if len(calls) > 1}
+
+
+def test_the_table_of_arguments_has_those_of_two_calls_or_more(root):
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## Arguments\n")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(SHARED)
+
+
+@pytest.mark.parametrize("name", sorted(SHARED))
+def test_an_argument_has_one_type(name):
+    calls = SHARED[name]
+    types = {x.types for x in calls if x.types}
+    assert len(types) <= 1 or name == "interval", types
+    if name not in OF_THE_CALL:
+        widest = max((set(x.words) for x in calls), key=len)
+        assert all(set(x.words) <= widest for x in calls)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_on_a_screen_and_examples_are_commands(command):
+    """Of 40 lines and 80 columns; that of `run` on two."""
+    found = command_of(command)
+    ctx = click.Context(found, info_name=f"bioeval {command}", terminal_width=80)
+    lines = found.get_help(ctx).splitlines()
+    assert len(lines) <= (80 if command == "run" else 40)
+    assert not [line for line in lines if len(line) > 80]
+    assert all(option.help for option in options_of(command))
+    assert 1 <= len(EXAMPLES[command]) <= 3
+    for line in EXAMPLES[command]:
+        program, name, *args = shlex.split(line)
+        assert (program, name) == ("bioeval", command)
+        found.make_context(name, args)
+
+
+def test_the_first_sentence_ends_before_the_next_one():
+    text = 'One of two. ``"single"``: a template, as :func:`bioeval.open_set` has it.'
+    assert first_sentence(text) == "One of two."
+    assert first_sentence(text[12:]) == "single: a template, as bioeval.open_set has it."
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_says_what_its_argument_says(command):
+    """The first sentence of some call, so that both are corrected together; and its words."""
+    for param in options_of(command):
+        calls = EVERY[str(param.name)].values()
+        if param.hidden or param.name in OWN_TEXT.split() or not calls:
+            continue
+        texts = [first_sentence(x.text).rstrip(".") for x in calls]
+        assert any(str(param.help).startswith(x) for x in texts), param.name
+        if isinstance(param.type, click.Choice):
+            words = {word for x in calls for word in x.words}
+            assert {*param.type.choices} <= words | OF_COMMANDS, param.name
+
+
+def arguments(call: Callable[..., Any]) -> Iterator[str]:
+    """The arguments of a function, or of a class and its public methods."""
+    calls = [call]
+    if inspect.isclass(call):
+        methods = inspect.getmembers(call, inspect.isroutine)
+        calls += [method for name, method in methods if not name.startswith("_")]
+    for each in calls:
+        yield from inspect.signature(each).parameters
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_option_bears_the_name_of_an_argument(command):
+    """So that a message names the option."""
+    calls = [getattr(be, x) for x in be.__all__ if x[0].islower() and callable(getattr(be, x))]
+    calls += [be.Calibrator, *[be.partition.Experiment] * (command == "run")]
+    known = {name for call in calls for name in arguments(call)} | {*OF_EVERY_COMMAND.split()}
+    known |= {*inspect.signature(be.stats.IntervalMethod).parameters}
+    known |= OF_THE_COMMAND.get(command, set())
+    options = {param.name.removesuffix("_b") for param in options_of(command)}
+    assert options >= OF_THE_COMMAND.get(command, set())  # none is listed that has gone
+    unknown = sorted(options - known)
+    assert not unknown, RULE.format(command=command, options=", ".join(unknown))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_left_out_have_their_declared_values(name):
+    """A flag is False, and one that may be repeated is empty, whatever click does with defaults."""
+    line = []
+    for param in command_of(name).params:
+        if param.required:
+            word = "far=0.01" if "promise" in (param.name or "") else "1"
+            line += [max(param.opts, key=len), word] if isinstance(param, click.Option) else ["x"]
+    with command_of(name).make_context(name, line, resilient_parsing=False) as context:
+        parsed = dict(context.params)
+    for param in options_of(name):
+        if param.is_flag:
+            assert not isinstance(param.flag_value, str), param.opts
+            assert inspect.isfunction(param.callback) or param.default is False
+        if param.required or param.name == "help" or param.callback is not None:
+            continue
+        if param.is_flag:
+            assert parsed[param.name] is False, param.name
+        elif param.multiple:
+            assert not parsed[param.name], param.name
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "said"),
+    [
+        ("run", "far_targets", "--far"),
+        ("run", "max_rank", "--max-rank"),
+        ("run", 'nan="reject"', "--nan reject"),
+        ("run", 'columns={"labels": "id"}', "--columns labels=id"),
+        ("run", 'columns={"labels": ...}', "--columns labels=NAME"),
+        ("run", 'columns={"scores": "my scores"}', "--columns 'scores=my scores'"),
+        ("run", "first_index=0", "--lists first_index=0"),
+        ("run", "unordered", "--lists unordered"),
+        ("run", 'lists={"leave_out_query": True}', "--lists leave_out_query"),
+        ("run", 'unmated="skip"', 'unmated = "skip" in a protocol card'),
+        ("run", 'gallery_labels="g.csv"', "--gallery g.csv"),
+        ("simulate", "session_sd", "--session-sd"),
+        ("simulate", "random_state", "--seed"),
+        ("simulate", 'layout="pairs"', "--layout pairs"),
+        ("gallery-size", 'ties="stable"', "--ties stable"),
+        ("zoo", 'threshold="far=0.1"', "--threshold far=0.1"),
+        ("compare", "far_targets", "--far"),
+        ("threshold", "target", "--target"),
+        ("tracking", "mostly_tracked", "--mostly-tracked"),
+        ("protocols", "max_rank", "`max_rank`"),
+        ("protocols", 'columns={"scores": "D"}', '`columns={"scores": "D"}`'),
+        ("run", "bioeval run x", "`bioeval run x`"),
+    ],
+)
+def test_an_argument_is_named_as_the_option(command, argument, said):
+    found = command_of(command).in_options(f"x.npz: `{argument}` is wrong; max_rank")
+    assert found == f"x.npz: {said} is wrong; max_rank"

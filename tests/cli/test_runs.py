@@ -1,0 +1,244 @@
+"""What ``run`` and other commands do with several systems, thresholds, galleries and exclusions."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from marked_up import markdown_tables
+
+import bioeval as be
+from bioeval.cli import main
+
+SYSTEMS = {
+    "old": be.simulate(12, 3, within=0.9, random_state=1).replace(name="old"),
+    "new": be.simulate(12, 3, within=0.5, random_state=2).replace(name="new"),
+}
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, scores in SYSTEMS.items():
+        be.save(scores, f"{name}.npz")
+
+
+@pytest.fixture
+def said(capsys):
+    """Call a command: (exit code, output, errors)."""
+
+    def called(*arguments: object) -> tuple[int, str, str]:
+        code = main([*map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return called
+
+
+@pytest.fixture
+def printed(said):
+    """Call a command that succeeds: what it prints."""
+
+    def called(*arguments: object) -> str:
+        code, out, errors = said(*arguments)
+        assert code == 0, errors
+        return out
+
+    return called
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+# ------------------------------------------------------------------------- several systems
+
+
+def test_each_system_has_the_numbers_that_it_has_alone(printed):
+    both = json.loads(printed("run", "old.npz", "new.npz", "--json"))["systems"]
+    assert list(both) == ["old", "new"]
+    for name, document in both.items():
+        assert document == json.loads(printed("run", f"{name}.npz", "--json"))
+    assert both["old"]["tasks"] != both["new"]["tasks"]
+    for folder, name in (("a", "old"), ("b", "new")):
+        Path(folder).mkdir()
+        be.save(SYSTEMS[name], f"{folder}/x.npz")
+    apart = json.loads(printed("run", "a/x.npz", "b/x.npz", "--json"))["systems"]
+    assert list(apart) == ["a/x.npz", "b/x.npz"]
+
+
+def test_lists_of_scores_of_the_same_trials_are_systems(said):
+    rng = np.random.default_rng(2)
+    names = [f"s{i // 4}/{i % 4}" for i in range(40)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    Path("trials.txt").write_text("".join(f"{int(a[:2] == b[:2])} {a} {b}\n" for a, b in pairs))
+    for system, noise in (("a", 0.5), ("b", 1.5)):
+        lines = [f"{a} {b} {(a[:2] == b[:2]) + noise * rng.normal():.6f}\n" for a, b in pairs]
+        Path(f"{system}.scores").write_text("".join(rng.permutation(lines)))
+    files, kind = ("a.scores", "b.scores"), ("--kind", "similarity")
+    code, out, _ = said("run", *files, "--trials", "trials.txt", *kind, "--json")
+    together = json.loads(out)["systems"]
+    assert code == 0 and [*together] == ["a", "b"]
+    for file in files:
+        scores = be.load(file, trials="trials.txt", kind="similarity")
+        eer = together[file[0]]["tasks"]["verification/single"]["eer"]
+        assert eer == be.verification(scores).eer.item()
+    assert said("run", files[0], "trials.txt", *kind)[0] == 0  # the trials may be unnamed
+    assert said("run", *files, *kind)[0] == 2  # of two files, the second is the trials
+
+
+def test_what_is_said_of_the_test_of_a_difference(printed):
+    words = ["compare", "old.npz", "new.npz", "--measure", "eer", "--measure", "auc"]
+    words += ["--replicates", "100", "--seed", "7"]
+    shown = squeezed(printed(*words, "--out", "both"))
+    assert "p-value" in shown and "adjusted p" not in shown
+    assert "bootstrap of people for new people (EER)" in shown
+    assert "people for new people (AUC)" in shown
+    assert "100 replicates, seed 7" in shown
+    summary = json.loads(Path("both/summary.json").read_text())
+    assert (summary["replicates"], summary["seed"]) == (100, "7")
+    shown = squeezed(printed(*words, "--adjust", "holm"))
+    assert "adjusted p" in shown and "limits] p-value" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("run old.npz new.npz --name x", "--name is for one system"),
+        ("run old.npz old.npz", "'old.npz' is given twice"),
+        ("run old.npz new.npz labels.csv", "labels.csv does not"),
+        ("threshold old.npz new.npz", "threshold takes one; give both to bioeval compare"),
+        ("run s.npz --far 1/0", "expected a rate (0.01, 1% or 1/100)"),
+    ],
+)
+def test_what_systems_cannot_have(words, problem, said):
+    code, _, errors = said(*words.split())
+    assert code == 2 and problem in errors
+
+
+def test_every_threshold_has_its_row(printed):
+    found = {x: be.evaluate(s, thresholds=[0.8, 1.2]) for x, s in SYSTEMS.items()}
+    how = ("--thresholds", "0.8,1.2", "--markdown", "--interval", "none")
+    tables = markdown_tables(printed("run", "old.npz", "new.npz", *how))
+    assert tables == markdown_tables(be.to_markdown(found))
+    for task, names in (("verification/single", ("far", "frr")), ("open_set", ("far",))):
+        heading, *rows = tables[0 if task == "verification/single" else 2]
+        assert [x for x in heading if x != "threshold"] == ["", "old", "new"]
+        by_label = {row[0]: row for row in rows}
+        for place, threshold in enumerate((0.8, 1.2)):
+            for name in names:
+                row = by_label[f"{name.upper()} at threshold {threshold:g}"]
+                for system, dataset in found.items():
+                    rate = 100 * float(dataset[task][name][place])
+                    printed_rate = float(row[heading.index(system)].strip(" %"))
+                    assert printed_rate == pytest.approx(rate, abs=0.006)
+
+
+def test_no_run_prints_more_than_a_screen(printed):
+    printed("example", "faces", "--system", "deep", "--out", "real.npz")
+    for files in (["old.npz"], ["old.npz", "new.npz"], ["real.npz"]):
+        assert len(printed("run", *files).splitlines()) <= 40
+
+
+def test_a_far_of_all_attempts_is_remarked(said):
+    file = "old.npz"
+    for command, *options in (("run", "--far", 1), ("zoo", "--threshold", "far=1")):
+        remark = squeezed(said(command, file, *options)[2])
+        assert "FAR 1 is 100 %; for 1 % write 1% or 0.01" in remark
+    assert "FRR 1 is 100 %; for 1 % write 1% or 0.01" in squeezed(said("run", file, "--frr", 1)[2])
+    assert "100 %" not in said("run", file, "--far", "0.5", "--far", "1%")[2]
+    assert "warning" not in said("run", file, "--frr", "100%")[2]
+    for target, remark in (
+        ("0.01", "0.01 is taken as a threshold; for a FAR write far=0.01"),
+        ("FAR=1", "FAR 1 is 100 %"),
+    ):
+        assert remark in squeezed(said("threshold", file, "--target", target, "--folds", 3)[2])
+
+
+# ------------------------------------------------------------------------- selections of a run
+
+
+@pytest.fixture
+def file():
+    made = be.simulate(30, 4, random_state=1)
+    meta = {"session": np.tile([1, 1, 2, 2], 30)}
+    be.save(be.Scores(np.asarray(made.values), made.probe_labels, probe_meta=meta), "m.npz")
+    return "m.npz"
+
+
+def test_given_thresholds_are_printed_and_the_curves_stay(file, printed):
+    scores = be.load(file)
+    who, values = scores.probe_labels, np.asarray(scores.values)
+    other = ~np.eye(len(who), dtype=bool)
+    same = (who[:, None] == who) & other
+    text = printed("run", file, "--thresholds", "4,4.5", "--interval", "none", "--out", "o")
+    rows = [line.split() for line in text.split("Verification, multi")[0].splitlines()]
+    for t in (4.0, 4.5):
+        gar = 100 * np.mean(values[same] <= t)
+        far = 100 * np.mean(values[other & ~same] <= t)
+        for name, rate in (("GAR", gar), ("FAR", far), ("FRR", 100 - gar), ("GRR", 100 - far)):
+            assert [name, f"{rate:.2f}", "%", f"{t:.5f}"] in rows
+    with open("o/verification_single.csv", encoding="utf-8") as stream:
+        thresholds = [float(x["threshold"]) for x in csv.DictReader(stream)]
+    assert len(thresholds) > 100 and {4.0, 4.5} <= {*thresholds}
+
+
+def test_a_gallery_without_training_is_one_selection_of_all_people(file, printed):
+    text = printed("run", file, "--gallery-templates", "session=1")
+    assert "60 probes of 30 subjects against 60 gallery templates of 30 subjects" in text
+    assert "120 genuine and 3,480 impostor attempts" in text  # 60 x 2, 60 x 58
+    assert "same list" not in text
+    scores = be.load(file)
+    first = scores.probe_meta["session"] == 1
+    alone = be.verification(scores.select(np.flatnonzero(~first), np.flatnonzero(first)))
+    assert f"{100 * float(alone.eer):.2f} %" in text.split("EER")[1].splitlines()[0]
+    text = printed("run", file, "--folds", "3", "--templates", "single")
+    assert "Verification, single-template, in folds" in text
+    assert "multi-template" not in text and "identification" not in text
+
+
+def test_people_who_are_not_enrolled_without_training(file, printed):
+    text = printed("run", file, "--unenrolled", "10")
+    # 20 people x 2 templates enrolled; their 2 others and all 4 of 10 people probe.
+    assert "80 probes of 30 subjects against 40 gallery templates of 20 subjects" in text
+    assert "impostors are people who are not enrolled" in squeezed(text)
+    again = printed("run", file, "--unenrolled", "10", "--seed", "5")
+    assert again != text and "30 subjects against 40 gallery templates of 20 subjects" in again
+
+
+# ------------------------------------------------------------------------- exclusions
+
+COMMANDS = [
+    "run",
+    "compare b.npz --replicates 100",
+    "calibration",
+    "calibration --calibrate logistic",
+    "fuse b.npz",
+    "error-discard --quality quality --columns quality=quality --threshold eer",
+    "gallery-size",
+    "groups --by group --columns group=group",
+    "threshold",
+    "zoo",
+]
+
+
+@pytest.fixture
+def sessions():
+    """Two systems over 12 subjects with two templates in each of three sessions."""
+    rng, labels = np.random.default_rng(0), np.repeat(np.arange(12), 6)
+    for name in "ab":
+        x = rng.normal(size=(12, 8))[labels] + 0.9 * rng.normal(size=(72, 8))
+        columns = {"session": np.tile([1, 1, 2, 2, 3, 3], 12), "quality": rng.random(72)}
+        columns["group"] = np.where(labels % 2, "f", "m")
+        values = np.linalg.norm(x[:, None] - x[None], axis=2)
+        np.savez(f"{name}.npz", scores=values, labels=labels, **columns)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.cases(4)
+def test_a_command_says_what_is_excluded(command, sessions, printed):
+    name, *words = command.split()
+    how = [name, "a.npz", *words, "--kind", "distance", "--columns", "session=session"]
+    excluded = "genuine pairs of the same session"
+    assert excluded in squeezed(printed(*how, "--exclude", "session"))
+    assert excluded not in squeezed(printed(*how))
