@@ -229,31 +229,3 @@ def test_cmc_of_pyeer(shared):
         assert float(closed.recognition_rate) == expected[f"rank1_ties_{name}_probe"]
     rank5 = be.closed_set(scores, ties="optimistic").cms.sel(rank=5)
     assert float(rank5) == expected["rank5_ties_for_probe"]
-
-
-# ------------------------------------------------------------------------------- checks of data
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("features", ["dlib128", "pca64"])
-def test_sound_faces_are_found_sound(orl, features):
-    arrays = orl[1]
-    found = be.check_data(orl_scores(arrays, features, "cosine"))
-    assert {x.check: x.severity for x in found if x.severity != "ok"} == {"people": "note"}
-    swapped = be.Scores(
-        orl_scores(arrays, features, "cosine").values, arrays["subject"], kind="similarity"
-    )
-    assert be.check_data(swapped).misleads
-
-
-def test_damaged_faces_are_found(orl):
-    x, labels = orl[1]["dlib128"].astype(float), orl[1]["subject"]
-    copied = x.copy()
-    copied[17] = copied[203]  # of another person
-    found = be.check_data(be.Scores.from_embeddings(copied, labels, metric="l2"))
-    assert found["zero-distance"].severity == "error"
-    assert "row 17 column 203" in found["zero-distance"].where
-    failed = be.Scores.from_embeddings(x, labels, metric="l2").values.copy()
-    failed[31] = -1
-    found = be.check_data(be.Scores(failed, labels))
-    assert (found["sentinels"].severity, found["sentinels"].where) == ("error", "row 31")

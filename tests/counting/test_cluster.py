@@ -7,12 +7,11 @@ import sys
 import h5py
 import numpy as np
 import pytest
+from limits import blocks_of
 from optional import optional_import
 
 import bioeval as be
-from bioeval.base import version
 from bioeval.cli import main
-from bioeval.scores import blocks
 
 distributed = optional_import("distributed")
 
@@ -81,28 +80,42 @@ def with_nan():
     return values
 
 
+def square(values=VALUES, **options):
+    return be.Scores(values, LABELS, probe_meta=CAMERAS, **options)
+
+
+def embedded(*sides, **options):
+    """Embeddings of everyone, or of some against others, seen by cameras."""
+    (x, who), *gallery = ((EMBEDDINGS[some], OF_EMBEDDINGS[some]) for some in sides)
+    more = {"probe_meta": {"camera": np.arange(len(who)) % 3}}
+    if gallery:
+        more |= dict(zip(("gallery", "gallery_labels"), *gallery, strict=True))
+        more["gallery_meta"] = {"camera": np.arange(len(gallery[0][1])) % 5}
+    return be.Scores.from_embeddings(x, who, **more, **options)
+
+
+def against_gallery():
+    sides = {"probe_meta": CAMERAS, "gallery_meta": {"camera": CAMERAS["camera"][80:]}}
+    return be.Scores(VALUES[:, 80:], LABELS, LABELS[80:], **sides)
+
+
 CASES = {
-    "memory": lambda folder: be.Scores(VALUES, LABELS),
-    "float64": lambda folder: be.Scores(VALUES.astype(float), LABELS),
-    "similarities": lambda folder: be.Scores(-VALUES, LABELS, kind="similarity"),
-    "nan": lambda folder: be.Scores(with_nan(), LABELS, nan="reject"),
-    "exclude": lambda folder: be.Scores(VALUES, LABELS, probe_meta=CAMERAS, exclude="camera"),
-    "gallery": lambda folder: be.Scores(VALUES[:, 80:], LABELS, LABELS[80:]),
+    "memory": lambda folder: square(),
+    "float64": lambda folder: square(VALUES.astype(float)),
+    "similarities": lambda folder: square(-VALUES, kind="similarity"),
+    "nan": lambda folder: square(with_nan(), nan="reject"),
+    "exclude": lambda folder: square(exclude="camera"),
+    "gallery": lambda folder: against_gallery(),
     "mapped": lambda folder: be.Scores(mapped(folder), LABELS),
     "part of mapped": lambda folder: be.Scores(mapped(folder)[8:, :900], LABELS[8:], LABELS[:900]),
     "transposed": lambda folder: be.Scores(mapped(folder).T, LABELS),
     "private": lambda folder: be.Scores(mapped(folder, "c"), LABELS),
     "HDF5": lambda folder: be.Scores(stored(folder), LABELS),
     "compressed": lambda folder: be.load(compressed(folder)),
-    "embeddings": lambda folder: be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS),
-    "probes": lambda folder: be.Scores.from_embeddings(
-        EMBEDDINGS[:700],
-        OF_EMBEDDINGS[:700],
-        gallery=EMBEDDINGS[300:],
-        gallery_labels=OF_EMBEDDINGS[300:],
-    ),
-    "function": lambda folder: be.Scores.from_embeddings(
-        EMBEDDINGS, OF_EMBEDDINGS, metric=lambda a, b: a @ b.T, kind="similarity"
+    "embeddings": lambda folder: embedded(slice(None)),
+    "probes": lambda folder: embedded(slice(700), slice(300, None)),
+    "function": lambda folder: embedded(
+        slice(None), metric=lambda a, b: a @ b.T, kind="similarity"
     ),
 }
 
@@ -124,12 +137,6 @@ def compressed(folder):
 
 
 @pytest.mark.slow
-def test_a_matrix_has_the_same_results(client, looks):
-    assert_same_bits(*both(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
-    assert looks
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("limit", [None, "80 MiB"])
 def test_results_are_the_same(client, looks, case, limit, tmp_path):
@@ -140,56 +147,19 @@ def test_results_are_the_same(client, looks, case, limit, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
-@pytest.mark.parametrize("case", ["gallery", "probes", "HDF5"])
-def test_tasks_have_the_same_results(client, looks, task, case, tmp_path):
-    scores = CASES[case](tmp_path)
-    options = {"unmated": "skip"} if task == "closed_set" else {}
-    assert_same_bits(*both(client, lambda: getattr(be, task)(scores, **options)))
+def test_intervals_are_the_same(client, looks):
+    method = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0)
+    assert_same_bits(*both(client, lambda: be.verification(square(), interval=method)))
     assert looks
-
-
-@pytest.mark.slow
-def test_intervals_and_own_scalars_are_the_same(client, looks):
-    scores = be.Scores(VALUES, LABELS)
-    options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0)
-    }
-    assert_same_bits(*both(client, lambda: be.verification(scores, **options)))
-    assert looks
-
-
-REID = {
-    "memory": lambda: be.Scores(VALUES, LABELS, probe_meta=CAMERAS),
-    "similarities": lambda: be.Scores(-VALUES, LABELS, kind="similarity", probe_meta=CAMERAS),
-    "nan": lambda: be.Scores(with_nan(), LABELS, nan="exclude", probe_meta=CAMERAS),
-    "gallery": lambda: be.Scores(
-        VALUES[:, 80:],
-        LABELS,
-        LABELS[80:],
-        probe_meta=CAMERAS,
-        gallery_meta={"camera": CAMERAS["camera"][80:]},
-    ),
-    "embeddings": lambda: be.Scores.from_embeddings(
-        EMBEDDINGS, OF_EMBEDDINGS, probe_meta={"camera": np.arange(1500) % 3}
-    ),
-    "probes": lambda: be.Scores.from_embeddings(
-        EMBEDDINGS[:700],
-        OF_EMBEDDINGS[:700],
-        gallery=EMBEDDINGS[300:],
-        gallery_labels=OF_EMBEDDINGS[300:],
-        probe_meta={"camera": np.arange(700) % 3},
-        gallery_meta={"camera": np.arange(1200) % 5},
-    ),
-}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("convention", ["market1501", "identity-dedup", "cuhk03", "open-reid"])
-@pytest.mark.parametrize("case", REID)
-def test_re_identification_has_the_same_results(client, looks, case, convention):
+@pytest.mark.parametrize("case", ["memory", "similarities", "gallery", "embeddings", "probes"])
+def test_re_identification_has_the_same_results(client, looks, case, convention, tmp_path):
     options = {"thresholds": [2.0, 3.0]} if convention == "open-reid" else {}
-    assert_same_bits(*both(client, lambda: be.reid(REID[case](), convention, **options)))
+    scores = CASES[case](tmp_path)
+    assert_same_bits(*both(client, lambda: be.reid(scores, convention, **options)))
     assert looks
 
 
@@ -237,7 +207,7 @@ def test_other_versions_are_refused(client, monkeypatch):
     monkeypatch.setattr(cluster, "__version__", "0.0")
     with (
         be.set_options(client=client),
-        pytest.raises(be.DataError, match=f"has bioeval {version.__version__}.* by 0.0"),
+        pytest.raises(be.DataError, match=f"has bioeval {be.__version__}.* by 0.0"),
     ):
         be.evaluate(be.Scores(VALUES, LABELS))
 
@@ -260,9 +230,8 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path, capsys, monkeypatch
 
 
 @pytest.mark.slow
-def test_small_scores_stay_here(looks, monkeypatch):
-    monkeypatch.setattr(blocks, "LISTED", 1 << 18)  # as users have it
-    with be.set_options(client=Nothing()):
+def test_small_scores_stay_here(looks):
+    with blocks_of(listed=1 << 18), be.set_options(client=Nothing()):  # as users have it
         be.evaluate(be.simulate(20, 4, random_state=1))
     assert not looks
 

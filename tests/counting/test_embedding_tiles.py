@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from limits import streaming
+from limits import blocks_of, streaming
 from strategies import examples_of
 from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.counting import squares
-from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
 from bioeval.scores.embeddings import same_in_any_tile
 
@@ -139,14 +138,6 @@ def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
         yield answers
 
 
-@contextmanager
-def listed() -> Iterator[None]:
-    """Sort all attempts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "LISTED", 1 << 18)
-        yield
-
-
 THRESHOLDS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 3.0, np.inf])
 SPLITTERS = {
     "subjects": be.partition.SubjectKFold(3, shuffle=True, random_state=1),
@@ -206,7 +197,7 @@ def of_retrieval(scores: be.Scores) -> Iterator[Any]:
 
 def check(case: Case, call=results, change=None, nan="raise", **constants: Any) -> list[bool]:
     """Compare all results; return whether each pass was counted by tiles."""
-    with listed():
+    with blocks_of(listed=1 << 18):
         expected = list(call(case.scores(matrix=True, change=change).replace(nan=nan)))
     with by_tiles(case.most, **constants) as answers:
         found = list(call(case.scores(change=change).replace(nan=nan)))

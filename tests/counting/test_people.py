@@ -8,11 +8,10 @@ import naive
 import naive_groups
 import numpy as np
 import pytest
-from limits import streaming
+from limits import counted_by, streaming
 
 import bioeval as be
 from bioeval.counting import people
-from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
 
 NAN, INF = math.nan, math.inf
@@ -25,9 +24,7 @@ each_fusion = pytest.mark.parametrize("fusion", [None, "min", "max", "mean", "me
 @contextmanager
 def way_of(name: str):
     """Let NumPy count few scores, or loops many of them, with a full table or a sparse one."""
-    with pytest.MonkeyPatch.context() as patch:
-        if name != "listed":
-            patch.setattr(blocks, "LISTED", 0)
+    with counted_by(name) as patch:
         if name == "sparse":
             patch.setattr(people, "MOST_CELLS", 0)
             patch.setattr(people, "_HELD", 20)

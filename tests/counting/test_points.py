@@ -1,6 +1,5 @@
 """Operating points against brute force over all thresholds, and against scikit-learn."""
 
-import contextlib
 import math
 import warnings
 
@@ -9,12 +8,10 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
+from limits import counted_by
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.base.messages import MessageWarning
-from bioeval.counting import counted as looks
-from bioeval.scores import blocks
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
@@ -68,18 +65,7 @@ def check_points(ds, genuine, impostor, kind) -> None:
             assert math.isnan(ds.min_cost_threshold[i])
 
 
-@contextlib.contextmanager
-def by(way):
-    """Sort the attempts, or count them in many or few cells."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "LISTED", 1 << 18 if way == "sorted" else 0)
-        if way == "few cells":
-            patch.setattr(looks, "LEAST_CELLS", 4)
-            patch.setattr(looks, "MOST_CELLS", 4)
-        yield
-
-
-WAYS = ("sorted", "counted", "few cells")
+WAYS = ("listed", "counted", "few cells")
 ways = st.sampled_from(WAYS)
 
 
@@ -89,7 +75,7 @@ def test_verification_points_of_matrices_equal_brute_force(data, fusion, way):
     """Of templates, or of the templates of each subject, fused."""
     case = data.draw(cases.matrices(masks=("none", "alone") if fusion is None else ("none",)))
     use = {} if fusion is None else {"templates": "multi", "fusion": fusion}
-    with by(way):
+    with counted_by(way):
         ds = be.verification(be.Scores(**case.scores()), **use, **WANTED)
     attempts = (
         naive.attempts_single(**case.naive())
@@ -110,7 +96,7 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, way):
         [True] * len(genuine) + [False] * len(impostor),
         kind=kind,
     )
-    with by(way):
+    with counted_by(way):
         ds = be.verification(scores, **WANTED)
     check_points(ds, genuine, impostor, kind)
     finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
@@ -160,7 +146,7 @@ def failing(seed: int, kind: str) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("way", ["sorted", "few cells"])
+@pytest.mark.parametrize("way", ["listed", "few cells"])
 @pytest.mark.parametrize(
     "rule", ["eer", "far=0.2", "far=1.0", "frr=0.1", "frr=0.5", "frr=1.0", "hter", "accuracy"]
 )
@@ -177,7 +163,7 @@ def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule
     options = {"kind": kind, "nan": "reject"}
     pairs = be.Scores.from_pairs(values[off], mates[off], **options)
     for scores in (be.Scores(values, who, **options), pairs):
-        with by(way):
+        with counted_by(way):
             if none:
                 with pytest.raises(be.ProtocolError, match="because none accepts"):
                     be.judge_threshold(scores, scores, rule, interval="wilson")
@@ -239,7 +225,7 @@ def test_crowds_closer_than_any_cell_are_told_apart(values, way):
     rng = np.random.default_rng(0)
     genuine, impostor = rng.choice(values, 9).tolist(), rng.choice(values, 20).tolist()
     scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(29) < 9)
-    with by(way):
+    with counted_by(way):
         ds = be.verification(scores, **WANTED)
     check_points(ds, genuine, impostor, "distance")
 
@@ -288,9 +274,9 @@ def test_rounding_does_not_choose_among_equal_costs():
 @pytest.mark.parametrize("given", [{"far_targets": [1]}, {"far_targets": [0.1, 0.6]}])
 def test_a_rate_that_may_be_meant_in_per_cent_is_warned_of(given):
     rate = given["far_targets"][-1]
-    with pytest.warns(MessageWarning, match=f"FAR {rate:g} is {100 * rate:g} %; for {rate:g} %"):
+    with pytest.warns(be.BioevalWarning, match=f"FAR {rate:g} is {100 * rate:g} %; for {rate:g} %"):
         be.verification(be.simulate(4, 2), **given)
-    with pytest.warns(MessageWarning, match="FRR 1 is 100 %"):
+    with pytest.warns(be.BioevalWarning, match="FRR 1 is 100 %"):
         be.by_group(be.simulate(4, 2), ["a"] * 8, threshold="frr=1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

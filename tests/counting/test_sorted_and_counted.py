@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
-from limits import limited
+from limits import counted_by, limited
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import in_folds
 
@@ -192,14 +192,6 @@ def counted(way: str = "as it is") -> Iterator[None]:
         yield
 
 
-@contextmanager
-def listed() -> Iterator[None]:
-    """Sort all attempts."""
-    with pytest.MonkeyPatch.context() as patch:
-        of_constants(patch, blocks__LISTED=1 << 18)
-        yield
-
-
 def found_by(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Return a result, or why there is none."""
     try:
@@ -245,7 +237,7 @@ def check_rows(found: xr.Dataset, expected: xr.Dataset, more: Sequence[float]) -
 
 def check_curve(found: xr.Dataset, call: Callable[..., Any], scores: be.Scores, **options) -> None:
     """Hold false accepts and rejects at the thresholds of a curve to those of sorted scores."""
-    with listed():
+    with counted_by("listed"):
         expected = call(scores, thresholds=found.threshold.values, **options)
     for name in ("fa", "fr", "ga", "gr", "far", "frr"):
         np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
@@ -253,7 +245,7 @@ def check_curve(found: xr.Dataset, call: Callable[..., Any], scores: be.Scores, 
 
 def check(scores: be.Scores, way: str, call: Callable[..., Any], *, curve: bool = True, **options):
     """Compare one call both ways; return what was counted."""
-    with listed():
+    with counted_by("listed"):
         expected = found_by(call, scores, **options)
     with counted(way):
         found = found_by(call, scores, **options)
@@ -307,7 +299,7 @@ def test_evaluation(world, way):
         found = check(scores, way, be.evaluate, curve=False, **options)
         if isinstance(found, str):
             continue
-        with listed():
+        with counted_by("listed"):
             expected = be.evaluate(scores, **options)
         for name in found["verification"].children:
             check_rows(*(x[f"verification/{name}"].to_dataset() for x in (found, expected)), more)
@@ -357,39 +349,6 @@ def test_groups(world, way):
     groups = tuple(np.split(person % 3, [len(sides[0])]))
     for rule in RULES:
         check(scores, way, be.by_group, group=groups, threshold=rule)
-
-
-@pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
-@each_way
-@pytest.mark.cases(1)
-def test_fusions_and_claims(world, way):
-    """What is counted by whole rows."""
-    scores = WORLDS[world]().scores()
-    for fusion in FUSIONS[1:]:
-        check_verification(scores, way, templates="multi", fusion=fusion)
-    m, people = scores.shape[0], np.unique(scores.gallery_labels)
-    claims = np.repeat(np.arange(m), 2), np.resize(people, 2 * m)
-    check_verification(scores, way, claims=claims)
-    check_verification(scores, way, claims=claims, templates="multi", fusion="median")
-
-
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("name", ["infinite", "ties", "similarities", "one class"])
-@each_way
-@pytest.mark.cases(3)
-def test_listed_pairs(name, known, way):
-    world = WORLDS["ties" if name == "one class" else name]()
-    off = ~np.eye(len(world.values), dtype=bool)
-    mated = np.equal.outer(world.probes, world.probes)[off] & (name != "one class")
-    people = np.transpose(np.nonzero(off))
-    people = {"subjects": np.asarray(world.probes)[people]} if known and name != "one class" else {}
-    scores = be.Scores.from_pairs(world.values[off], mated, **world.options, **people)
-    check(scores, way, be.verification, curve=False, **POINTS)
-    found = check(scores, way, be.evaluate, curve=False)
-    check(scores, way, be.verification, thresholds=thresholds_of(world.scores()), **POINTS)
-    check(scores, way, be.verification, thresholds=7)
-    if not isinstance(found, str):
-        check_curve(found["verification/single"].to_dataset(), be.verification, scores)
 
 
 # ------------------------------------------------------------------- stored, and in parts

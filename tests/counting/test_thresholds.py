@@ -197,5 +197,3 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
         assert ds.zero_frr == pytest.approx((sum(better) + sum(equal)) / len(impostors))
         strict = not any(better) and not any(equal)
         assert ds.zero_far == (0 if strict else 1)
-
-

@@ -2,7 +2,7 @@
 
 ``NUMBA_DISABLE_JIT=1 pytest tests/kernels`` runs the kernels as Python: every branch is then seen
 by a coverage tool, and an integer that wraps around is an error. What each kernel counts is held to
-plain loops in ``tests/oracle``; what few numbers are counted by is in ``test_few.py``.
+plain loops in ``tests/oracle``.
 """
 
 import os
@@ -50,9 +50,7 @@ def test_all_kernels_together(dtype, kind, failed):
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is the run without the compiler")
 @pytest.mark.slow
 def test_the_kernels_give_the_same_without_the_compiler():
-    here = Path(__file__).parent
-    files = [str(here / f"test_{x}.py") for x in ("kernels", "few")]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+    command = [sys.executable, "-m", "pytest", "-q", "--all", "-p", "no:cacheprovider", __file__]
     done = subprocess.run(
         command,
         cwd=Path(__file__).parents[2],

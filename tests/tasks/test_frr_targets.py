@@ -8,11 +8,11 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
+from limits import counted_by
 
 import bioeval as be
 from bioeval.partition import SubjectKFold
-from bioeval.protocol.loading import load
-from bioeval.scores import blocks
+from bioeval.protocol import load
 
 TARGETS = [0.2, 0.0, 1.0]
 
@@ -33,15 +33,13 @@ def naive_far(scores: be.Scores) -> list[float]:
     return [float(naive.far_at_frr(*both, scores.kind, x)[0]) for x in TARGETS]
 
 
-@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("way", ["listed", "counted"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(2)
-def test_each_fold_has_the_points_of_its_test_part(kind, listed, monkeypatch):
-
-    if not listed:
-        monkeypatch.setattr(blocks, "LISTED", 1)
+def test_each_fold_has_the_points_of_its_test_part(kind, way):
     scores, splitter = ties(kind), SubjectKFold(3)
-    result = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
+    with counted_by(way):
+        result = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
     assert result.frr_target.values.tolist() == TARGETS and "frr_at_far" in result
     for fold, (_, test) in enumerate(splitter.split(scores.probe_labels, scores.probe_labels)):
         expected = naive_far(scores.select(probes=test, gallery=test))

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from limits import counted_by
 from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores import blocks
 
 TARGETS = (0.3, 0.05)
 COUNTS = ("ga", "fr", "fa", "gr")
@@ -34,16 +34,14 @@ def drawn_cases():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("looks", [False, True])
+@pytest.mark.parametrize("way", ["listed", "counted"])
 @settings(max_examples=strategies.examples_of(40))
 @given(case=drawn_cases(), shared=st.booleans())
-def test_every_point_is_a_row_and_every_row_has_its_counts(looks, case, shared):
+def test_every_point_is_a_row_and_every_row_has_its_counts(way, case, shared):
     """With few scores, which are put in order, and with many, which are counted."""
     scores = be.Scores(**case.scores())
     options = {"far_targets": TARGETS, **({"extra_thresholds": [0.125]} if shared else {})}
-    with pytest.MonkeyPatch.context() as patch:
-        if looks:
-            patch.setattr(blocks, "LISTED", 0)
+    with counted_by(way):
         tree = be.evaluate(scores, **options)
     points = {f"verification/{x}": points_of(case, x) for x in ATTEMPTS}
     searches = naive.open_set_points(**case.naive())

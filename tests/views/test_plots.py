@@ -15,7 +15,6 @@ from twins import crossed
 
 import bioeval as be
 from bioeval import plot
-from bioeval.plot import plot_style as style
 from bioeval.plot.registry import PLOTS
 from bioeval.views.terms import in_terms
 
@@ -81,19 +80,6 @@ def names_of(display) -> list[str]:
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
-# ----------------------------------------------------------------------------------- arrays
-
-
-def test_error_rates_step_where_the_counts_change(similarity, single):
-    assert plot.error_rates(single).lines_["FAR"].get_drawstyle() == "steps-post"
-    display = plot.error_rates(be.verification(similarity))
-    assert display.lines_["FAR"].get_drawstyle() == "steps-pre"
-    x, y = display.lines_["FAR"].get_data()
-    assert (np.diff(x) > 0).all() and y[0] == 1 and y[-1] == 0
-    assert "accepted if ≥ t" in words(display)
-    assert "accepted if ≤ t" in words(plot.error_rates(single))
-
-
 # ------------------------------------------------------------------------------------- axes
 
 
@@ -147,8 +133,15 @@ def test_a_system_without_errors_is_said_to_be_off_the_det():
     assert "both rates are smaller" in words(draw(plot.det(perfect))).lower()
 
 
-def test_error_rates_mark_the_eer(single):
+def test_error_rates_step_where_the_counts_change_and_mark_the_eer(single, similarity):
+    display = plot.error_rates(be.verification(similarity))
+    assert display.lines_["FAR"].get_drawstyle() == "steps-pre"
+    assert "accepted if ≥ t" in words(display)
+    x, y = display.lines_["FAR"].get_data()
+    assert (np.diff(x) > 0).all() and y[0] == 1 and y[-1] == 0
     display = plot.error_rates(single)
+    assert display.lines_["FAR"].get_drawstyle() == "steps-post"
+    assert "accepted if ≤ t" in words(display)
     (text,) = (name for name in names_of(display) if "EER" in name)
     assert f"{100 * float(single.eer):.2f} %" in text
     assert abs(float(text.split(" at ")[1]) - float(single.eer_threshold)) < 1e-5
@@ -170,23 +163,8 @@ def test_systems_differ_in_colour_and_variants_in_markers(systems):
     assert colours[good] == colours[good_multi] != colours[bad] == colours[bad_multi]
     assert marks[good] == marks[bad] != marks[good_multi] == marks[bad_multi]
     assert {line.get_linestyle() for line in lines.values()} == {"-"}
-
-
-def test_no_two_of_many_curves_look_the_same(single):
-    display = plot.roc({f"s{i}": single for i in range(14)})
-    lines = display.lines_.values()
-    assert len({line.get_color() for line in lines}) == 14
-    curves = display.curves.values()
-    assert len({(c.hue % 7, str(style.Style.dash(c.dash))) for c in curves}) == 14
-
-
-def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores):
-    other = be.verification(similarity)
-    with pytest.raises(be.DataError, match="'a' holds distances, 'b' holds similarities"):
-        plot.error_rates({"a": single, "b": other})
-    with pytest.raises(be.DataError, match="no common axis"):
-        plot.score_distributions({"a": scores, "b": similarity})
-    draw(plot.roc({"a": single, "b": other}, log=True))
+    many = plot.roc({f"s{i}": systems["good/verification/single"] for i in range(14)})
+    assert len({line.get_color() for line in many.lines_.values()}) == 14
 
 
 # ------------------------------------------------------------------- genuine and impostor scores
@@ -236,14 +214,11 @@ def test_distributions_of_odd_scores(values):
     assert display.drawn[""].of("genuine").counts.sum() == 4
     assert display.drawn[""].of("impostor").counts.sum() == 8
     draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"]), log=True))
-
-
-def test_infinite_scores_are_counted_and_reported(scores):
-    values = np.array(scores.values)
-    values[0, 5:8] = np.inf
-    display = plot.score_distributions(be.Scores(values, scores.probe_labels))
-    assert display.drawn[""].of("impostor").unplaced == 3
-    assert "3 impostor scores lie off the axis" in words(display).replace("\n", " ")
+    infinite = np.array(values)
+    infinite[0, 2:] = np.inf
+    display = plot.score_distributions(be.Scores(infinite, ["a", "a", "b", "b"]))
+    assert display.drawn[""].of("impostor").unplaced == 2
+    assert "2 impostor scores lie off the axis" in words(display).replace("\n", " ")
 
 
 # ---------------------------------------------------------------------------------- matrix
@@ -299,16 +274,23 @@ def test_a_result_of_another_task_is_refused(tree, name, node, message):
         getattr(plot, name)(tree[node])
 
 
-def test_other_things_are_refused(single, open_set):
-    with pytest.raises(be.DataError, match="got list; expected a result of be.verification"):
-        plot.roc([single])
-    with pytest.raises(be.DataError, match="empty mapping"):
-        plot.roc({})
-    folds = xr.concat([single, single], "fold")
-    with pytest.raises(be.DataError, match="choose a fold first|one threshold for each fold"):
-        plot.roc(folds)
-    with pytest.raises(be.DataError, match="rank 999 is not in the result.*max_rank=999"):
-        plot.dir_far(open_set, ranks=(1, 999))
+def test_other_things_are_refused(single, similarity, scores, open_set):
+    other = be.verification(similarity)
+    folds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+    for call, message in (
+        (lambda: plot.roc([single]), "got list; expected a result of be.verification"),
+        (lambda: plot.roc({}), "empty mapping"),
+        (lambda: plot.roc(xr.concat([single, single], "fold")), "choose a fold first|one thresh"),
+        (lambda: plot.dir_far(open_set, ranks=(1, 999)), "rank 999 is not in the result.*999"),
+        (lambda: plot.error_rates({"a": single, "b": other}), "'a' holds distances, 'b' holds sim"),
+        (lambda: plot.score_distributions({"a": scores, "b": similarity}), "no common axis"),
+        (lambda: plot.roc({"a": folds}), r"give far_targets= to be\.cross_evaluate"),
+        (lambda: plot.det(folds.isel(repeat=0)), "give far_targets=|draws it over threshold"),
+        (lambda: plot.det(folds.isel(repeat=0, fold=0)), "give far_targets=|draws it over thr"),
+    ):
+        with pytest.raises(be.DataError, match=message):
+            call()
+    draw(plot.roc({"a": single, "b": other}, log=True))
     with pytest.raises(AttributeError, match="rocc"):
         _ = plot.rocc
 
@@ -490,12 +472,3 @@ def test_folds_are_thin_lines_with_their_mean(plot):
         thin = [x for x in display.ax_.lines if x.get_color() == line.get_color() and x is not line]
         thin = [x.get_ydata() for x in thin if len(x.get_xdata()) == 4]
         np.testing.assert_allclose(thin, frr)
-
-
-def test_folds_without_targets_say_what_to_give():
-    ds = of_folds(1)
-    with pytest.raises(be.DataError, match=r"give far_targets= to be\.cross_evaluate"):
-        be.plot.roc({"a": ds})
-    for part in (ds.isel(repeat=0), ds.isel(repeat=0, fold=0)):
-        with pytest.raises(be.DataError, match="give far_targets=|draws it over threshold"):
-            be.plot.det(part)

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import pytest
 import xarray as xr
 from marked_up import latex_tables, markdown_tables
-from shown import SHOWN, WHO, square, street
+from shown import SHOWN, square, street
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Rate
 from bioeval.document.text import Strong
@@ -63,26 +62,6 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     plain = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page)
     missing = {*re.findall(r"[A-Za-z]{3,}", text)} - {*re.findall(r"[A-Za-z]{3,}", plain)}
     assert not missing
-
-
-@pytest.mark.parametrize(
-    ("line", "call"),
-    [
-        ("zoo s.npz --permutations 20", lambda x: be.zoo(x, permutations=20)),
-        ("calibration s.npz", be.calibration),
-        ("check s.npz", be.check_data),
-        ("gallery-size s.npz --max-rank 2", lambda x: be.gallery_size(x, max_rank=2)),
-    ],
-)
-def test_the_text_is_that_of_the_command(line, call, wide, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = be.simulate(6, 3, random_state=1)
-    be.save(be.Scores(made.values, WHO, name="s"), "s.npz")
-    assert main(line.split()) == 0
-    expected = capsys.readouterr().out.replace("--verbose", "`verbose`")
-    be.show(call(be.load("s.npz")))
-    # A check names what it read.
-    assert capsys.readouterr().out.splitlines()[1:] == expected.splitlines()[1:]
 
 
 def test_several_results_are_shown_by_name(wide, capsys):

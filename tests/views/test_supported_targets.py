@@ -9,7 +9,6 @@ import re
 import pytest
 
 import bioeval as be
-from bioeval.cli import main
 
 #: The label of a row or of a column, in any form. A sentence names a target after "for".
 AT_FAR = re.compile(
@@ -85,28 +84,6 @@ def test_data_have_every_target_and_say_which_are_not_supported():
         at_far = frame[frame.measure.str.startswith("FRR at FAR <=")]
         assert at_far.supported.tolist() == [True, False, False, False]
         assert frame.supported.sum() == len(frame) - 3
-
-
-#: Options of run, with the FAR targets in per cent that the people of a search, or of the smallest
-#: part, support: 20 people in all, 10 in each of two folds and in each half that is enrolled.
-OPTIONS = {
-    "": {"10"},
-    "--latex": {"10"},
-    "--markdown": {"10"},
-    "--single-gallery": {"10"},
-    "--folds 2": {"10"},
-    "--folds 2 --latex": {"10"},
-    "--train 0.5 --repeats 3": {"10"},
-}
-
-
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.cases(3)
-def test_the_command_withholds_what_the_tables_do(options, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    be.save(small(), "s.npz")
-    assert main(["run", "s.npz", *options.split()]) == 0
-    assert far_targets_in(capsys.readouterr().out) == OPTIONS[options]
 
 
 @pytest.mark.slow
