@@ -34,6 +34,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 INF = math.inf
@@ -44,31 +45,24 @@ class Failed(float):
     """A comparison that failed: an attempt after every score, which no threshold accepts."""
 
     def __lt__(self, other: Any) -> bool:
-        """Return whether it is before another."""
         return False
 
     def __gt__(self, other: Any) -> bool:
-        """Return whether it is after another: any score."""
         return other is not self
 
     def __le__(self, other: Any) -> bool:
-        """Return whether it is not after another."""
         return other is self
 
     def __ge__(self, other: Any) -> bool:
-        """Return whether it is not before another."""
         return True
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another is it."""
         return other is self
 
     def __hash__(self) -> int:
-        """Return that of an object."""
         return id(self)
 
-    def __mul__(self, other: Any) -> Failed:
-        """Return it: it has no units."""
+    def __mul__(self, other: Any) -> Failed:  # it has no units
         return self
 
     __rmul__ = __mul__
@@ -544,25 +538,6 @@ def attainable(data: Data, unit: str) -> int:
     return max(1, data.n_columns - data.all_against_all)
 
 
-@dataclass
-class OpenSet:
-    """Counts and rates over ``[threshold]`` or ``[threshold][rank - 1]``."""
-
-    genuine_attempts: int
-    impostor_attempts: int
-    di: list[list[Any]]
-    dir: list[list[Any]]
-    frr: list[Any]
-    fa: list[int]
-    gr: list[int]
-    far: list[Any]
-    grr: list[Any]
-    tied: int
-    ttr: list[Any]
-    ttr_identity: list[Any]
-    ftr: list[Any]
-
-
 def roles(
     data: Data, unit: str, fusion: str, ties: str, impostors: str
 ) -> tuple[list[Ranked], list[Any], list[Ranked]]:
@@ -597,19 +572,25 @@ def open_set(
     ties: str = "pessimistic",
     impostors: str = "auto",
     **options: Any,
-) -> OpenSet:
-    """Open-set identification at the given thresholds."""
+) -> SimpleNamespace:
+    """Open-set identification: counts and rates over ``[threshold]`` or ``[threshold][rank - 1]``.
+
+    TTR and FTR speak of the nearest template, so they look at templates with subject ranks too;
+    a probe with no usable template stays in the denominator and is never within.
+    """
     data = read(*given, **options)
     if data.kind == "order":
         raise ValueError("an order has no threshold across rows")
     genuine, nearest, probes = roles(data, unit, fusion, ties, impostors)
     tg, ti = len(genuine), len(nearest)
     k_max = attainable(data, unit) if max_rank is None else max_rank
-    out = OpenSet(tg, ti, [], [], [], [], [], [], [], 0, [], [], [])
-    out.tied = sum(r.tied for r in genuine)
-
-    # TTR and FTR speak of the nearest template, so they look at templates with subject ranks too;
-    # a probe with no usable template stays in the denominator and is never within.
+    of_thresholds = ("di", "dir", "frr", "fa", "gr", "far", "grr", "ttr", "ttr_identity", "ftr")
+    out = SimpleNamespace(
+        genuine_attempts=tg,
+        impostor_attempts=ti,
+        tied=sum(r.tied for r in genuine),
+        **{name: [] for name in of_thresholds},
+    )
     targets = [r for r in probes if r.enrolled]
     nontargets = [r for r in probes if not r.enrolled]
 
@@ -635,17 +616,6 @@ def open_set(
     return out
 
 
-@dataclass
-class ClosedSet:
-    """``cms_count[k - 1]`` and ``cms[k - 1]``; attempts, and probes left out."""
-
-    cms_count: list[Any]
-    cms: list[Any]
-    attempts: int
-    skipped: int
-    tied: int
-
-
 def closed_set(
     *given: Any,
     max_rank: int | None = None,
@@ -654,8 +624,8 @@ def closed_set(
     ties: str = "pessimistic",
     unmated: str = "auto",
     **options: Any,
-) -> ClosedSet:
-    """Closed-set identification."""
+) -> SimpleNamespace:
+    """Closed-set identification: ``cms_count[k - 1]`` and ``cms[k - 1]``, and probes left out."""
     data = read(*given, **options)
     if unmated == "auto":
         unmated = "skip" if data.all_against_all else "raise"
@@ -666,7 +636,7 @@ def closed_set(
         raise ValueError(f"{skipped} probes without a mate")
     k_max = attainable(data, unit) if max_rank is None else max_rank
     counts = [sum(within(r.rank, k) for r in mated) for k in range(1, k_max + 1)]
-    return ClosedSet(
+    return SimpleNamespace(
         cms_count=counts,
         cms=[rate(c, len(mated)) for c in counts],
         attempts=len(mated),
