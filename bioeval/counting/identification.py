@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
@@ -86,6 +86,11 @@ class Searches:
     others: np.ndarray
     nearest_mate: np.ndarray
     nearest_other: np.ndarray
+
+    def among(self, probes: np.ndarray) -> Searches:
+        """Return the searches of some probes."""
+        arrays = {k: x[probes] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        return replace(self, **arrays)
 
     def impostor_role(self, impostors: str) -> str:
         """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""

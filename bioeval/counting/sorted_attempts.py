@@ -370,9 +370,10 @@ class PointsWanted:
 
     @classmethod
     def of_rule(cls, rule: Any) -> PointsWanted:
-        """Return the point that a rule chooses a threshold at."""
+        """Return the point that a rule chooses a threshold at, or is given."""
         targets = np.array(rule.values if rule.name == "far" else ())
-        return cls(targets, np.empty((0, 3)), False)
+        rows = np.array(rule.values) if rule.name == "fixed" else None
+        return cls(targets, np.empty((0, 3)), False, rows)
 
 
 @dataclass

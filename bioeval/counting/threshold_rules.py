@@ -116,32 +116,36 @@ class Rule:
         """
         if isinstance(threshold, cls):
             return threshold
-        wrong = f"{subject(input_name)} is {received(threshold)}"
-        remedy = f"; {_EXPECTED}"
-        if isinstance(threshold, str):
-            near = nearest_name(threshold.partition("=")[0].strip(), RULES)
-            remedy += f".{near}" if near else ""
+
+        def wrong(expected: str = "") -> DataError:
+            """Return the error of what is no rule, or of a rule that needs something else."""
+            if not expected:
+                expected = _EXPECTED
+                if near := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
+                    expected += f".{near}"
+            return DataError(f"{subject(input_name)} is {received(threshold)}; {expected}")
+
         name, parts = "fixed", [threshold]
         if isinstance(threshold, str) and not is_number(threshold):
             name, equals, rest = threshold.partition("=")
             name, parts = name.strip().lower(), rest.split(",") if equals else []
             if name in _MIN_DCF:
                 if not parts:
-                    raise DataError(f"{wrong}; expected its prior, such as min-dcf=0.01")
+                    raise wrong("expected its prior, such as min-dcf=0.01")
                 name = "cost"
                 if len(parts) == 1:
                     parts = [*parts, "1", "1"]
             if RULES.get(name) != len(parts):
-                raise DataError(f"{wrong}{remedy}")
+                raise wrong()
         elif not isinstance(threshold, str) and not is_real(threshold):
-            raise DataError(f"{wrong}{remedy}")
+            raise wrong()
         read = cls.rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (ValueError, ArithmeticError):
-            raise DataError(f"{wrong}{remedy}") from None
+            raise wrong() from None
         if name in TARGETS and not 0 <= values[0] <= 1:
-            raise DataError(f"{wrong}; expected a rate in [0, 1]")
+            raise wrong("expected a rate in [0, 1]")
         if name in TARGETS and "%" not in parts[0]:
             warn_of_per_cent(values, name)
         if name == "cost":

@@ -71,12 +71,12 @@ class Scalars(NamedTuple):
             dims: tuple[str, ...] = ()
             if isinstance(value, tuple):
                 dims, value = value
-            elif isinstance(value, np.ndarray) and value.ndim:
+            elif getattr(value, "ndim", 0):
                 dims = described(self.table, name).dims
             if dims == ("far_target", "rank"):
                 dims, value = dims[:1], value[:, 0]
             if not dims:
-                numbers[name] = np.asarray(value).item()
+                numbers[name] = value.item() if hasattr(value, "item") else value
             elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
                 numbers[name] = dict(zip(labels[dims[0]], value.tolist(), strict=True))
             if dims == ("rank",):
@@ -110,8 +110,7 @@ def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str,
         if scalar.quotient:
             counts, attempts = scalar.quotient
             if values_of.keys() >= {*counts, *attempts}:
-                above = sum(values_of[name] for name in counts)
-                below = sum(values_of[name] for name in attempts)
+                above, below = (sum(values_of[name] for name in x) for x in scalar.quotient)
                 values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
         elif scalar.of_rates is not None:
             values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])

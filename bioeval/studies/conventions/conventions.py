@@ -155,7 +155,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
     over_far = {"verification", "open_set"} & set(card.tasks)
     options = EvaluationOptions.parse(far_targets=FAR_TARGETS if over_far else None)
     card = replace(card, report=replace(card.report, ranks=RANKS))
-    of_nodes, _ = scalars_of(scores, card, options)
+    of_nodes = scalars_of(scores, card, options)
     measured: dict[str, Any] = {}
     messages: list[Message] = []
     for node, scalars in of_nodes.items():

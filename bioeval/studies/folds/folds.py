@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -172,20 +172,24 @@ Fold = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Searched:
+class Searched(OpenSetPoints):
     """Identification attempts of one part.
 
-    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
-    the distance of the nearest candidate; the number of probes without a mate, of subjects in the
-    gallery, and of probes whose rank equal scores decide.
+    Also the number of probes without a mate, of subjects in the gallery, and of probes whose rank
+    equal scores decide.
     """
 
-    mate: np.ndarray
-    ranks: np.ndarray
-    other: np.ndarray
     skipped: int = 0
     gallery: int = 0
     tied: int = 0
+
+    @classmethod
+    def of_part(cls, searches: Searches, how: OpenSet, gallery: int) -> Self:
+        """Return those of searches in a gallery of so many subjects."""
+        mated = searches.mates > 0
+        points = cls.of(searches, how.ties, how.impostors)
+        tied = int((searches.tied[mated] > 0).sum())
+        return replace(points, skipped=int((~mated).sum()), gallery=gallery, tied=tied)
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
@@ -198,13 +202,12 @@ class Searched:
 
     def points(self, options: FoldOptions) -> Fold:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
-        number = len(self.mate)
         if options.task == "closed_set":
-            return {"recognition_rate": (self.ranks == 1).sum() / number if number else math.nan}
+            first = np.count_nonzero(self.ranks == 1)
+            return {"recognition_rate": first / self.genuine if self.genuine else math.nan}
         assert options.far_targets is not None
-        points = OpenSetPoints(self.mate, self.ranks, np.ones(number), number, np.sort(self.other))
-        dir_, _ = points.at_far(options.far_targets, int(options.ranks[-1]))
-        return {"eer": points.equal_error.eer, "dir_at_far": dir_[:, options.ranks - 1]}
+        dir_, _ = self.at_far(options.far_targets, int(options.ranks[-1]))
+        return {"eer": self.equal_error.eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
 class FoldSide:
@@ -233,10 +236,7 @@ class FoldSide:
         """Return the attempts of verification; of a large part, as far as a rule needs them."""
         if self.scores is None:
             return NOTHING
-        wanted = PointsWanted.of_rule(rule)
-        if rule.name == "fixed":
-            wanted = replace(wanted, rows=np.array(rule.values))
-        return self._verified(options, wanted).attempts
+        return self._verified(options, PointsWanted.of_rule(rule)).attempts
 
     def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
         assert self.scores is not None
@@ -270,25 +270,14 @@ class FoldSide:
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""
-        other = np.empty(0)
+        nothing, how = np.empty(0), options.search
         if self.scores is None:
-            return Searched(other, np.empty(0, dtype=np.int64), other)
-        key = options.search.rank_unit, options.search.fusion
+            return Searched(nothing, nothing, nothing, 0, nothing)
+        key = how.rank_unit, how.fusion
         if key not in self._ranked:
-            self._ranked[key] = search(self.scores, options.search, self._about)
-        searches = self._ranked[key]
-        mated = searches.mates > 0
-        probes, places, _ = searches.rank_weights(np.flatnonzero(mated), options.search.ties)
-        if options.task == "open_set":
-            other = searches.other[searches.impostor_probes(options.search.impostors)]
-        return Searched(
-            searches.mate[probes],
-            np.rint(places).astype(np.int64),
-            other,
-            int((~mated).sum()),
-            len(self.scores.gallery_order.subjects),
-            int((searches.tied[mated] > 0).sum()),
-        )
+            self._ranked[key] = search(self.scores, how, self._about)
+        gallery = len(self.scores.gallery_order.subjects)
+        return Searched.of_part(self._ranked[key], how, gallery)
 
 
 # -------------------------------------------------------------------------------------- one fold
@@ -315,7 +304,7 @@ def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, 
     if options.task == "closed_set":
         fold: Fold = {"defined": True}
         for prefix, part in parts.items():
-            fold[f"{prefix}genuine_attempts"] = len(part.ranks)
+            fold[f"{prefix}genuine_attempts"] = part.genuine
             fold[f"{prefix}skipped"] = part.skipped
     else:
         train, name = trained.attempts(), "dir_count"
@@ -391,28 +380,25 @@ class FoldedSystem:
 
 def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
-    by_task: list[tuple[FoldOptions, Folds, dict[Place, tuple[Attempts, Attempts]]]] = []
-    sampler = None
-    for options in tasks:
-        by_task.append((options, {}, _read_together(system, options)))
-        sampler = options.claims or sampler
-    for done, (place, split) in enumerate(system.plan.splits.items()):
-        with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
+    by_task = [(options, Folds(), _read_together(system, options)) for options in tasks]
+    splits, tell = system.plan.splits, reporter()
+    with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
+        for done, (place, split) in enumerate(splits.items()):
             train, test = system.parts(split)
-            if sampler is not None:
-                train.draw = partial(sampler.draw, repeat=done, part=0)
-                test.draw = partial(sampler.draw, repeat=done, part=1)
             sizes = system.sides.sizes(split)
             for options, folds, known in by_task:
                 rule = options.rule.as_distance(system.kind)
+                if options.claims is not None:
+                    train.draw = partial(options.claims.draw, repeat=done, part=0)
+                    test.draw = partial(options.claims.draw, repeat=done, part=1)
                 if options.task == "verification":
                     fold = _verified(train, test, options, rule, known.get(place))
                 else:
                     both = train.searched(options), test.searched(options)
                     fold = fold_of_searches(*both, options, rule)
                 folds[place] = fold | sizes | system.more_of(test, options)
-        if any(place not in known for _, _, known in by_task):
-            reporter()(done + 1, len(system.plan.splits))
+            if any(place not in known for _, _, known in by_task):
+                tell(done + 1, len(splits))
     return [folds for _, folds, _ in by_task]
 
 

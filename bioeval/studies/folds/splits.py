@@ -7,7 +7,7 @@ that a subject is in the same part on either side.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,33 +55,47 @@ class Split(NamedTuple):
 
 
 def _splits(
-    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
+    splitter: Any,
+    n: int,
+    labels: Any,
+    groups: Any,
+    meta: Mapping | None,
+    *,
+    tests_alone: bool = False,
 ) -> Iterator[Split]:
-    """Yield the splits of samples."""
-    if not isinstance(splitter, partition.Experiment):
-        yield from _of_two_parts(splitter, split_samples(splitter, n, labels, groups, meta), n)
-        return
-    for drawn in splitter.split(range(n), labels, groups, meta=meta):
-        train, test = Part.of(drawn.threshold_probes), Part.of(drawn.probes)
-        if splitter.has_galleries:
-            train = Part(drawn.threshold_probes, drawn.threshold_gallery)
-            test = Part(drawn.probes, drawn.gallery)
-        yield Split(train, test, drawn.train if len(drawn.train) else train.probes)
+    """Yield the splits of samples; where the `tests_alone` are wanted, of galleries, too."""
+    for parts in split_samples(splitter, n, labels, groups, meta):
+        if isinstance(parts, partition.ExperimentParts):
+            train, test = Part.of(parts.threshold_probes), Part.of(parts.probes)
+            if splitter.has_galleries:
+                train = Part(parts.threshold_probes, parts.threshold_gallery)
+                test = Part(parts.probes, parts.gallery)
+            yield Split(train, test, parts.train if len(parts.train) else train.probes)
+        elif tests_alone and isinstance(parts, partition.ProbesGallery):
+            nothing = parts.probes[:0]
+            yield Split(Part.of(nothing), Part(*parts), nothing)
+        else:
+            yield _of_two_parts(splitter, parts, n, named=tests_alone)
 
 
-def _of_two_parts(splitter: Any, made: Iterable[tuple], n: int) -> Iterator[Split]:
-    """Yield splits into training and test, of the index arrays that a splitter made."""
-    for parts in made:
-        if not hasattr(parts, "test") and hasattr(parts, "_fields"):
-            raise DataError(
-                f"{name_of(splitter)} divides gallery from probes, not training from test; "
-                "be.repeat evaluates with each of its galleries"
-            )
-        checked = [_as_samples(part, n, splitter) for part in parts]
-        train, test = map(Part.of, checked[-2:])
-        if not len(test.probes):
-            raise DataError(f"{name_of(splitter)} yields an empty test part")
-        yield Split(train, test, checked[0])  # the first of three, or the training part
+def _of_two_parts(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
+    """Return a split into training and test, of the index arrays that a splitter made."""
+    if named and not hasattr(parts, "test"):
+        raise DataError(
+            f"{type(splitter).__name__}.split() yields pairs without names, which may be "
+            "training and test, or probes and gallery; let it yield "
+            "bioeval.partition.TrainTest or ProbesGallery, or give a list of them"
+        )
+    if not hasattr(parts, "test") and hasattr(parts, "_fields"):
+        raise DataError(
+            f"{name_of(splitter)} divides gallery from probes, not training from test; "
+            "be.repeat evaluates with each of its galleries"
+        )
+    checked = [_as_samples(part, n, splitter) for part in parts]
+    train, test = map(Part.of, checked[-2:])
+    if not len(test.probes):
+        raise DataError(f"{name_of(splitter)} yields an empty test part")
+    return Split(train, test, checked[0])  # the first of three, or the training part
 
 
 def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
@@ -207,32 +221,21 @@ class SplitSides(Samples):
 
     def plan(self, splitter: Any) -> SplitPlan:
         """Return all splits into training and test."""
-        if isinstance(splitter, partition.Experiment):
-            require_square(self.scores)
-        self._warn_of_distractors(splitter)
         plan = SplitPlan(self._of_samples(splitter), self.n, self.labels, None, self.meta)
         plan.splitter = splitter  # as it was given
         return plan
 
     def partitions(self, splitter: Any) -> list[IndexSet]:
         """Return what is evaluated of each split: probes and gallery, or the test part."""
-        if isinstance(splitter, partition.Experiment):
-            return [self.places(split.test) for split in self.plan(splitter).splits.values()]
         divided = self._of_samples(splitter)
-        made = list(split_samples(divided, self.n, self.labels, None, self.meta))
-        if made and all(isinstance(parts, partition.ProbesGallery) for parts in made):
-            return [self.places(Part(*parts)) for parts in made]
-        if any(not hasattr(parts, "test") for parts in made):
-            raise DataError(
-                f"{type(splitter).__name__}.split() yields pairs without names, which may be "
-                "training and test, or probes and gallery; let it yield "
-                "bioeval.partition.TrainTest or ProbesGallery, or give a list of them"
-            )
-        self._warn_of_distractors(splitter)
-        return [self.places(split.test) for split in _of_two_parts(splitter, made, self.n)]
+        made = _splits(divided, self.n, self.labels, None, self.meta, tests_alone=True)
+        return [self.places(split.test) for split in made]
 
     def _of_samples(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates, or by name."""
+        if isinstance(splitter, partition.Experiment):
+            require_square(self.scores)
+        self._warn_of_distractors(splitter)
         if not isinstance(splitter, partition.PredefinedFolds):
             return splitter
         names = self.meta.get(name_column(self.meta, self.meta, None) or "")
@@ -258,7 +261,7 @@ class SplitSides(Samples):
                 "no probe, and goes into one part as one person; if these are distractors, give "
                 f"Scores(..., distractor_ids=({number},)): they are then in every gallery",
                 BioevalWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def view(self, part: Part) -> Scores | None:

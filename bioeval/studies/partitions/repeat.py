@@ -25,7 +25,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.results import CurveGrid, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import CardTasks, check_systems, resolve_card
+from bioeval.tasks.plan import CardTasks, CountedTask, check_systems, resolve_card
 from bioeval.views.messages import warn_of_kind
 
 # Default number of ranks of curves.
@@ -91,7 +91,7 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     """Return the scalars of one system, and warn where its kind is doubtful."""
-    by_task, _ = scalars_of(scores, protocol, options)
+    by_task = scalars_of(scores, protocol, options)
     for node, numbers in by_task.items():
         if not node.startswith("verification"):
             continue
@@ -103,22 +103,34 @@ def _summary_of_system(
 
 
 def scalars_of(
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
+) -> dict[str, dict[str, Any]]:
+    """Return the scalars of every task of a protocol."""
+    return _plain(*_counted(scores, protocol, options))
+
+
+def _plain(counted: Mapping[str, CountedTask], card: Protocol) -> dict[str, dict[str, Any]]:
+    """Return the scalars of tasks, at the ranks that a card shows."""
+    return {node: part.scalars().plain(card.report.ranks) for node, part in counted.items()}
+
+
+def _counted(
     scores: Scores,
     protocol: str | Protocol,
     options: EvaluationOptions,
     whole: Provenance | None = None,
-) -> tuple[dict[str, dict[str, Any]], Protocol]:
-    """Return the scalars of every task of a protocol, and its card; `whole` is that of a part."""
+    *,
+    curves: bool = False,
+) -> tuple[dict[str, CountedTask], Protocol]:
+    """Count every task of a protocol, and return its card; `whole` is that of a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
-    automatic = protocol == "auto"
-    tasks = CardTasks(scores, card, options, automatic=automatic, whole=whole)
-    counted, ranks = tasks.count(curves=False), card.report.ranks
-    return {node: part.scalars().plain(ranks) for node, part in counted.items()}, card
+    tasks = CardTasks(scores, card, options, automatic=protocol == "auto", whole=whole)
+    return tasks.count(curves=curves), card
 
 
 @leaves_out_attacks
@@ -244,16 +256,15 @@ def results_of_partitions(
         for place, some in enumerate(chosen):
             try:
                 view = scores.select(*some)
-                numbers, card = scalars_of(view, protocol, options, whole)
+                counted, card = _counted(view, protocol, options, whole)
+                parts.append(_plain(counted, card))
+                cards.append(card)
                 if grid is not None:
-                    automatic, wanted = protocol == "auto", grid.options(options)
-                    tasks = CardTasks(view, card, wanted, automatic=automatic, whole=whole)
-                    counted = tasks.count()
+                    wanted = grid.options(options)
+                    counted, _ = _counted(view, protocol, wanted, whole, curves=True)
                     of_curves.append({k: grid.of_dataset(x.dataset()) for k, x in counted.items()})
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
-            parts.append(numbers)
-            cards.append(card)
             tell(place + 1, len(chosen))
     return partitions_tree(scores, cards, parts, of_curves, grid)
 

@@ -374,26 +374,15 @@ def _of_searches(
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
     searches = search(scores, how)
-    # Probes of people who are enrolled and have a usable mate, and of people who are not.
-    mated, places, _ = searches.rank_weights(np.flatnonzero(searches.mates > 0), how.ties)
-    unmated = searches.impostor_probes("unenrolled")
-    ranks = np.rint(places).astype(np.int64)
-    mate, other = searches.mate[mated], searches.other[unmated]
-
-    def of_probes(probes: np.ndarray) -> Searched:
-        inside = np.zeros(len(person), dtype=bool)
-        inside[probes] = True
-        genuine = inside[mated]
-        return Searched(mate[genuine], ranks[genuine], other[inside[unmated]], gallery=gallery)
-
-    enrolled = np.where(np.isin(person, person[mated]), "yes", "no")
+    enrolled = np.where(np.isin(person, person[searches.mates > 0]), "yes", "no")
     plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
     people, folds = Samples(person), {}
     for place, split in plan.splits.items():
-        train, test = of_probes(split.train.probes), of_probes(split.test.probes)
+        parts = (searches.among(part.probes) for part in (split.train, split.test))
+        train, test = (Searched.of_part(part, how, gallery) for part in parts)
         folds[place] = fold_of_searches(train, test, options, of_kind) | people.sizes(split)
-    about = Provenance.of(scores)
-    attempts = of_probes(np.arange(len(person))).attempts()
+    about, whole = Provenance.of(scores), Searched.of_part(searches, how, gallery)
+    attempts = whole.attempts()
     chosen = choose(of_kind, attempts)
     rates = {}
     if chosen.defined and math.isfinite(chosen.threshold):
@@ -404,7 +393,9 @@ def _of_searches(
                 **ranked,
             )  # fmt: skip
             rates = {str(name): x.item() for name, x in there.data_vars.items() if x.size == 1}
-    unenrolled, searching = (len(np.unique(x)) for x in (person[unmated], person))
+    others = searches.impostor_probes("unenrolled")
+    unenrolled, searching = (len(np.unique(x)) for x in (person[others], person))
+    nearest = np.where(whole.ranks == 1, whole.mate, np.inf)
     numbers: Variables = {
         "impostor_pairs": attempts.impostor_attempts,
         "subjects": searching,
@@ -417,7 +408,7 @@ def _of_searches(
         rates,
         numbers,
         _People(unenrolled, attempts.impostor_attempts, searched=True),
-        shares=search_shares(other, person[unmated], np.where(ranks == 1, mate, np.inf)),
+        shares=search_shares(searches.other[others], person[others], nearest),
     )
 
 

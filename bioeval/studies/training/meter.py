@@ -239,7 +239,7 @@ class Meter:
         options = EvaluationOptions.parse(**self._evaluation)
         flat: dict[str, float | int] = {}
         scores = without_attacks(self.scores())
-        numbers, _ = scalars_of(scores, self._protocol, options)
+        numbers = scalars_of(scores, self._protocol, options)
         for task, scalars in numbers.items():
             for name, value in scalars.items():
                 if not isinstance(value, Mapping):
