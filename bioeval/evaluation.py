@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import tree_of
+from bioeval.results.dataset import tree_above, tree_of
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
@@ -131,9 +131,7 @@ def _evaluate_systems(
         for name, points in shared_points(alone).items():
             each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
     trees = {k: _evaluate_system(v, protocol, each[k]) for k, v in scores.items()}
-    tree = xr.DataTree()
-    tree.children = trees  # which copies nothing
-    return tree
+    return tree_above(trees)
 
 
 def _evaluate_system(

@@ -201,6 +201,22 @@ def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
     assert tree["closed_set"].to_dataset().equals(be.closed_set(square, max_rank=5, **options[1]))
 
 
+def test_a_tree_is_what_xarray_makes():
+    tree = be.evaluate({"a": scores(), "b": scores()})
+    made = xr.DataTree.from_dict({node.path: node.to_dataset() for node in tree.subtree})
+    xr.testing.assert_identical(tree, made)
+    assert [node.path for node in tree.subtree] == [node.path for node in tree.copy().subtree]
+    for node in tree.descendants:
+        assert tree[node.path] is node
+        assert node.parent.children[node.name] is node
+    single = tree["a/verification/single"]
+    single.orphan()
+    assert list(tree["a/verification"].children) == ["multi"]
+    tree["c"] = single
+    assert (tree["c"].path, tree["c"].root) == ("/c", tree)
+    assert not be.evaluate(scores()).attrs
+
+
 def test_a_tree_of_systems():
     square, similar = scores(), be.Scores(-scores().values, scores().probe_labels,
                                           kind="similarity")  # fmt: skip
