@@ -3,7 +3,6 @@
 import os
 import re
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.image import AxesImage
@@ -15,12 +14,6 @@ from bioeval.views.images import Images
 
 D = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
 PEOPLE = ["ann", "ann", "bob", "bob"]
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -141,18 +134,6 @@ def test_what_cannot_be_drawn_says_how_images_are_given(folder):
     assert re.match("4 images could not be shown.*no such file", gone.why_empty)
     with pytest.raises(be.DataError, match="be.plot.worst_pairs draws comparison"):
         be.plot.worst_pairs(plain.drop_vars("score"))
-
-
-@pytest.mark.slow
-def test_a_page_shows_faces_without_an_option(tmp_path):
-    faces = be.datasets.faces("deep")
-    row = be.explain(faces, "faces:s24/3")
-    pairs = be.worst_pairs(faces, 2)
-    text = be.report({"p": pairs, "row": row}, tmp_path / "x.html").read_text()
-    assert text.count('<img class="thumb" src="data:image/png;base64,') > 8 + 10
-    assert all(f'alt="{name}"' in text for name in pairs.gallery_meta_image.values)
-    assert text.count('alt="faces:s24/3"') == 1 + (pairs.probe_meta_image == "faces:s24/3").sum()
-    assert 'aria-label="Worst pairs"' in text and len(text) < 1_700_000
 
 
 def test_a_page_reads_no_file_that_no_option_names(folder, monkeypatch):

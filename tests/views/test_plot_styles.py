@@ -5,7 +5,8 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from drawn_plots import MANY, ONE, drawn
+import xarray as xr
+from drawn_plots import MANY, ONE, drawn, made_for
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -233,3 +234,20 @@ def test_six_systems_fit_a_slide():
         figure = drawn("roc", 6).figure_
     assert figure.axes[0].get_window_extent().height > figure.bbox.height / 3
     holds(figure, "roc")
+
+
+NAME = "FAR-net DIR"
+
+
+@pytest.mark.parametrize("name", sorted({*PLOTS} - {"attack_det", "ranked_lists"}))
+@pytest.mark.slow
+def test_a_system_keeps_its_name_in_the_words_of_iso(name):
+    """A rate of the same name is in these words."""
+    data = made_for(name)
+    if isinstance(data, xr.Dataset | xr.DataTree):
+        data = in_terms(data, "iso")
+    draw = getattr(be.plot, name)
+    display = draw(data, name=NAME) if name in ONE else draw({NAME: data})
+    texts = [" ".join(text.get_text().split()) for text in display.figure_.findobj(Text)]
+    written = "\n".join(texts)
+    assert "-net" not in written.replace(NAME, "")

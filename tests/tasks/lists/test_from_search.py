@@ -1,11 +1,13 @@
 """Ranked lists from searches of an index, as FAISS and other libraries return them."""
 
+import warnings
+
 import numpy as np
 import pytest
+from named_arguments import raises_about
 from result_messages import codes
 
 import bioeval as be
-from bioeval import DataError
 from bioeval.cli import main
 
 rng = np.random.default_rng(5)
@@ -69,28 +71,17 @@ def test_batches_of_a_search_are_joined():
 @pytest.mark.parametrize(
     ("positions", "more", "match"),
     [
-        (
-            [0],
-            {},
-            r"`query_positions` has shape \(1,\) and dtype int64; expected the gallery entry",
-        ),
+        ([0], {}, r"`query_positions` has shape \(1,\) and dtype int64; expected the gallery ent"),
         ([0, 9], {}, "`query_positions` of query 1 is 9; expected an entry from 0 to 2, or -1"),
         ([1, 1], {}, "`query_positions` of query 0 is entry 1, which has another label than the q"),
-        (
-            [0, 1],
-            {"leave_out_query": False},
-            "`query_positions` is given, and `leave_out_query` is F",
-        ),
+        ([0, 1], {"leave_out_query": False}, "is given, and `leave_out_query` is F"),
     ],
 )
 def test_positions_that_do_not_fit(positions, more, match):
-    with pytest.raises(DataError, match=match):
+    with pytest.raises(be.DataError, match=match):
         be.Scores.from_top_k([[0, 1], [1, 2]], [*"ab"], [*"aba"], query_positions=positions, **more)
-
-
-def test_exchanged_arguments_are_an_error():
     d, i = search(np.arange(36), 8)
-    with pytest.raises(DataError, match="their scores are `distances`"):
+    with pytest.raises(be.DataError, match="their scores are `distances`"):  # they are exchanged
         be.Scores.from_top_k(d, WHO, distances=i)
 
 
@@ -108,20 +99,22 @@ def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(rows, 7))
 
 
-def test_faiss_itself():
-    faiss = pytest.importorskip("faiss")
-    index = faiss.IndexFlatL2(4)
+def of_faiss():
+    index = pytest.importorskip("faiss").IndexFlatL2(4)
     index.add(X.astype(np.float32))
     d, i = index.search(X.astype(np.float32), 8)
-    lists = be.Scores.from_top_k(i, WHO, distances=d)
-    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
+    return be.Scores.from_top_k(i, WHO, distances=d)
 
 
-def test_torch_itself():
+def of_torch():
     torch = pytest.importorskip("torch")
     d, i = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
-    lists = be.Scores.from_top_k(i, WHO, distances=d, kind="similarity")
-    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
+    return be.Scores.from_top_k(i, WHO, distances=d, kind="similarity")
+
+
+@pytest.mark.parametrize("search", [of_faiss, of_torch])
+def test_libraries_themselves(search):
+    np.testing.assert_allclose(be.reid(search(), "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
 @pytest.mark.parametrize("name", ["similarities", "scores"])
@@ -162,3 +155,74 @@ def test_lists_of_some_templates_of_the_index_begin_at_zero(shift):
     assert "lists-begin-with-query" not in codes(be.reid(none, "top-k"))
     others = be.Scores.from_top_k(i[:, 1:], WHO[rows], WHO, distances=d[:, 1:])  # which are far
     assert "lists-begin-with-query" not in codes(be.reid(others, "top-k"))
+
+
+# ------------------------------------------------------------ an index searched with its own
+
+
+ONE_ALONE = np.where(np.arange(36) == 35, 12, WHO)
+
+
+def searched(depth, **options):
+    """Return the lists of an index that is searched with its own vectors, and the matrix."""
+    d, i = search(np.arange(36), depth)
+    lists = be.Scores.from_top_k(i, ONE_ALONE, ONE_ALONE, distances=d, **options)
+    return lists, be.Scores(FULL, ONE_ALONE)
+
+
+@pytest.mark.parametrize("depth", [36, 8])
+def test_rates_are_those_of_the_matrix(depth):
+    lists, matrix = searched(depth, leave_out_query=True)
+    assert lists.depth == depth - 1
+    assert not (lists.indices == np.arange(36)[:, None]).any()
+    result = be.reid(lists, "top-k")
+    expected = be.closed_set(matrix)
+    ranks = min(len(result["rank"]), len(expected["rank"]))
+    assert ranks > 3
+    np.testing.assert_array_equal(result.cmc[:ranks], expected.cms[:ranks])
+    assert int(result.queries) == 35 and int(result.skipped) == 1
+    if depth == 36:
+        reid = be.reid(matrix, removed="none", junk="keep", max_rank=5)
+        for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision", "mean_ap_at_r"):
+            np.testing.assert_allclose(result[name], reid[name], rtol=1e-12, err_msg=name)
+
+
+def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
+    with pytest.warns(
+        be.BioevalWarning, match="36 of 36 lists may begin with .*leave_out_query"
+    ) as w:
+        lists, _ = searched(6)
+    assert w[0].filename == __file__
+    assert "lists-begin-with-query" in codes(be.reid(lists, "top-k"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seen, enrolled in (([1, 2, 3], [1, 2, 3]), ([2, 1, 1], [1, 1, 2])):  # one each; others
+            be.Scores.from_top_k([[0, 1], [1, 0], [2, 1]], seen, enrolled)
+        be.Scores.from_top_k([[1, 0], [0, 1], [2, 1]], [1, 1, 2], [1, 1, 2])
+
+
+def test_the_first_entries_may_be_the_queries():
+    lists = be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query=True)
+    np.testing.assert_array_equal(lists.indices, [[2, 1]])
+    with pytest.raises(be.DataError, match="`leave_out_query` is stated, but the labels of the 1"):
+        be.Scores.from_top_k([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
+    with raises_about(be.DataError, "leave_out_query"):
+        be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")
+
+
+def test_selected_lists_know_their_queries():
+    lists, _ = searched(8, leave_out_query=True)
+    assert int(be.reid(lists.select(probes=[0, 1, 5, 35]), "top-k").skipped) == 1
+
+
+def test_a_rule_of_cameras_counts_a_query_once():
+    meta = {"camera": np.arange(36) % 2}
+    options = {"probe_meta": meta, "gallery_meta": meta}
+    kept, _ = searched(36, leave_out_query=False, **options)
+    left_out, _ = searched(36, leave_out_query=True, **options)
+    for removed in ("same-id-same-camera", "same-camera"):
+        result, expected = (
+            be.reid(x, "top-k", removed=removed, max_rank=5) for x in (left_out, kept)
+        )
+        for name in ("cmc", "mean_ap", "mean_inp", "skipped"):
+            np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
