@@ -286,6 +286,11 @@ def test_verification(world, way):
     check_verification(scores, way, templates="multi")
 
 
+@pytest.mark.parametrize("world", ["excluded", "mask", "sessions", "sessions of all"])
+def test_comparisons_that_are_left_out(world):
+    check_verification(WORLDS[world]().scores(), "few cells", templates="multi")
+
+
 @each_world
 @each_way
 @pytest.mark.cases(4)
