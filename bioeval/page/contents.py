@@ -396,7 +396,7 @@ class Page:
         for of_path in by_path.values():
             data: Any = of_path if len(of_path) > 1 else next(iter(of_path.values()))
             for file in plot_files(data, without):
-                if not file.stem.endswith("-log"):
+                if not file.log:
                     yield file
 
     def _drawn(

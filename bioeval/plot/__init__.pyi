@@ -15,6 +15,8 @@ from .calibration_plots import (
 )
 from .files import save as save, save_all as save_all
 from .fold_plots import (
+    assured as assured,
+    epc as epc,
     folds as folds,
     repeated as repeated,
     spread as spread,
@@ -38,19 +40,13 @@ from .rate_plots import (
 )
 from .reid_plots import (
     gom as gom,
+    hota as hota,
     precision_recall as precision_recall,
     ranked_lists as ranked_lists,
 )
 from .score_plots import (
     matrix as matrix,
     score_distributions as score_distributions,
-)
-from .threshold_plots import (
-    assured as assured,
-    epc as epc,
-)
-from .tracking_plots import (
-    hota as hota,
 )
 from .worst_pair_plots import worst_pairs as worst_pairs
 from .zoo_plots import zoo as zoo

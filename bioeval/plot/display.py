@@ -30,7 +30,6 @@ from bioeval.plot.systems import (
     other_term,
     over,
     pick,
-    steps_of,
     task_in_title,
     undefined,
 )
@@ -263,10 +262,12 @@ class Curves(Display):
         For a logarithmic axis, rates of 0 are left out.
         """
         kind = kind_of(self.systems, self.plot)
+        # Counts change just past a threshold of distances, just before one of similarities.
+        steps = "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
         self.ax_.set_ylim(-0.015, 1.015)
         for curve in self.defined:
             there = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
-            self.line(curve, curve.x[there], curve.y[there], drawstyle=steps_of(kind))
+            self.line(curve, curve.x[there], curve.y[there], drawstyle=steps)
             self.band(curve, there)
         return threshold_label(kind)
 

@@ -6,11 +6,10 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 import matplotlib
@@ -38,17 +37,23 @@ _UNDATED: dict[str, dict[str, Any]] = {
 
 
 class PlotFile(NamedTuple):
-    """A file of a plot: its stem, the single system it shows (if any), and what is drawn."""
+    """A file of a plot, the single system it shows (if any), and what is drawn."""
 
-    stem: str
-    system: str
     plot: str
+    system: str
     data: Any
-    options: Mapping[str, Any] = MappingProxyType({})
+    log: bool = False  # with a logarithmic axis
+
+    @property
+    def stem(self) -> str:
+        """The beginning of its name."""
+        return self.plot.replace("_", "-") + "-log" * self.log
 
     def draw(self, ax: Figure) -> Display:
         """Draw the plot in a figure."""
-        display: Display = getattr(plots, self.plot)(self.data, ax, **self.options)
+        display: Display = getattr(plots, self.plot)(
+            self.data, ax, **{"log": True} if self.log else {}
+        )
         return display
 
 
@@ -58,10 +63,10 @@ def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
         if plot.name in without or (shown := drawable(data, plot)) is None:
             continue
         parts = pick(shown, plot.name) if plot.one_system else [shown]
-        for stem, options in plot.files.items():
+        for log in (False, True)[: 1 + plot.log]:
             for part in parts:
                 name = part.name if isinstance(part, System) else ""
-                yield PlotFile(stem, name, plot.name, part, options)
+                yield PlotFile(plot.name, name, part, log)
 
 
 def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
@@ -198,8 +203,7 @@ def save_plots(
     folder.mkdir(parents=True, exist_ok=True)
     without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
     written = []
-    named = (PlotFile(plot.replace("_", "-"), who, plot, x) for plot, who, x in of_scores)
-    for file in chain(plot_files(results, without), named):
+    for file in chain(plot_files(results, without), starmap(PlotFile, of_scores)):
         tail = re.sub(r"[^\w.]+", "-", file.system).strip("-.")
         name = f"{file.stem}-{tail}" if tail else file.stem
         # Created directly, so that pyplot does not track it.

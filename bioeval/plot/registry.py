@@ -1,4 +1,4 @@
-"""What each plot draws: its variables, and the files that ``save_all`` writes of it.
+"""What each plot draws: its variables, and which files ``save_all`` writes of it.
 
 Read by ``save_all``, by the page, and by the messages that name the plot for a result.
 """
@@ -20,9 +20,8 @@ class Plot:
     name: str
     result: str  # the public function whose result it draws
     needs: tuple[Needs, ...]  # variables drawn; the first of several that the data have
-    #: The stem of each file that ``save_all`` writes, with the options of the plot.
-    files: Mapping[str, Mapping[str, Any]]
     one_system: bool = False  # whether each file shows one system
+    log: bool = False  # whether there is a second file, with a logarithmic axis
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
     #: and ``save_all`` draws no others.
     prefer: str = ""
@@ -33,18 +32,14 @@ def _along(dim: str, *names: str) -> Needs:
     return dict.fromkeys(names, (dim,))
 
 
-def _plot(name: str, result: str, *needs: Needs, log: bool = False, **more: Any) -> Plot:
-    """Return a plot with a file, and with `log` another one with a logarithmic axis."""
-    stem = name.replace("_", "-")
-    files: dict[str, dict[str, Any]] = {stem: {}}
-    if log:
-        files[f"{stem}-log"] = {"log": True}
-    return Plot(name, f"be.{result}", needs, more.pop("files", files), **more)
+def _plot(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
+    """Return a plot whose files show all systems."""
+    return Plot(name, f"be.{result}", needs, **more)
 
 
-def _of_one(name: str, result: str, *needs: Needs, prefer: str = "") -> Plot:
+def _of_one(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
     """Return a plot whose files show one system each."""
-    return _plot(name, result, *needs, one_system=True, prefer=prefer)
+    return Plot(name, f"be.{result}", needs, one_system=True, **more)
 
 
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
@@ -87,7 +82,7 @@ _ALL = (
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
     _of_one("groups", "by_group", _GROUPS, _CONDITIONS),
     _plot("error_discard", "error_discard", {"frr": ("fraction",), "pauc": ()}),
-    _plot("ranked_lists", "Scores", files={}),
+    _plot("ranked_lists", "Scores"),
     _plot("gom", "gom", _along("threshold", "mrep", "mfr")),
     _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
     _of_one("threshold_study", "study_threshold", _STUDY),

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted, enumerated, short_name
-from bioeval.base.kinds import LARGER_IS_CLOSER, PLURALS
+from bioeval.base.kinds import PLURALS
 from bioeval.document.terms import RATES, rate_of_term
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
@@ -48,7 +48,7 @@ def pick(data: Any, plot: str, single: bool = False) -> list[System]:
     a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
     one is an error.
     """
-    systems = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
+    systems = _pick(data, PLOTS[plot], _needs_met(data, PLOTS[plot]) or PLOTS[plot].needs[0])
     if single and len(systems) > 1:
         names = ", ".join(repr(system.name) for system in systems)
         raise DataError(
@@ -66,9 +66,9 @@ def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:
 
 def drawable(data: Any, plot: Plot) -> Any:
     """Return the part of `data` that a plot can draw; None if there is none."""
-    if not plot.needs:
+    needs = _needs_met(data, plot)
+    if needs is None:
         return None
-    needs = needs_of(data, plot)
 
     def has(part: Any) -> bool:
         fitting = [dataset for dataset in _datasets(part) if _fits(dataset, needs)]
@@ -79,12 +79,8 @@ def drawable(data: Any, plot: Plot) -> Any:
     return data if has(data) else None
 
 
-def needs_of(data: Any, plot: Plot) -> Needs:
-    """Return the first of a plot's alternatives that some dataset has, or the first of all."""
-    return _met_needs(data, plot) or plot.needs[0]
-
-
-def _met_needs(data: Any, plot: Plot) -> Needs | None:
+def _needs_met(data: Any, plot: Plot) -> Needs | None:
+    """Return the first of a plot's alternatives that some dataset has."""
     datasets = [*_datasets(data)]
     return next((x for x in plot.needs if any(_fits(dataset, x) for dataset in datasets)), None)
 
@@ -149,7 +145,7 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
     missing = [name for name in needs if name not in dataset]
     if missing:
         task = dataset.attrs.get("task", "of another kind")
-        fits = [other.name for other in PLOTS.values() if _met_needs(dataset, other)]
+        fits = [other.name for other in PLOTS.values() if _needs_met(dataset, other)]
         hint = f"; be.plot.{enumerated(fits, 'or')} draws it" if fits else ""
         if plot.name in fits:
             hint = "; draw each kind of result on its own axes, with ax="
@@ -279,11 +275,3 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
             "with ax="
         )
     return next(iter(kinds.values()))
-
-
-def steps_of(kind: str) -> str:
-    """Return how a curve of counts over thresholds is drawn between them.
-
-    Counts change at a threshold: just past it for distances, just before it for similarities.
-    """
-    return "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
