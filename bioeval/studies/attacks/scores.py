@@ -9,17 +9,16 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import DataError, counted, nearest_name, received
+from bioeval.base.errors import DataError, counted, nearest_name
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.blocks import fused
-from bioeval.scores.bona_fide import species_of
+from bioeval.scores.bona_fide import attacks_of, species_of
 from bioeval.scores.cells import taken
 from bioeval.scores.excluded import excluded
-from bioeval.scores.labels import missing_values, plain
+from bioeval.scores.labels import ATTACK, missing_values, plain
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.people import mate_cells
 from bioeval.scores.rows import distances_at
@@ -44,41 +43,40 @@ class AttackedScores:
     notes: tuple[Message, ...] = ()
 
 
-def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
+def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
     """Return bona fide presentations and attacks, checked."""
     notes: tuple[Message, ...] = ()
     if scores.layout != "pairs":
         require_subjects(scores, "a vulnerability")
+    gallery = _gallery(scores)
     if attacks is None:
-        species = _species(scores, attack, "scores")
+        species = _species(scores, "scores")
         rows = np.flatnonzero(species != "")
         if len(rows) in (0, len(species)):
             lacking = "no bona fide" if len(rows) else "no attack"
             raise DataError(
                 f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
-                f"{attack!r} of the probes has the species of each attack, and is empty, '-' or "
+                f"{ATTACK!r} of the probes has the species of each attack, and is empty, '-' or "
                 "'bona fide' elsewhere; or give `attacks`"
             )
-        gallery = _gallery(scores, attack)
         bona_fide = scores.select(probes=np.flatnonzero(species == ""), gallery=gallery)
         attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
     else:
         require_scores(attacks, "attacks")
-        if attack in _row_meta(scores):
+        if _column(scores) is not None:
             raise DataError(
-                f"there are `attacks` and a column {attack!r} of the scores; expected "
+                f"there are `attacks` and a column {ATTACK!r} of the scores; expected "
                 "one of both: drop the column, or give one matrix"
             )
         _require_same_gallery(scores, attacks)
         attacks, notes = _with_species(attacks)
-        species = _species(attacks, attack, "attacks")
+        species = _species(attacks, "attacks")
         if (species == "").any():
             raise DataError(
                 f"{counted(int((species == '').sum()), 'rows')} of `attacks` are bona "
-                f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
+                f"fide by column {ATTACK!r}, the first is row {int(np.argmax(species == ''))}; "
                 "expected the attack instrument species of each"
             )
-        gallery = _gallery(scores, attack)
         bona_fide = scores if gallery is None else scores.select(gallery=gallery)
         attack_scores = attacks if gallery is None else attacks.select(gallery=gallery)
         rows = np.arange(attacks.shape[0])
@@ -95,24 +93,22 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     return AttackedScores(bona_fide, attack_scores, species, notes)
 
 
-def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
-    """Return the metadata columns of rows, of a list those that its classes give."""
-    if scores.layout != "pairs":
-        return scores.probe_meta
-    return {} if scores.pairs.attack is None else {"attack": scores.pairs.attack}
+def _column(scores: Scores) -> np.ndarray | None:
+    """Return the column of species of the rows; None without one."""
+    return scores.pairs.attack if scores.layout == "pairs" else scores.probe_meta.get(ATTACK)
 
 
-def _species(scores: Scores, name: str, input_name: str) -> np.ndarray:
-    """Return the species of each row by a metadata column of the probes."""
-    meta = _row_meta(scores)
-    if require_text("attack", name) not in meta:
+def _species(scores: Scores, input_name: str) -> np.ndarray:
+    """Return the species of each row."""
+    column = _column(scores)
+    if column is None:
+        meta = {} if scores.layout == "pairs" else scores.probe_meta
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            f"`attack` is {received(name)}, but the probe metadata of {input_name} "
-            f"have no such column; {there}.{nearest_name(str(name), [*meta])} Expected the column "
-            "with the attack instrument species of each row"
+            f"the probe metadata of {input_name} have no column {ATTACK!r}; {there}."
+            f"{nearest_name(ATTACK, [*meta])} Expected the attack instrument species of each row"
         )
-    return species_of(meta[name], f"column {name!r} of {input_name}")
+    return species_of(column, f"column {ATTACK!r} of {input_name}")
 
 
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
@@ -142,16 +138,14 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     return spoofs, (Message("genuine-pairs-of-attack-list-left-out", pairs=genuine),)
 
 
-def _gallery(scores: Scores, attack: str) -> np.ndarray | None:
+def _gallery(scores: Scores) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
-    if scores.layout == "pairs" or attack not in scores.gallery_meta:
-        return None
-    attacks = species_of(scores.gallery_meta[attack]) != ""
-    alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
+    _, attacks = attacks_of(scores)
+    alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids) if attacks.any() else attacks
     if alone.any():
         raise DataError(
             f"{counted(int(alone.sum()), 'gallery templates')} are attack presentations by column "
-            f"{attack!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
+            f"{ATTACK!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
             "templates in the gallery"
         )
     return np.flatnonzero(~attacks) if attacks.any() else None
