@@ -168,7 +168,7 @@ def assembled(
         about = described(table, name).attrs
         plain = xr.Variable((name,), np.asarray(labels), about, fastpath=True)
         made |= indexes[name].create_variables({name: plain})
-    every = {**attrs, "schema": SCHEMA}
+    every = {**attrs, "bioeval_version": __version__, "schema": SCHEMA}
     return xr.Dataset._construct_direct(made, {*coordinates}, attrs=every, indexes=indexes)
 
 
@@ -253,7 +253,6 @@ def about_attrs(
         attrs["failed_genuine"], attrs["failed_impostor"] = about.failures
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
-    attrs["bioeval_version"] = __version__
     return attrs | message_attrs([*about.notes, *incomplete, *_of_subjects(about), *warnings])
 
 

@@ -15,7 +15,6 @@ from bioeval.base.arguments import require_array, require_choice, require_number
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.version import __version__
 from bioeval.counting.thresholds import check_thresholds, linear_grid, to_internal, to_user
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Rate
@@ -206,7 +205,6 @@ def pad(
         "kind": kind,
         "non_response": non_response,
         **attrs,
-        "bioeval_version": __version__,
         **message_attrs(warnings),
     }
     species = np.array(data.species, dtype=str)

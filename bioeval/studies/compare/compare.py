@@ -20,7 +20,6 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.base.version import __version__
 from bioeval.counting.identification import ImpostorProbes, RankUnit, Ties
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.protocol.pairs import with_exclusions
@@ -203,7 +202,6 @@ def compare(
     attrs |= {
         "adjust": adjust,
         "least_discordant": least_discordant(method.confidence),
-        "bioeval_version": __version__,
     }
     return comparison_dataset(
         list(systems.measured),

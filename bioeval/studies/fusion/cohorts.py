@@ -194,6 +194,10 @@ class CohortMoments(NamedTuple):
     mean: np.ndarray
     sd: np.ndarray
 
+    def at(self, places: Any) -> CohortMoments:
+        """Return those of some templates."""
+        return CohortMoments(self.mean[places], self.sd[places])
+
 
 def require_cells(rows: int, columns: int) -> None:
     """Raise unless the scores of templates against a cohort fit into memory."""

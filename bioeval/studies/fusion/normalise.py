@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -148,26 +149,31 @@ def normalise(
             values = (values - scale.mean) / scale.sd
         return cohort_moments(values, best, scores.kind, name, sides[role])
 
-    of_gallery = moments("gallery", gallery_cohort) if method != "t" else None
-    of_probe = moments("probe", probe_cohort) if method != "z" else None
-
-    def rule(blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-        """Normalise rows by one side, or by both: one after the other, or the mean of both."""
-        made, mates = blocks[0], []
-        if of_gallery is not None:
-            mates.append((made - of_gallery.mean) / of_gallery.sd)
-        if of_probe is not None:
-            start = mates.pop() if method == "zt" else made
-            mates.append((start - of_probe.mean[index, None]) / of_probe.sd[index, None])
-        if len(mates) == 1:
-            return mates[0]
-        return (mates[0] + mates[1]) / 2
-
-    return _made(scores, method, rule)
+    scales: list[Scale] = []
+    if method != "t":
+        of_gallery = moments("gallery", gallery_cohort)
+        scales.append(lambda _: of_gallery)
+    if method != "z":
+        of_probe = moments("probe", probe_cohort)
+        scales.append(lambda rows: of_probe.at((rows, None)))
+    return _made(scores, method, scales)
 
 
-def _made(scores: Scores, method: str, rule: Any) -> Scores:
-    """Return the scores that a rule makes."""
+#: The moments that scores of some rows are normalised by.
+Scale = Callable[[np.ndarray], CohortMoments]
+
+
+def _made(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
+    """Return scores by one side, or by both: one after the other, or the mean of both."""
+
+    def rule(blocks: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        made: list[np.ndarray] = []
+        for scale in scales:
+            mean, sd = scale(rows)
+            start = made.pop() if made and method == "zt" else blocks[0]
+            made.append((start - mean) / sd)
+        return made[0] if len(made) == 1 else (made[0] + made[1]) / 2
+
     kind = "similarity" if scores.kind == "llr" else scores.kind
     origin = scores.origin or noun_of(scores.kind, plural=True)
     return derived([scores], rule, kind, f"{method}-norm of {origin}")
@@ -197,13 +203,7 @@ def _normalised_list(
         )
     cohorts = enrolled_cohort, probe_cohort or enrolled_cohort
     sides = [moments_of_list(scores, i, cohorts[i], best) for i in _SIDES.get(method, (0, 1))]
-
-    def rule(blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-        """Normalise by one side, or by the mean of both."""
-        made = [(blocks[0] - side.mean[index]) / side.sd[index] for side in sides]
-        return made[0] if len(made) == 1 else (made[0] + made[1]) / 2
-
-    made = _made(scores, method, rule)
+    made = _made(scores, method, [side.at for side in sides])
     if all(map(knows_people, (scores, *cohorts))):
         return made
     return made.with_remarks(Message("people-of-cohort-not-known"))

@@ -13,7 +13,6 @@ import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.version import __version__
 from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label
 from bioeval.document.results import result_messages
@@ -84,7 +83,6 @@ def partitions_tree(
         "nan_policy": scores.nan,
         "partitions": number,
         "threshold_units": "similarity" if scores.kind in LARGER_IS_CLOSER else "distance",
-        "bioeval_version": __version__,
     }
     datasets = {}
     for node in dict.fromkeys(node for part in parts for node in part):

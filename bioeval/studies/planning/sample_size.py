@@ -15,7 +15,6 @@ import xarray as xr
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.version import __version__
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
 from bioeval.document.blocks import (
@@ -245,7 +244,6 @@ def sample_size(
         "frr_width": width,
         "confidence": confidence,
         "assurance": ASSURANCE,
-        "bioeval_version": __version__,
     }
     return dataset(variables, SAMPLE_SIZE, {over: sizes}, {**attrs, **message_attrs(messages)})
 

@@ -17,7 +17,6 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import DataError, nearest_name, received
 from bioeval.base.kinds import Kept
 from bioeval.base.messages import message_attrs, messages_of
-from bioeval.base.version import __version__
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
     Column,
@@ -262,7 +261,6 @@ def workload(
         "people": people,
         "impostor_share": share,
         "confidence": point.confidence,
-        "bioeval_version": __version__,
     }
     shares = np.array([share, 1 - share])
     rate, low, high = np.array([point.alarms, point.rejections]).T

@@ -13,7 +13,6 @@ from bioeval.base.arguments import require_choice, require_list, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
-from bioeval.base.version import __version__
 from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -280,7 +279,6 @@ def _dataset(
         "cameras": max(scene.cameras for scene in scenes),
         **evaluated.class_attrs(),
         "fingerprint": fingerprint(scenes),
-        "bioeval_version": __version__,
         **message_attrs(messages),
     }
     return dataset(variables, names, coordinates, attrs)
@@ -353,7 +351,6 @@ def compare_trackers(
         "adjust": "none",
         "least_discordant": least_discordant(confidence),
         "fingerprint": "; ".join(fingerprint(x.scenes) for x in evaluated.values()),
-        "bioeval_version": __version__,
     }
     return comparison_dataset([*evaluated], ranked, attrs, messages)
 

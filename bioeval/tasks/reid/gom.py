@@ -15,7 +15,6 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, rows_reported_to
-from bioeval.base.version import __version__
 from bioeval.counting.identification import PlainTies, check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.parts import parts_of
@@ -511,7 +510,6 @@ def gom_from_curves(
         "task": "GOM",
         "system": name,
         "origin": "curves",
-        "bioeval_version": __version__,
     }
     return dataset(variables, GOM, coordinates, attrs)
 
