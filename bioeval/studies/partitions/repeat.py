@@ -273,14 +273,14 @@ def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
     """Return the thresholds of all curves, given or over the range of the scores, and the ranks."""
     ranks = options.max_rank or min(RANKS, scores.shape[1])
     if isinstance(options.thresholds, np.ndarray):
-        return CurveGrid(options.thresholds, ranks, scores.kind)
+        return CurveGrid(options.thresholds, ranks)
     if scores.kind == "order":
-        return CurveGrid(np.empty(0), ranks, scores.kind)
+        return CurveGrid(np.empty(0), ranks)
     verified = verify(scores, thresholds=options.thresholds)
     thresholds = to_user(verified.curve[0], scores.kind)
     if scores.kind in LARGER_IS_CLOSER:
         thresholds = thresholds[::-1]
-    return CurveGrid(thresholds, ranks, scores.kind)
+    return CurveGrid(thresholds, ranks)
 
 
 # ------------------------------------------------------------------------------- partitions

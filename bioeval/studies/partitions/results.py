@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Variables, assembled, dataset, in_order, tree_of
+from bioeval.results.dataset import Variables, assembled, in_order, tree_of
 from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TASKS, Variable, described
 from bioeval.scores.matrix import Scores
@@ -41,7 +40,6 @@ class CurveGrid(NamedTuple):
 
     thresholds: np.ndarray
     ranks: int
-    kind: str
 
     @property
     def labels(self) -> dict[str, np.ndarray]:
@@ -92,22 +90,23 @@ def partitions_tree(
         task = node.partition("/")[0]
         names = TASKS[task]
         columns = _columns([part.get(node) for part in parts], names)
-        joined = assembled(columns, names, {"partition": np.arange(number)}, attrs)
-        notes = [*remarks_on_partitions(joined, node)]
+        notes = [*remarks_on_partitions(columns, node, number)]
+        coordinates = {"partition": np.arange(number)}
+        if grid is not None and any(node in part for part in curves):
+            ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
+            attrs["report_ranks"] = " ".join(map(str, ranks))
+            attrs["band"] = "the middle 95 % of the partitions, among these people"
+            columns |= _with_bands([part.get(node) for part in curves], names)
+            dims = {dim for x in columns.values() for dim in x.dims}
+            coordinates |= {name: x for name, x in grid.labels.items() if name in dims}
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
         elif node in ("reid", "gom"):
             queries = Candidates(scores, convention_of(cards[-1], (node,)))  # the same in all
             lists = queries.under(queries.rules.removed).completeness
             notes += lists.among(~queries.left_out).messages()
-        joined.attrs |= message_attrs([*transaction_notes(scores), *notes])
-        if grid is not None and any(node in part for part in curves):
-            stacked = _stacked([part.get(node) for part in curves])
-            joined = joined.merge(_with_bands(stacked, names, grid))
-            ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
-            joined.attrs["report_ranks"] = " ".join(map(str, ranks))
-            joined.attrs["band"] = "the middle 95 % of the partitions, among these people"
-        datasets[node] = joined
+        attrs |= message_attrs([*transaction_notes(scores), *notes])
+        datasets[node] = assembled(columns, names, coordinates, attrs)
     return tree_of(datasets)
 
 
@@ -151,22 +150,17 @@ def _joined(values: Sequence[Any]) -> np.ndarray:
     return joined
 
 
-def _stacked(pieces: Sequence[Variables | None]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """Return the curves of all partitions, which share a grid; NaN where there is none."""
-    curves = {}
-    for name, (dims, _) in next(x for x in pieces if x is not None).items():
-        curves[name] = ("partition", *dims), _joined([x and x[name][1] for x in pieces])
-    return curves
-
-
 def _with_bands(
-    curves: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
-    names: Mapping[str, Variable],
-    grid: CurveGrid,
-) -> xr.Dataset:
-    """Return the curves of all partitions; of the rates, mean and band over those that have one."""
-    variables, described = {**curves}, dict(names)
-    for name, ((_, *over), values) in curves.items():
+    pieces: Sequence[Variables | None], names: Mapping[str, Variable]
+) -> dict[str, xr.Variable]:
+    """Return the curves of all partitions, which share a grid; NaN where there is none.
+
+    Of the rates also the mean and the band over those that have one.
+    """
+    variables, bands = {}, {}
+    for name, (dims, _) in next(x for x in pieces if x is not None).items():
+        of, values = names[name], _joined([x and x[name][1] for x in pieces])
+        variables[name] = xr.Variable(("partition", *dims), values, of.attrs, fastpath=True)
         if name.endswith("_count"):
             continue
         known = values[~np.isnan(values).all(axis=1)]
@@ -174,20 +168,16 @@ def _with_bands(
         if len(known):
             lines[0], lines[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
         words = ("mean over partitions", "2.5 % of the partitions are below", "97.5 % are below")
-        of = names[name]
         for key, description, line in zip(("mean", "low", "high"), words, lines, strict=True):
-            variables[f"{name}_{key}"] = tuple(over), line
-            described[f"{name}_{key}"] = Variable(
-                f"{of.long_name}; {description}", of.units, of.iso
-            )
-    used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
-    coordinates = {name: x for name, x in grid.labels.items() if name in used}
-    return dataset(variables, described, coordinates, {})
+            about = Variable(f"{of.long_name}; {description}", of.units, of.iso)
+            bands[f"{name}_{key}"] = xr.Variable(dims, line, about.attrs, fastpath=True)
+    return in_order(variables | bands)
 
 
-def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
+def remarks_on_partitions(
+    variables: Mapping[str, xr.Variable], node: str, number: int
+) -> Iterator[Message]:
     """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
-    number, variables = dataset.sizes["partition"], dataset.variables
     genuine = "attempts" if node == "closed_set" else "genuine_attempts"
     attempts = {
         f"{role}_attempts": variables[count].values
@@ -195,7 +185,7 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         if count in variables
     }
     yield from parts_without_attempts(attempts, number, "partition")
-    yield from _support(dataset, node)
+    yield from _support(variables, node)
     lacking = np.zeros(number, dtype=bool)
     for values in attempts.values():
         lacking |= values == 0
@@ -212,19 +202,18 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
     known = figure_scalars()
     for name, x in variables.items():
         if str(x.attrs.get("of", name)) in known:
-            others[str(name)] = int((np.isnan(x.values) & ~lacking).sum())
+            others[name] = int((np.isnan(x.values) & ~lacking).sum())
     if any(others.values()):
         names = [name for name, missing in others.items() if missing]
         why = "a rank may be beyond the gallery, and a class may have scores that are all alike"
         yield undefined_in_parts(names, max(others.values()), number, "partition", why)
 
 
-def _support(dataset: xr.Dataset, node: str) -> Iterator[Message]:
+def _support(variables: Mapping[str, xr.Variable], node: str) -> Iterator[Message]:
     """Yield the messages of targets that the smallest partition is too small for."""
     pairs, people = "impostor_pairs", "subjects"
     if node == "open_set":
         pairs, people = "impostor_attempts", "impostor_subjects"
-    variables = dataset.variables
     if pairs not in variables:
         return
     there = np.flatnonzero(variables["impostor_attempts"].values)
