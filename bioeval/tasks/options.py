@@ -13,7 +13,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.points import check_targets
 from bioeval.counting.thresholds import check_extra, check_thresholds
-from bioeval.protocol.card import Protocol
+from bioeval.protocol.card import Protocol, Report
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.stats.options import IntervalMethod
 
@@ -64,6 +64,12 @@ class EvaluationOptions:
             frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
             **flags,
         )
+
+    def targets(self, report: Report) -> tuple[np.ndarray, np.ndarray]:
+        """Return the FAR and the FRR targets: these, or those that a card reports."""
+        far = report.far_targets if self.far_targets is None else self.far_targets
+        frr = report.frr_targets or () if self.frr_targets is None else self.frr_targets
+        return check_targets(far), check_targets(frr, "frr_targets")
 
     def those_set(self, *names: str) -> list[str]:
         """Return those of the named options that are set."""

@@ -15,7 +15,6 @@ from bioeval.counting.left_out import LeftOut
 from bioeval.counting.points import (
     RARE_TARGETS,
     check_costs,
-    check_targets,
     with_rare_targets,
 )
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
@@ -90,16 +89,15 @@ class CardTasks:
         self.thresholds, report = options.thresholds, card.report
         if self.thresholds is None:
             self.thresholds = check_thresholds(card.curve.requested())
-        far, frr = options.far_targets, options.frr_targets
-        self.far_targets = check_targets(report.far_targets if far is None else far)
+        self.far_targets, frr_targets = options.targets(report)
         #: Whether verification reports rare FAR targets that the data can support.
-        self.rare = automatic and far is None
+        self.rare = automatic and options.far_targets is None
         #: The operating points of verification that may be wanted.
         self.wanted = PointsWanted(
             np.union1d(self.far_targets, RARE_TARGETS) if self.rare else self.far_targets,
             check_costs([(prior, 1.0, 1.0) for prior in report.priors]),
             options.auc,
-            frr_targets=check_targets((report.frr_targets or ()) if frr is None else frr),
+            frr_targets=frr_targets,
             optima=best_values(),
         )
         self.verifying: dict[str, VerificationTask] = {}

@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, ProtocolError, backquoted, enumerated
-from bioeval.counting.points import check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use
 from bioeval.protocol.card import Protocol
@@ -49,8 +48,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         )
         return results_of_partitions(scores, splitter_of(card, scores), inner, options)
     options.refuse_unused(card)
-    targets = card.report.far_targets if options.far_targets is None else options.far_targets
-    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
+    far_targets, frr_targets = options.targets(card.report)
     scores = compared(scores, card)
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
@@ -62,7 +60,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         rule=rule,
         interval=IntervalMethod(uncertainty.interval, uncertainty.confidence),
         ranks=parse_ranks(card.report.ranks),
-        far_targets=check_targets(targets),
+        far_targets=far_targets,
     )
     claims = None
     if (drawn := card.claims) is not None:
@@ -74,7 +72,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
                 task="verification",
                 use=Use(templates, card.verification.fusion),
                 claims=claims,
-                frr_targets=check_targets(() if at_frr is None else at_frr, "frr_targets"),
+                frr_targets=frr_targets,
                 # At one half the least cost is the smallest HTER, which tables leave out.
                 priors=np.array([x for x in card.report.priors if x != _EVEN]),
             )
