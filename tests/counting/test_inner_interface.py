@@ -1,17 +1,23 @@
-"""The study of CONTRIBUTING.md, "The inner interface", beside plain loops."""
+"""The inner interface: blocks, mates and the study of CONTRIBUTING.md beside plain loops."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import naive
 import numpy as np
 import pytest
 from pages import ROOT
-from small_worlds import THREADS, WAYS, World, sent, world
+from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
+from strategies import FUSIONS
 
 import bioeval as be
+from bioeval.counting.parts import Parts, TileParts, parts_of
+from bioeval.scores.blocks import Block
 
-SEEDS = range(12)
+SEEDS = range(18)
+each_seed = pytest.mark.parametrize("seed", SEEDS)
+each_way = pytest.mark.parametrize("way", WAYS)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +50,8 @@ def counted(result: Any) -> dict[int, tuple[int, int]]:
     return {probe: (accepted, made) for probe, accepted, made in rows}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("seed", SEEDS)
+@each_way
+@each_seed
 @pytest.mark.cases(8)
 def test_the_study_counts_what_loops_count(study, seed, way):
     some, rng = world(seed, way), np.random.default_rng(seed)
@@ -74,3 +80,139 @@ def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
         study(be.Scores([[1, 2], [2, 1]], [0, 1], [0, 1], kind="order"), 1.0)
     with pytest.raises(be.DataError, match="`threshold` is inf; expected a finite number"):
         study(scores, np.inf)
+
+
+def fusions(way: str) -> Sequence[str]:
+    """The rules by which people can be fused in a way."""
+    return ("min",) if way == "tiles" else FUSIONS
+
+
+def parts_in(some: World, way: str) -> Parts:
+    """The parts of a world, which are tiles where they are asked for."""
+    parts = parts_of(some.scores(), nearest=way == "tiles")
+    assert isinstance(parts, TileParts) == (way == "tiles") and parts.few == (way == "listed")
+    return parts
+
+
+def blocks_of(parts: Parts) -> list[Block]:
+    """All blocks, whose memory is their own."""
+    if parts.few:
+        return [parts.whole()]
+    found: list[Block] = []
+    parts.visit(lambda: lambda block: found.append(block._replace(values=block.values.copy())))
+    return found
+
+
+def cells_of(block: Block, names: Any = None) -> list[tuple[int, Any, float]]:
+    """Probe, candidate and distance of all attempts of a block and of its mirror image."""
+    cells = []
+    for side in block.sides():
+        for line, column in np.argwhere(~np.isnan(side.by_probe)):
+            who = side.candidates[column]
+            who = int(who) if names is None else names[who].item()
+            cells.append((int(side.probes[line]), who, float(side.by_probe[line, column])))
+    return cells
+
+
+def fused(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> float | None:
+    """The claim that attempts make, as it is counted; None if they make none."""
+    distance = naive.fuse([x.distance for x in attempts], fusion)
+    return None if distance is None else some.counted(distance, dtype)
+
+
+def claims(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> dict[Any, float]:
+    """The claims of attempts, by probe and person."""
+    made = grouped(attempts, lambda x: (x.probe, x.person))
+    found = {key: fused(some, those, fusion, dtype) for key, those in made.items()}
+    return {key: distance for key, distance in found.items() if distance is not None}
+
+
+def dtype_of(parts: Parts, fusion: str | None) -> Any:
+    """The dtype of fused distances, whose largest number an infinite one is."""
+    of_templates = fusion in (None, "min") or (fusion == "max" and not parts.mates.rejected)
+    return parts.dtype if of_templates else np.dtype(np.float64)
+
+
+# ------------------------------------------------------------------------------------ the nouns
+
+
+@each_way
+@each_seed
+@pytest.mark.cases(16)
+def test_blocks_hold_each_impostor_attempt_once(seed, way):
+    some = world(seed, way)
+    with sent(way):
+        parts = parts_in(some, way)
+        blocks = blocks_of(parts)
+    cells = sorted(cell for block in blocks for cell in cells_of(block))
+    assert cells == [
+        (x.probe, x.template, some.counted(x.distance, parts.dtype))
+        for x in some.attempts()
+        if not x.genuine
+    ]
+    failed = sum(block.weight * block.scores()[1] for block in blocks)
+    assert failed == sum(x.distance is naive.FAILED for x in some.attempts() if not x.genuine)
+
+
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_most_worlds_have_several_blocks(way):
+    with sent(way):
+        made = [blocks_of(parts_in(world(seed, way), way)) for seed in SEEDS]
+    assert sum(len(blocks) > 2 for blocks in made) > len(SEEDS) / 2
+    twice = sum(block.twice for blocks in made for block in blocks)
+    assert twice > len(SEEDS) if way == "tiles" else not twice
+
+
+@each_way
+@each_seed
+@pytest.mark.cases(8)
+def test_claims_of_a_block_are_fused_templates(seed, way):
+    some = world(seed, way)
+    impostors = [x for x in some.attempts() if not x.genuine]
+    with sent(way):
+        scores = some.scores()
+        parts, names = parts_in(some, way), scores.codes.values
+        blocks = blocks_of(parts)
+        for fusion in fusions(way):
+            cells = [
+                cell
+                for block in blocks
+                for side in block.sides()
+                for cell in cells_of(side.by_person(fusion), names)
+            ]
+            made = claims(some, impostors, fusion, dtype_of(parts, fusion))
+            assert sorted(cells) == sorted((*key, d) for key, d in made.items()), fusion
+
+
+@each_way
+@each_seed
+@pytest.mark.cases(16)
+def test_mates_are_all_genuine_attempts(seed, way):
+    some = world(seed, way)
+    genuine = [x for x in some.attempts() if x.genuine]
+    with sent(way):
+        parts = parts_in(some, way)
+        mates = parts.mates
+        found = zip(mates.probe, mates.gallery, mates.distance, strict=True)
+        assert [*found] == [
+            (x.probe, x.template, some.counted(x.distance, parts.dtype)) for x in genuine
+        ]
+        assert mates.probes == len(some.probes)
+        by_probe = grouped(genuine, lambda x: x.probe)
+        for probe in range(mates.probes):
+            those = by_probe.get(probe, [])
+            assert mates.number[probe] == mates.first[probe + 1] - mates.first[probe] == len(those)
+            best = min((x.distance for x in those), default=None)
+            tied = [x.template for x in those if x.distance == best or x.distance is best]
+            assert mates.tied[probe] == len(tied)
+            assert not tied or mates.place[probe] == tied[0]
+        for fusion in fusions(way):
+            dtype = dtype_of(parts, fusion)
+            own = [fused(some, by_probe.get(k, []), fusion, dtype) for k in range(mates.probes)]
+            expected = [np.nan if x is None else x for x in own]
+            np.testing.assert_array_equal(mates.fused(fusion), expected)
+            distances, failed = mates.scores(fusion)
+            plain = [naive.fuse([x.distance for x in those], fusion) for those in by_probe.values()]
+            assert failed == sum(x is naive.FAILED for x in plain)
+            scored = [x for x in plain if x is not None and x is not naive.FAILED]
+            np.testing.assert_array_equal(distances, scored)

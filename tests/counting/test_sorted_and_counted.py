@@ -16,7 +16,7 @@ import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import counted_by, limited
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
-from twins import in_folds
+from twins import assert_same_but_d_prime, in_folds
 
 import bioeval as be
 from bioeval.counting import counted as cells, folds, parts
@@ -208,19 +208,16 @@ def assert_same(found: Any, expected: Any, *, curve: bool = True) -> None:
     if isinstance(found, str) or isinstance(expected, str):
         assert found == expected
         return
-    if isinstance(expected, xr.DataTree):
-        assert [x.path for x in found.subtree] == [x.path for x in expected.subtree]
-        for node in expected.subtree:
-            own = curve or not node.path.startswith("/verification")
-            assert_same(found[node.path].to_dataset(), node.to_dataset(), curve=own)
-        return
-    both = [x.drop_vars("d_prime", errors="ignore") for x in (found, expected)]
-    if not curve:
-        both = [x.drop_dims("threshold", errors="ignore") for x in both]
-    if not both[0].identical(both[1]):
-        xr.testing.assert_identical(*both)
-    if "d_prime" in expected:
-        np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
+    for one, other in zip(nodes(found), nodes(expected), strict=True):
+        if not curve and "fr" in other:
+            one, other = (x.drop_dims("threshold", errors="ignore") for x in (one, other))
+        assert_same_but_d_prime(one, other)
+
+
+def nodes(found: Any) -> list[xr.Dataset]:
+    """The datasets of a tree, or one."""
+    tree = isinstance(found, xr.DataTree)
+    return [node.to_dataset() for node in found.subtree] if tree else [found]
 
 
 def check_rows(found: xr.Dataset, expected: xr.Dataset, more: Sequence[float]) -> None:
