@@ -39,13 +39,3 @@ def blocks_of(values: int | None = None, listed: int = 0) -> Iterator[pytest.Mon
         if values is not None:
             patch.setattr("bioeval.scores.rows.BLOCK_VALUES", values)
         yield patch
-
-
-@contextmanager
-def counted_by(way: str, cells: int = 8) -> Iterator[pytest.MonkeyPatch]:
-    """Sort all attempts ("listed"), or count them ("counted"), perhaps in "few cells"."""
-    with blocks_of(listed=1 << 18 if way == "listed" else 0) as patch:
-        if way == "few cells":
-            for name in ("LEAST_CELLS", "MOST_CELLS"):
-                patch.setattr(f"bioeval.counting.counted.{name}", cells)
-        yield patch

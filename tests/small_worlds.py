@@ -13,25 +13,13 @@ from typing import Any, NamedTuple
 import naive
 import numba
 import numpy as np
-import pytest
 from limits import streaming
+from ways import counted_by
 
 import bioeval as be
-from bioeval.counting import parts
-from bioeval.kernels import compiling
-from bioeval.scores import blocks, rows
-from bioeval.scores.embedding_tiles import LARGEST
 
 THREADS = (1, 2, 5)
 WAYS = ("listed", "rows", "tiles")
-SMALL = {
-    (blocks, "LISTED"): 0,
-    (rows, "SERIAL_CELLS"): 0,
-    (rows, "BLOCK_VALUES"): 60,
-    (parts, "BLOCK_BYTES"): 200,
-    (parts, "VALUES_IN_MEMORY"): 150,
-    (parts, "TOGETHER"): 3,
-}
 
 
 class Attempt(NamedTuple):
@@ -138,16 +126,11 @@ def world(seed: int, way: str = "rows") -> World:
 @contextmanager
 def sent(way: str, threads: int = 1) -> Iterator[None]:
     """Send scores in a way, on so many threads, even if the machine has fewer."""
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(threads) as pool:
-        patch.setattr(blocks, "LISTED", 1 << 18)
-        if way != "listed":
-            for (module, name), value in SMALL.items():
-                patch.setattr(module, name, value)
-            for size in LARGEST:
-                patch.setitem(LARGEST, size, 8)
+    small = "listed" if way == "listed" else "small tiles"
+    with counted_by(small) as patch, ThreadPoolExecutor(threads) as pool:
         patch.setattr(numba, "get_num_threads", lambda: threads)
         patch.setattr(numba, "set_num_threads", lambda number: None)
-        patch.setattr(compiling, "_threads", lambda: pool)
+        patch.setattr("bioeval.kernels.compiling._threads", lambda: pool)
         yield
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from limits import blocks_of, streaming
+from limits import streaming
 from strategies import examples_of
 from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
+from ways import counted_by
 
 import bioeval as be
 from bioeval.counting import squares
-from bioeval.scores.embedding_tiles import LARGEST
 from bioeval.scores.embeddings import same_in_any_tile
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
@@ -129,9 +129,7 @@ def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
         answers.append(found is not None)
         return found
 
-    with pytest.MonkeyPatch.context() as patch:
-        for size in LARGEST:
-            patch.setitem(LARGEST, size, most)
+    with counted_by("counted", tile=most) as patch:
         patch.setattr(squares.Squares, "of", noted)
         for name, value in constants.items():
             patch.setattr(squares, name, value)
@@ -197,7 +195,7 @@ def of_retrieval(scores: be.Scores) -> Iterator[Any]:
 
 def check(case: Case, call=results, change=None, nan="raise", **constants: Any) -> list[bool]:
     """Compare all results; return whether each pass was counted by tiles."""
-    with blocks_of(listed=1 << 18):
+    with counted_by("listed"):
         expected = list(call(case.scores(matrix=True, change=change).replace(nan=nan)))
     with by_tiles(case.most, **constants) as answers:
         found = list(call(case.scores(change=change).replace(nan=nan)))

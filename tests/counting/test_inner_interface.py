@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from pages import ROOT
 from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
-from strategies import FUSIONS
+from strategies import FUSIONS, TIES
+from twins import assert_closed_set
 
 import bioeval as be
 from bioeval.counting.parts import Parts, TileParts, parts_of
@@ -216,3 +217,26 @@ def test_mates_are_all_genuine_attempts(seed, way):
             assert failed == sum(x is naive.FAILED for x in plain)
             scored = [x for x in plain if x is not None and x is not naive.FAILED]
             np.testing.assert_array_equal(distances, scored)
+
+
+# ------------------------------------------------------------------------------------- ranks
+
+
+@each_way
+@each_seed
+@pytest.mark.cases(12)
+def test_ranks_are_those_of_loops_on_any_number_of_threads(seed, way):
+    some, threads = world(seed, way), THREADS[seed % len(THREADS)]
+    case = {
+        "values": some.values.tolist(), "probe_labels": some.probes.tolist(),
+        "gallery_labels": None if some.square else some.gallery.tolist(), "kind": some.kind,
+        "nan": some.nan, "mask": None if some.mask is None else some.mask.tolist(),
+    }  # fmt: skip
+    with sent(way, threads):
+        for fusion in (None, *fusions(way)):
+            use = {} if fusion is None else {"fusion": fusion}
+            unit = "template" if fusion is None else "subject"
+            for ties in TIES:
+                options = {"ties": ties, "unmated": "skip", "max_rank": 6, **use}
+                found = be.closed_set(some.scores(), rank_unit=unit, **options)
+                assert_closed_set(found, naive.closed_set(**case, unit=unit, **options))

@@ -1,34 +1,22 @@
 """The table of people is that of a loop over all attempts, however these are read and counted."""
 
 import math
-from contextlib import contextmanager
 from typing import Any
 
 import naive
 import naive_groups
 import numpy as np
 import pytest
-from limits import counted_by, streaming
+from limits import streaming
+from ways import counted_by
 
 import bioeval as be
-from bioeval.counting import people
-from bioeval.scores.embedding_tiles import LARGEST
 
 NAN, INF = math.nan, math.inf
 THRESHOLDS = [2.0, NAN, -1.0, INF, 2.0]
 
-each_way = pytest.mark.parametrize("way", ["listed", "counted", "sparse"])
+each_way = pytest.mark.parametrize("way", ["listed", "counted", "sparse tables of people"])
 each_fusion = pytest.mark.parametrize("fusion", [None, "min", "max", "mean", "median"])
-
-
-@contextmanager
-def way_of(name: str):
-    """Let NumPy count few scores, or loops many of them, with a full table or a sparse one."""
-    with counted_by(name) as patch:
-        if name == "sparse":
-            patch.setattr(people, "MOST_CELLS", 0)
-            patch.setattr(people, "_HELD", 20)
-        yield
 
 
 def world(seed: int, nan: str, kind: str) -> dict[str, Any]:
@@ -92,7 +80,7 @@ def test_matrices(way, fusion, kind, nan, dtype):
         made = naive_groups.attempts(naive.read(**case), *use)
         at = [-x if kind == "similarity" else x for x in THRESHOLDS]
         values, probes, gallery, *_ = case.values()
-        with way_of(way):
+        with counted_by(way):
             scores = be.Scores(values.astype(dtype), probes, gallery, kind=kind, nan=nan)
             counts = be.stats.people_counts(scores, at, templates=use[0], fusion=use[1])
         assert_counts(counts, made, at, kind)
@@ -101,7 +89,7 @@ def test_matrices(way, fusion, kind, nan, dtype):
 @each_way
 def test_no_threshold_and_people_that_are_never_compared(way):
     values = np.array([[-INF, 1.0], [NAN, -INF]])
-    with way_of(way):
+    with counted_by(way):
         scores = be.Scores(values, ["a", "b"], ["b", "c"], nan="exclude")
         counts = be.stats.people_counts(scores)
     pairs = zip(counts.probe.tolist(), counts.claimed.tolist(), strict=True)
@@ -117,10 +105,8 @@ def test_no_threshold_and_people_that_are_never_compared(way):
 @pytest.mark.parametrize("exclude", [None, "all:camera", "all:camera=0/1"])
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.cases()
-def test_embeddings_in_tiles(way, fusion, exclude, both, monkeypatch):
+def test_embeddings_in_tiles(way, fusion, exclude, both):
     """Of one set each pair of tiles is computed once."""
-    for size in LARGEST:
-        monkeypatch.setitem(LARGEST, size, 8)
     rng = np.random.default_rng(3)
     x = rng.integers(0, 4, (40, 3)).astype(float)
     who, camera = rng.permutation(np.arange(40) % 9), rng.integers(0, 3, 40)
@@ -140,7 +126,7 @@ def test_embeddings_in_tiles(way, fusion, exclude, both, monkeypatch):
         case["gallery_labels"] = who[gallery].tolist()
     use = ("single" if fusion is None else "multi", fusion or "min")
     made = naive_groups.attempts(naive.read(**case), *use)
-    with way_of(way):
+    with counted_by(way, tile=8):
         scores = streaming(x, who, *sides, dtype="float32", **options)
         counts = be.stats.people_counts(scores, [2.0, 4.5], templates=use[0], fusion=use[1])
     assert_counts(counts, made, [2.0, 4.5], "distance")
@@ -161,7 +147,7 @@ def test_listed_pairs(way, nan):
             for cell in data.rows[row]
             if cell.column == column
         ]
-    with way_of(way):
+    with counted_by(way):
         pairs = be.Scores.from_pairs(
             values[i, j], who == claimed, subjects=np.stack([claimed, who], axis=1), nan=nan
         )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
-from limits import counted_by
 from named_arguments import raises_about
+from ways import counted_by
 
 import bioeval as be
 

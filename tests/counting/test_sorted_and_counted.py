@@ -4,8 +4,7 @@ Whatever the cells, the tiles and the threads are, and however often the scores 
 for bit, but for the last digits of d' and the thresholds of the curve that are there by default.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +13,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
-from limits import counted_by, limited
+from limits import limited
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import assert_same_but_d_prime, in_folds
+from ways import WAYS, counted_by
 
 import bioeval as be
-from bioeval.counting import counted as cells, folds, parts
-from bioeval.scores import blocks, rows
-from bioeval.scores.embedding_tiles import LARGEST
 
 TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0))
@@ -147,51 +144,6 @@ WORLDS: dict[str, Callable[[], World]] = {
 }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------- ways to count
-
-
-def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
-    """Set constants of the modules that count, as ``module__NAME``."""
-    modules = {
-        "cells": cells, "parts": parts, "folds": folds, "blocks": blocks, "rows": rows,
-    }  # fmt: skip
-    for name, value in constants.items():
-        module, constant = name.split("__")
-        patch.setattr(modules[module], constant, value)
-
-
-FEW_CELLS = {
-    "cells__LEAST_CELLS": 8, "cells__MOST_CELLS": 8,
-    "folds__LEAST_CELLS": 8, "folds__MOST_CELLS": 8,
-}  # fmt: skip
-WAYS: dict[str, dict[str, Any]] = {
-    "as it is": {},
-    "few cells": FEW_CELLS,
-    "two cells, nothing kept at first": {
-        **FEW_CELLS, "cells__LEAST_CELLS": 2, "cells__MOST_CELLS": 2, "cells__MOST_KEPT": 0.0,
-    },
-    "small tiles, two threads": {
-        "parts__BLOCK_BYTES": 64, "parts__VALUES_IN_MEMORY": 99, "parts__SAMPLE_ROWS": 2,
-        "parts__TOGETHER": 3, "cells__JOIN": 4, "cells__MOST_IN_CELL": 30,
-        "rows__SERIAL_CELLS": 0, "rows__BLOCK_VALUES": 50,
-    },
-}  # fmt: skip
-
-
-@contextmanager
-def counted(way: str = "as it is") -> Iterator[None]:
-    """Count all attempts in some way."""
-    with pytest.MonkeyPatch.context() as patch:
-        of_constants(patch, **WAYS[way])
-        if way == "small tiles, two threads":
-            for size in LARGEST:
-                patch.setitem(LARGEST, size, 8)
-            be.set_options(threads=2)
-        else:
-            be.set_options(threads=1)
-        yield
-
-
 def found_by(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Return a result, or why there is none."""
     try:
@@ -244,13 +196,14 @@ def check(scores: be.Scores, way: str, call: Callable[..., Any], *, curve: bool 
     """Compare one call both ways; return what was counted."""
     with counted_by("listed"):
         expected = found_by(call, scores, **options)
-    with counted(way):
+    with counted_by(way), be.set_options(threads=1 + (way == "small tiles")):
         found = found_by(call, scores, **options)
     assert_same(found, expected, curve=curve)
     return found
 
 
-each_way = pytest.mark.parametrize("way", WAYS)
+COUNTED = list(WAYS)[1:-1]
+each_way = pytest.mark.parametrize("way", COUNTED)
 each_world = pytest.mark.parametrize("world", WORLDS)
 
 
@@ -384,7 +337,7 @@ def test_stored_matrices(world, stored, way, tmp_path):
         check(scores, way, in_folds, splitter=splitter, threshold="far=0.1")
 
 
-@given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(list(WAYS)), st.data())
+@given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(COUNTED), st.data())
 @settings(max_examples=examples_of(40))
 def test_any_small_world(case, way, data):
     scores = be.Scores(**case.scores())

@@ -8,7 +8,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from limits import counted_by
+from ways import counted_by
 
 import bioeval as be
 from bioeval.partition import SubjectKFold

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from limits import counted_by
 from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
+from ways import counted_by
 
 import bioeval as be
 
