@@ -32,14 +32,10 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import left_out, notes_on_scores
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
-from bioeval.stats.simultaneous import Differences, discordant, least_discordant
+from bioeval.stats.simultaneous import discordant, least_discordant
 from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
-from bioeval.studies.compare.measures import (
-    MeasuredSystem,
-    SystemMeasure,
-    by_attempts,
-)
-from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
+from bioeval.studies.compare.measures import MeasuredSystem, by_attempts
+from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
 from bioeval.studies.compare.wanted import IDENTIFICATION, WantedMeasures
 from bioeval.tasks.reid.candidates import Candidates
@@ -195,7 +191,10 @@ def compare(
     with rows_reported():
         systems.measure_all()
     rows = systems.rows()
-    compared = [_compared(row, method) for row in rows]
+    compared = []
+    for row in rows:
+        apart = discordant([x.own for x in row], [x.shared for x in row])
+        compared.append(ComparedMeasure.of(row, apart, method.confidence, PEOPLE))
     attrs: dict[str, Any] = {**systems.details(), **method.attrs()}
     if any(x.method == BOOTSTRAP for x in compared):
         attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
@@ -401,32 +400,3 @@ class _Systems:
             else:
                 messages += [message.concerning(name) for name in names]
         return messages
-
-
-def _compared(systems: Sequence[SystemMeasure], interval: IntervalMethod) -> ComparedMeasure:
-    """Return one measure of all systems, with the differences that it can tell apart."""
-    first = systems[0]
-    columns = np.stack([x.columns for x in systems])
-    supported = all(x.supported for x in systems)
-    apart = discordant([x.own for x in systems], [x.shared for x in systems])
-    comparable = (apart >= least_discordant(interval.confidence)) & supported
-    low, high = np.array([x.limits for x in systems]).T
-    drawn = np.stack([x.drawn for x in systems]) if len(first.drawn) else None
-    return ComparedMeasure(
-        scalar=first.scalar,
-        values=columns[:, 0],
-        limits=(low, high),
-        differences=Differences.of(
-            columns,
-            comparable,
-            interval.confidence,
-            drawn=drawn,
-            widest=first.scalar.bounds[1] - first.scalar.bounds[0],
-        ),
-        discordant=apart,
-        place=first.place,
-        at=first.at,
-        supported=supported,
-        population=first.population,
-        method=PEOPLE if drawn is None else BOOTSTRAP,
-    )

@@ -7,7 +7,7 @@ and, of thresholds chosen on the data, for each draw of people, the same of all 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import ratio
 from bioeval.stats.verification import VerificationColumns
+from bioeval.studies.compare.results import NEW_PEOPLE, NONE, THIS_GALLERY, SystemMeasure
 from bioeval.studies.compare.wanted import (
     AT_THRESHOLD,
     CMS_AT_RANK,
@@ -39,45 +40,8 @@ from bioeval.studies.compare.wanted import (
     WantedMeasures,
 )
 
-#: Populations that limits are for: people left out as probes and in the gallery, or as probes
-#: alone.
-NEW_PEOPLE = "new people"
-THIS_GALLERY = "this gallery"
-
 # Groups of people without each of which a function of the scores is computed anew.
 _GROUPS = 20
-
-NONE = np.empty(0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SystemMeasure:
-    """One measure of one system."""
-
-    scalar: Variable
-    #: float64 (1 + people or groups of them,): the value, and the value without each.
-    columns: np.ndarray
-    limits: tuple[float, float]  # of the value by itself
-    place: str = ""  # one of PLACES, if the measure is at a number
-    at: float = np.nan
-    supported: bool = True  # whether there are enough attempts for the target
-    #: float64 (replicates,): the value with people drawn again; empty of what is no quantile.
-    drawn: np.ndarray = field(default_factory=lambda: NONE)
-    #: Numbers by person: where they are equal, two systems decide the person's own attempts alike.
-    own: np.ndarray = field(default_factory=lambda: NONE)
-    #: The same of attempts of two people, which are in the numbers of both.
-    shared: np.ndarray = field(default_factory=lambda: NONE)
-    population: str = NEW_PEOPLE  # that the limits are for
-
-    @property
-    def value(self) -> float:
-        """The value of the system."""
-        return float(self.columns[0])
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tells the measure from others of the same system."""
-        return self.scalar.name, f"{self.at:g}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from bioeval.counting.points import per_cent
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import ADDED, COMPARED, VARIABLES, Variable
-from bioeval.stats.simultaneous import Differences
+from bioeval.stats.options import BOOTSTRAP
+from bioeval.stats.simultaneous import Differences, least_discordant
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 
 #: The variables, by what a label is filled with, of the one number that a measure may be at.
@@ -69,49 +70,109 @@ COMPARISON = {
 }
 
 
+#: Populations that limits are for: people left out as probes and in the gallery, or as probes
+#: alone.
+NEW_PEOPLE = "new people"
+THIS_GALLERY = "this gallery"
+
+NONE = np.empty(0)
+
+
 @dataclass(frozen=True, kw_only=True)
+class SystemMeasure:
+    """One measure of one system."""
+
+    scalar: Variable
+    #: float64 (1 + people or groups of them,): the value, and the value without each.
+    columns: np.ndarray
+    limits: tuple[float, float]  # of the value by itself
+    place: str = ""  # one of PLACES, if the measure is at a number
+    at: float = np.nan
+    supported: bool = True  # whether there are enough attempts for the target
+    #: float64 (replicates,): the value with people drawn again; empty of what is no quantile.
+    drawn: np.ndarray = field(default_factory=lambda: NONE)
+    #: Numbers by person: where they are equal, two systems decide the person's own attempts alike.
+    own: np.ndarray = field(default_factory=lambda: NONE)
+    #: The same of attempts of two people, which are in the numbers of both.
+    shared: np.ndarray = field(default_factory=lambda: NONE)
+    population: str = NEW_PEOPLE  # that the limits are for
+
+    @property
+    def value(self) -> float:
+        """The value of the system."""
+        return float(self.columns[0])
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells the measure from others of the same system."""
+        return self.scalar.name, f"{self.at:g}"
+
+
+@dataclass(frozen=True)
 class ComparedMeasure:
     """One measure of all systems, and which of them it can tell apart."""
 
-    scalar: Variable
-    values: np.ndarray  # float64 (systems,), NaN where it is not defined
-    limits: tuple[np.ndarray, np.ndarray]  # of each value by itself
+    systems: Sequence[SystemMeasure]
     differences: Differences
     discordant: np.ndarray  # int64 (systems, systems)
-    place: str = ""  # one of PLACES, if the measure is at a number
-    at: float = np.nan
-    supported: bool = True
-    population: str = "new people"  # that the limits are for
     method: str  # of the limits of differences
+
+    @classmethod
+    def of(
+        cls,
+        systems: Sequence[SystemMeasure],
+        discordant: np.ndarray,
+        confidence: float,
+        method: str,
+    ) -> ComparedMeasure:
+        """Return a measure with the differences that it can tell apart.
+
+        `method` is that of the limits, unless people are drawn again.
+        """
+        bounds, drawn = systems[0].scalar.bounds, None
+        if len(systems[0].drawn):
+            drawn, method = np.stack([x.drawn for x in systems]), BOOTSTRAP
+        supported = all(x.supported for x in systems)
+        differences = Differences.of(
+            np.stack([x.columns for x in systems]),
+            (discordant >= least_discordant(confidence)) & supported,
+            confidence,
+            drawn=drawn,
+            widest=bounds[1] - bounds[0],
+        )
+        return cls(systems, differences, discordant, method)
 
     @property
     def label(self) -> str:
         """The name of the measure, with the number that it is at."""
-        text = per_cent(self.at) if self.place == "target" else f"{self.at:g}"
-        return name_of_scalar(self.scalar, **{self.place: text})
+        first = self.systems[0]
+        text = per_cent(first.at) if first.place == "target" else f"{first.at:g}"
+        return name_of_scalar(first.scalar, **{first.place: text})
 
     def variables(self) -> dict[str, np.ndarray | float | str]:
         """Return the value of each variable of :data:`COMPARISON`, but the adjusted p-value."""
-        better, between = self.scalar.larger_is_better, self.differences
-        rank, first, last = between.ranks(better)
-        defined = np.flatnonzero(~np.isnan(self.values))
+        first, between = self.systems[0], self.differences
+        better, decimals = first.scalar.larger_is_better, first.scalar.decimals
+        values = np.array([x.value for x in self.systems])
+        low, high = np.array([x.limits for x in self.systems]).T
+        rank, rank_low, rank_high = between.ranks(better)
+        defined = np.flatnonzero(~np.isnan(values))
         order = sorted(defined.tolist(), key=lambda i: (rank[i], i))
-        decimals = self.scalar.decimals
         return {
-            "scalar": self.scalar.name,
-            "value_kind": self.scalar.kind,
+            "scalar": first.scalar.name,
+            "value_kind": first.scalar.kind,
             "value_decimals": decimals if isinstance(decimals, int) else np.nan,
             "larger_is_better": int(better),
-            **{name: self.at if x == self.place else np.nan for x, name in PLACES.items()},
-            "supported": int(self.supported),
-            "interval_for": self.population,
+            **{name: first.at if x == first.place else np.nan for x, name in PLACES.items()},
+            "supported": int(all(x.supported for x in self.systems)),
+            "interval_for": first.population,
             "interval_method": self.method,
-            "value": self.values,
-            "value_low": self.limits[0],
-            "value_high": self.limits[1],
+            "value": values,
+            "value_low": low,
+            "value_high": high,
             "rank": rank,
-            "rank_low": first,
-            "rank_high": last,
+            "rank_low": rank_low,
+            "rank_high": rank_high,
             "letters": np.array(between.letters(order), dtype=object),
             "difference": between.difference,
             "difference_low": between.low,

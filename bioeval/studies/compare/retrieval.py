@@ -18,15 +18,13 @@ from bioeval.scores.people import ids_of_no_person
 from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import (
-    NEW_PEOPLE,
-    THIS_GALLERY,
     MeasuredSystem,
-    SystemMeasure,
     left_out_in_words,
     limits_without,
     number_of_groups,
     whole,
 )
+from bioeval.studies.compare.results import NEW_PEOPLE, THIS_GALLERY, SystemMeasure
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.intervals import QueryColumns

@@ -16,8 +16,8 @@ from bioeval.base.progress import stage
 from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.stats.simultaneous import Differences, least_discordant
-from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
+from bioeval.stats.simultaneous import least_discordant
+from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
     Evaluated,
@@ -402,28 +402,18 @@ def ranked_measure(
     name: str, trackers: Sequence[SequenceSums], confidence: float
 ) -> ComparedMeasure:
     """Return a measure of all trackers, with their differences."""
-    values = np.array([tracker.values[name] for tracker in trackers])
-    limits = np.array([tracker.limits(name, confidence) for tracker in trackers])
-    discordant = _discordant(name, trackers)
-    without = np.empty((len(trackers), 0))
-    if trackers[0].videos >= FEWEST:
-        without = np.array([tracker.without[name] for tracker in trackers])
-    measure = MEASURES[name]
-    differences = Differences.of(
-        np.column_stack([values, without]),
-        discordant >= least_discordant(confidence),
-        confidence,
-        widest=measure.bounds[1] - measure.bounds[0],
-    )
-    return ComparedMeasure(
-        scalar=measure,
-        values=values,
-        limits=(limits[:, 0], limits[:, 1]),
-        differences=differences,
-        discordant=discordant,
-        population="new sequences",
-        method=METHOD,
-    )
+    systems = []
+    for tracker in trackers:
+        without = tracker.without[name] if tracker.videos >= FEWEST else np.empty(0)
+        systems.append(
+            SystemMeasure(
+                scalar=MEASURES[name],
+                columns=np.append(tracker.values[name], without),
+                limits=tracker.limits(name, confidence),
+                population="new sequences",
+            )
+        )
+    return ComparedMeasure.of(systems, _discordant(name, trackers), confidence, METHOD)
 
 
 def _discordant(name: str, trackers: Sequence[SequenceSums]) -> np.ndarray:
