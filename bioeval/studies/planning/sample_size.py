@@ -198,27 +198,22 @@ def sample_size(
             "smaller width with `frr_width`"
         )
         messages.append(Message("plan-uncertain", why=why))
-    subjects, variances, effects = [], [], []
-    for size in sizes.tolist():
-        pairs = size if errors.of_attempts else size * (size - 1) / 2
-        plan = Plan(components, errors.without, size, pairs)
-        subjects.append(plan.subjects(width, confidence))
-        variances.append(plan.variance)
-        effects.append(plan.variance / (rate * (1 - rate) / pairs))
-        if subjects[-1] >= MOST:
-            raise DataError(
-                f"`frr_width` is {width:g} and takes more than {MOST:,} subjects; "
-                "expected a larger width"
-            )
+    subjects = np.array([errors.people(size, width, confidence) for size in sizes.tolist()])
+    if (subjects >= MOST).any():
+        raise DataError(
+            f"`frr_width` is {width:g} and takes more than {MOST:,} subjects; expected a larger "
+            "width"
+        )
+    variances = errors.variances(sizes)[0]
     over, every = "templates", "all_templates"
     if errors.of_attempts:
         over, every = "attempts_of_subject", "all_attempts"
     variables: Variables = along(
         (over,),
-        subjects=np.array(subjects),
+        subjects=subjects,
         subject_sd=np.sqrt(variances),
-        design_effect=np.array(effects),
-        **{every: np.array(subjects) * sizes},
+        design_effect=variances / (rate * (1 - rate) / errors.pairs(sizes)),
+        **{every: subjects * sizes},
     )
     variables |= {
         "value": rate,
@@ -248,7 +243,7 @@ def sample_size(
     return dataset(variables, SAMPLE_SIZE, {over: sizes}, {**attrs, **message_attrs(messages)})
 
 
-class _Errors(NamedTuple):
+class GenuineErrors(NamedTuple):
     """Genuine errors of people, assumed or of a pilot, and the tests that are planned with them."""
 
     components: Components
@@ -259,8 +254,30 @@ class _Errors(NamedTuple):
     attrs: dict[str, Any] | None = None
     messages: Sequence[Message] = ()
 
+    def pairs(self, size: Any) -> Any:
+        """Return the genuine attempts of a person with so many templates, or attempts."""
+        return size if self.of_attempts else size * (size - 1) / 2
 
-def _assumed(frr: float | None, icc: float | None, threshold: Any, n_templates: Any) -> _Errors:
+    def variances(self, size: Any) -> np.ndarray:
+        """Return the variance of a person's rate, and the same without each of the pilot."""
+        pairs = self.pairs(size)
+        every = (self.components, *self.without)
+        return np.array([x.subject_variance(size, pairs) for x in every])
+
+    def people(self, size: int, width: float, confidence: float) -> int:
+        """Return how many people an interval of this width needs."""
+        variances = self.variances(size)
+        variance = float(variances[0])
+        if self.without:  # what the variance is uncertain by, by the jackknife over the pilot
+            z = float(scipy.special.ndtri(ASSURANCE))
+            variance += OF_PILOT * z * math.sqrt(jackknife(variances)[0])
+        tails = kurtosis(self.components.rate, variance)
+        return subjects_for_width(variance, tails, width, confidence)
+
+
+def _assumed(
+    frr: float | None, icc: float | None, threshold: Any, n_templates: Any
+) -> GenuineErrors:
     """Return 0-or-1 errors from their rate and their correlation."""
     if threshold is not None:
         raise DataError("`threshold` needs a pilot; without one, state frr and icc")
@@ -273,10 +290,10 @@ def _assumed(frr: float | None, icc: float | None, threshold: Any, n_templates: 
     rate = require_number("frr", frr, above=0.0, high=0.5)
     between = require_number("icc", icc, low=0.0, high=1.0)
     components = Components(rate, between * rate * (1 - rate), 0.0, rate * (1 - rate))
-    return _Errors(components, np.array(_sizes(n_templates)))
+    return GenuineErrors(components, np.array(_sizes(n_templates)))
 
 
-def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> _Errors:
+def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> GenuineErrors:
     """Return the errors of a pilot at its operating point."""
     require_scores(pilot, "pilot")
     require_subjects(pilot, "a pilot")
@@ -295,7 +312,7 @@ def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> _E
         components, *without = (replace(x, template=0.0) for x in (components, *without))
         attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": at}
         sizes = np.array(ATTEMPTS)
-        return _Errors(components, sizes, without, len(tables), True, attrs, messages)
+        return GenuineErrors(components, sizes, without, len(tables), True, attrs, messages)
     sizes = np.array(_sizes(n_templates))
     if sizes[-1] > round(each):
         why = (
@@ -303,7 +320,9 @@ def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> _E
             "for more reach the width less often"
         )
         messages.append(Message("plan-uncertain", why=why))
-    return _Errors(components, sizes, without, len(tables), False, {"threshold": at}, messages)
+    return GenuineErrors(
+        components, sizes, without, len(tables), False, {"threshold": at}, messages
+    )
 
 
 def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, list[Message]]:
@@ -407,45 +426,13 @@ class Components:
     template: float
     total: float  # variance of one error: rate (1 - rate), if each is 0 or 1
 
-    def subject_variance(self, templates: int, pairs: float | None = None) -> float:
-        """Return the variance of a subject's mean over all pairs of its templates.
+    def subject_variance(self, templates: Any, pairs: Any) -> Any:
+        """Return the variance of a subject's mean over its pairs.
 
-        Or over `pairs`: of attempts, which share no template of the same day, their number.
+        They are all pairs of its templates, or attempts, which share no template of the same day.
         """
-        pairs = pairs or templates * (templates - 1) / 2
         rest = self.total - self.between - 2 * self.template
         return self.between + 4 * self.template / templates + rest / pairs
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A test in which each subject has a number of templates, and so many pairs of them.
-
-    `without` are the components without each subject of a pilot.
-    """
-
-    components: Components
-    without: Sequence[Components]
-    templates: int
-    pairs: float | None = None
-
-    @property
-    def variance(self) -> float:
-        """Variance of the rate of a subject."""
-        return self.components.subject_variance(self.templates, self.pairs)
-
-    @property
-    def error_of_variance(self) -> float:
-        """Its standard error, by the jackknife over the pilot's subjects; 0 of assumed figures."""
-        left = [x.subject_variance(self.templates, self.pairs) for x in self.without]
-        return math.sqrt(jackknife(np.array([self.variance, *left]))[0]) if left else 0.0
-
-    def subjects(self, width: float, confidence: float) -> int:
-        """Return the subjects that an interval of this width needs."""
-        z = float(scipy.special.ndtri(ASSURANCE))
-        variance = self.variance + OF_PILOT * z * self.error_of_variance
-        tails = kurtosis(self.components.rate, variance)
-        return subjects_for_width(variance, tails, width, confidence)
 
 
 def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Components:

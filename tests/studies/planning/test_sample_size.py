@@ -1,6 +1,7 @@
 """The size of a test, against the definition of the components and simulated tests."""
 
 import itertools
+import statistics
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_the_variance_of_a_subject_is_that_of_its_effects():
     total[:, np.eye(templates, dtype=bool)] = np.nan
     parts = planning.Components(0, 1.0, 0.49, 1 + 2 * 0.49 + 0.25)
     means = np.nanmean(total, axis=(1, 2))
-    assert means.var() == pytest.approx(parts.subject_variance(templates), rel=0.05)
+    assert means.var() == pytest.approx(parts.subject_variance(templates, 6), rel=0.05)
     result = planning.components_of(total[:3000], symmetric=True)
     assert result.between == pytest.approx(1.0, rel=0.1)
     assert result.template == pytest.approx(0.49, rel=0.1)
@@ -109,11 +110,16 @@ def test_the_jackknife_of_a_pilot_leaves_out_each_subject(symmetric):
         cut = planning.components_of(rest, symmetric=symmetric)
         if one.between >= 0 and one.template >= 0:
             assert one.between == pytest.approx(cut.between, abs=1e-12)
-        variances.append(one.subject_variance(5))
-    plan = planning.Plan(planning.components_of(tables, symmetric=symmetric), left, 5)
+        variances.append(one.subject_variance(5, 10))
+    whole = planning.components_of(tables, symmetric=symmetric)
+    errors = planning.GenuineErrors(whole, np.array([5]), left)
     middle = sum(variances) / 8
-    expected = (7 / 8 * sum((x - middle) ** 2 for x in variances)) ** 0.5
-    assert plan.error_of_variance == pytest.approx(expected)
+    spread = (7 / 8 * sum((x - middle) ** 2 for x in variances)) ** 0.5
+    z = statistics.NormalDist().inv_cdf(planning.ASSURANCE)
+    variance = whole.subject_variance(5, 10) + planning.OF_PILOT * z * spread
+    tails = planning.kurtosis(whole.rate, variance)
+    expected = planning.subjects_for_width(variance, tails, 0.01, 0.95)
+    assert errors.people(5, 0.01, 0.95) == expected
 
 
 def test_the_assumptions_that_a_pilot_shows_make_its_plan():
