@@ -86,6 +86,7 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
     assert short.measure.values.tolist() == ["CMC(1)"]
     (left_out,) = (x for x in be.messages(short) if x.code == "measures-not-defined")
     assert left_out.arguments["measures"] == ["mean_ap"]
+    assert "re-identification, vehicleid" in be.to_markdown(short)
     with pytest.raises(be.DataError, match="none of the measures is defined"):
         be.compare(*lists(3, 4), measures=["mean_ap"], **how)
 

@@ -54,6 +54,11 @@ def test_without_an_error_the_bound_has_its_confidence():
     assert (float(ds.predicted_low[0, 0]), float(ds.count_high[0, 0])) == (0, 0)
     # At 95 % the FAR is at most 0.001 of 150,000 impostors.
     assert 150 <= float(ds.predicted_high[0, 0]) < 250
+    # The other way round, where nobody is genuine.
+    ones = {"far": 1.0, "far_low": 0.999, "far_high": 1.0, "frr": 0.1}
+    all_day = {"people_per_day": 1000, "impostor_share": 1, "days": 150}
+    most = be.workload(zero, **all_day).predicted_high[0, 0]
+    assert be.workload(ones, **all_day).predicted_low[0, 0] == 150_000 - most
 
 
 USE = {"people_per_day": 1000, "impostor_share": 0.1}
