@@ -8,13 +8,12 @@ import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
 from named_arguments import raises_about
-from twins import one_thread  # noqa: F401
+from twins import assert_verification, one_thread  # noqa: F401
 from ways import counted_by
 
 import bioeval as be
 
 TARGETS = (0.3, 0.05)
-COUNTS = ("ga", "fr", "fa", "gr")
 ATTEMPTS = {"single": naive.attempts_single, "multi": naive.attempts_multi}
 
 
@@ -66,9 +65,7 @@ def test_every_point_is_a_row_and_every_row_has_its_counts(way, case, shared):
             np.testing.assert_array_equal(dataset.frr, np.array(expected.frr, dtype=float))
             continue
         attempts = ATTEMPTS[node.rpartition("/")[2]](**case.naive())
-        expected = naive.verification_counts(*attempts, at.tolist(), case.kind)
-        for name, counts in zip(COUNTS, expected, strict=True):
-            np.testing.assert_array_equal(dataset[name], counts, err_msg=f"{node} {name}")
+        assert_verification(dataset, *attempts, case.kind)
 
 
 @pytest.mark.slow
@@ -87,21 +84,16 @@ def test_systems_of_one_kind_share_their_points_and_others_do_not():
                       if math.isfinite(x)}  # fmt: skip
             same = (of == "other") == (name == "other")
             assert (points <= set(single.threshold.values.tolist())) == same, (name, of)
-        values, labels = np.asarray(scores.values), scores.probe_labels
-        impostor = values[labels[:, None] != labels]
-        genuine = values[(labels[:, None] == labels) & ~np.eye(24, dtype=bool)]
-        sign = -1 if name == "other" else 1
-        at = sign * single.threshold.values[:, None]
-        np.testing.assert_array_equal(single.ga, (sign * genuine <= at).sum(axis=1))
-        np.testing.assert_array_equal(single.fa, (sign * impostor <= at).sum(axis=1))
+        made = naive.attempts_single(scores.values, scores.probe_labels, kind=scores.kind)
+        assert_verification(single, *made, scores.kind)
 
 
 def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
     scores = be.simulate(8, 3, random_state=1)
     grid = [1.0, 2.5, 4.0]
-    for result in (be.evaluate(scores, thresholds=grid),):
-        for node in ("verification/single", "open_set"):
-            np.testing.assert_array_equal(result[node].threshold, grid)
+    result = be.evaluate(scores, thresholds=grid)
+    for node in ("verification/single", "open_set"):
+        np.testing.assert_array_equal(result[node].threshold, grid)
     single = be.verification(scores, thresholds=grid)
     np.testing.assert_array_equal(single.threshold, grid)
     more = be.evaluate(scores, thresholds=grid, extra_thresholds=[3.0])["verification/single"]
