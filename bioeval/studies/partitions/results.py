@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -83,13 +84,13 @@ def partitions_tree(
         "threshold_units": "similarity" if scores.kind in LARGER_IS_CLOSER else "distance",
     }
     datasets = {}
-    for node in dict.fromkeys(node for part in parts for node in part):
+    for node in dict.fromkeys(itertools.chain(*parts)):
         task = node.replace("_", "-")
         attrs = {"result_type": task.partition("/")[0], **about}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
         task = node.partition("/")[0]
         names = TASKS[task]
-        columns = _columns([part.get(node) for part in parts], names)
+        columns = _columns([part.get(node, {}) for part in parts], names)
         notes = [*remarks_on_partitions(columns, node, number)]
         coordinates = {"partition": np.arange(number)}
         if grid is not None and any(node in part for part in curves):
@@ -111,21 +112,21 @@ def partitions_tree(
 
 
 def _columns(
-    pieces: Sequence[Mapping[str, Any] | None], names: Mapping[str, Variable]
+    pieces: Sequence[Mapping[str, Any]], names: Mapping[str, Variable]
 ) -> dict[str, xr.Variable]:
     """Return a variable over partitions for each number, those at a target or rank one by one.
 
     A table of them has a row a partition.
     """
     columns = {}
-    for name in in_order(dict.fromkeys(name for x in pieces if x is not None for name in x)):
-        each = [None if x is None else x.get(name) for x in pieces]
+    for name in in_order(dict.fromkeys(itertools.chain(*pieces))):
+        each = [x.get(name) for x in pieces]
         about = described(names, name)
         by_label = [x for x in each if isinstance(x, dict)]
         if not by_label:
             columns[name] = _column(each, about.attrs)
             continue
-        dim, labels = about.dims[0], dict.fromkeys(label for x in by_label for label in x)
+        dim, labels = about.dims[0], dict.fromkeys(itertools.chain(*by_label))
         for label in sorted(labels) if dim == "rank" else labels:
             attrs = {**about.attrs, "of": name, "over": dim, dim: label}
             attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
