@@ -126,12 +126,12 @@ def distinct_scores(
     plain = all(x.strides == (0,) for _, x in parts) and len(set(numbers)) == 1
     if plain:  # each stands for the same number
         scores.sort()
-        values, starts = runs(scores)
-        return values, np.diff(starts, append=len(scores)) * numbers[0]
+        values, bounds = runs(scores)
+        return values, np.diff(bounds) * numbers[0]
     weights = np.concatenate([x for _, x in parts])
     order = np.argsort(scores, kind="stable")
-    values, starts = runs(scores[order])
-    return values, np.add.reduceat(weights[order], starts, dtype=np.int64)
+    values, bounds = runs(scores[order])
+    return values, np.add.reduceat(weights[order], bounds[:-1], dtype=np.int64)
 
 
 #: The key from which cells begin, the bits of keys that they leave out, and their number.

@@ -375,8 +375,7 @@ class FoldAttempts(Reducer):
     def _counted(self, k: int, part: Subset, known: np.ndarray, held: np.ndarray) -> Attempts:
         """Return the attempts of a part, whose impostor scores in held cells are known."""
         genuine, genuine_cells, counts, missed, failed = self.of_parts[k][part]
-        values, starts = runs(known.astype(np.float64))
-        within = np.append(starts, len(known))
+        values, within = runs(known.astype(np.float64))
         before = np.append(0, np.cumsum(counts))
         held_before = np.append(0, np.cumsum(counts[held]))
 
@@ -386,7 +385,7 @@ class FoldAttempts(Reducer):
 
         accepted = upto(values, self.kind.cells_of(values))
         scores, first = runs(genuine)
-        genuine_cells = genuine_cells[first]
+        genuine_cells = genuine_cells[first[:-1]]
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
         near = _places_of(held, genuine_cells)  # elsewhere no score is known one by one
         impostors_at[0, near] = upto(scores[near], genuine_cells[near], "left")

@@ -58,11 +58,11 @@ def add_chances(sums: np.ndarray, chances: np.ndarray, rows: np.ndarray) -> None
     """Add rows of chances to rows of `sums`, int64 (2, r, k), by number; -1 for none."""
     order = np.argsort(rows, kind="stable")
     order = order[rows[order].searchsorted(0) :]
-    into, starts = runs(rows[order])
+    into, bounds = runs(rows[order])
     if len(into):
         whole = np.rint(chances[order] * 2.0 ** (2 * BITS)).astype(np.int64)
-        sums[0, into] += np.add.reduceat(whole >> BITS, starts, axis=0)
-        sums[1, into] += np.add.reduceat(whole & ((1 << BITS) - 1), starts, axis=0)
+        sums[0, into] += np.add.reduceat(whole >> BITS, bounds[:-1], axis=0)
+        sums[1, into] += np.add.reduceat(whole & ((1 << BITS) - 1), bounds[:-1], axis=0)
 
 
 def sums_of(sums: np.ndarray) -> np.ndarray:

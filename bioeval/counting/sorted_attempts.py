@@ -89,13 +89,12 @@ class Attempts:
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
         """Return attempts of scores that are increasing and have no NaN."""
-        values, starts = runs(impostor)
-        accepted = np.append(starts[1:], len(impostor))[: len(starts)]
+        values, upto = runs(impostor)
         return cls(
             genuine.astype(np.float64, copy=False),
             values.astype(np.float64, copy=False),
-            starts,
-            accepted,
+            upto[:-1],
+            upto[1:],
             len(impostor),
             missed,
             missed_impostors,
@@ -156,8 +155,7 @@ class Attempts:
 
         And the impostor scores below each, and up to it.
         """
-        scores, starts = runs(self.genuine)
-        within = np.append(starts, len(self.genuine))
+        scores, within = runs(self.genuine)
         if self.counted_at is not None:
             assert self.impostors_at is not None
             if len(scores) < len(self.counted_at):
@@ -339,11 +337,11 @@ def distinct(ordered: np.ndarray) -> np.ndarray:
 
 
 def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values of an increasing array, and the first place of each."""
-    first = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    return ordered[starts], starts
+    """Return the distinct values of an increasing array, the first place of each, and the end."""
+    first = np.ones(len(ordered) + 1, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
+    bounds = np.flatnonzero(first)
+    return ordered[bounds[:-1]], bounds
 
 
 # ------------------------------------------------------------------------------------ points wanted
@@ -478,5 +476,5 @@ def _find_of_every_score(
     end = 1.0, 0.0
     if attempts.missed or attempts.missed_impostors:  # nothing accepts all
         end = attempts.impostors / attempts.impostor_attempts, frrs[-1]
-    roc = np.column_stack([np.append(fars, end[0]), np.append(frrs, end[1])]).T
-    points.eer_hull = float(hull_equal_errors(roc[:1], roc[1:])[0])
+    roc = (np.append(rates, last)[None] for rates, last in zip((fars, frrs), end, strict=True))
+    points.eer_hull = float(hull_equal_errors(*roc)[0])
