@@ -37,7 +37,7 @@ from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import People, require_people
 from bioeval.scores.rows import threads_for
 from bioeval.stats.limits import of_cost, percentile, student
@@ -280,8 +280,7 @@ def calibration(
     checked, pair = check_priors(priors), check_costs_of_errors(costs)
     if not len(checked):
         raise DataError("`priors` is empty; expected at least one prior")
-    if not isinstance(scores, Scores):
-        raise DataError(f"`scores` is {type(scores).__name__}; expected bioeval.Scores")
+    require_scores(scores)
     intervals = interval_of(interval, BY_PEOPLE)
     if intervals is not None:
         require_ratios_of_people(scores, intervals)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -24,7 +24,12 @@ from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
-from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
+from bioeval.studies.calibration.several_systems import (
+    LogisticSums,
+    SeveralSystems,
+    Spread,
+    derived,
+)
 from bioeval.views.messages import sentence_about
 
 
@@ -129,7 +134,10 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOd
         if systems[k].kind not in LARGER_IS_CLOSER:
             signs[k] = -1.0
     shift = math.log(prior / (1 - prior))
-    logistic = _Loss(attempts, origin, inverse, prior)
+
+    def logistic(weights: np.ndarray) -> _LossAt:
+        return _loss_at(weights, attempts.logistic(origin, inverse, weights), prior)
+
     start = np.append(np.zeros(number), shift)
     weights, separable = _newton(logistic, start, 0.0)
     if separable:
@@ -161,38 +169,30 @@ class _LossAt(NamedTuple):
     separates: bool  # whether the weights separate the classes
 
 
-class _Loss:
-    """The mean loss, with gradient and Hessian, over both classes by their weights."""
-
-    def __init__(
-        self, attempts: SeveralSystems, origin: np.ndarray, inverse: np.ndarray, prior: float
-    ):
-        self.attempts, self.origin, self.inverse = attempts, origin, inverse
-        self.shares = np.array([1 - prior, prior])
-
-    def at(self, weights: np.ndarray) -> _LossAt:
-        """Return the loss at some weights."""
-        sums = self.attempts.logistic(self.origin, self.inverse, weights)
-        for number, name in zip(sums.number, ("impostor", "genuine"), strict=True):
-            if not number:
-                raise DataError(
-                    f"the training data have no {name} attempt with finite scores; expected "
-                    "some of both classes"
-                )
-        each = self.shares / sums.number
-        separates = bool(np.any(weights[:-1])) and bool(sums.low[1] >= sums.high[0])
-        loss = float((each * sums.loss).sum())
-        gradient = (each[:, None] * sums.gradient).sum(axis=0)
-        hessian = (each[:, None, None] * sums.hessian).sum(axis=0)
-        return _LossAt(loss, gradient, hessian, separates)
+def _loss_at(weights: np.ndarray, sums: LogisticSums, prior: float) -> _LossAt:
+    """Return the mean loss, with gradient and Hessian, over both classes by their weights."""
+    for number, name in zip(sums.number, ("impostor", "genuine"), strict=True):
+        if not number:
+            raise DataError(
+                f"the training data have no {name} attempt with finite scores; expected "
+                "some of both classes"
+            )
+    each = np.array([1 - prior, prior]) / sums.number
+    separates = bool(np.any(weights[:-1])) and bool(sums.low[1] >= sums.high[0])
+    loss = float((each * sums.loss).sum())
+    gradient = (each[:, None] * sums.gradient).sum(axis=0)
+    hessian = (each[:, None, None] * sums.hessian).sum(axis=0)
+    return _LossAt(loss, gradient, hessian, separates)
 
 
-def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
+def _newton(
+    loss: Callable[[np.ndarray], _LossAt], weights: np.ndarray, penalty: float
+) -> tuple[np.ndarray, bool]:
     """Return the weights of least loss, and whether they diverge."""
     slopes = np.append(np.ones(len(weights) - 1), 0.0)  # the offset bears no penalty
 
     def at(point: np.ndarray) -> _LossAt:
-        alone = loss.at(point)
+        alone = loss(point)
         return alone._replace(
             value=alone.value + penalty * float(slopes @ point**2),
             gradient=alone.gradient + 2 * penalty * slopes * point,

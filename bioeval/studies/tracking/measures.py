@@ -19,6 +19,7 @@ from bioeval.base.messages import Message
 from bioeval.results.variables import Variable
 from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.people import ratio
 
 #: Counts of a sequence, or of several added up, by name; ``overlap`` is the sum of IoU over the
 #: matches. Each is a number, or an array with those of several results.
@@ -100,14 +101,14 @@ def hota_by_threshold(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     identities = np.asarray(counts["result_boxes"])[..., None]
     detections = targets + identities - tp
     curves = {
-        "hota": np.sqrt(_over(sums["assa"], detections)),  # the number of matches cancels
-        "deta": _over(tp, detections),
-        "assa": _over(sums["assa"], tp),
-        "detre": _over(tp, targets),
-        "detpr": _over(tp, identities),
-        "assre": _over(sums["assre"], tp),
-        "asspr": _over(sums["asspr"], tp),
-        "loca": _over(sums["loca"], tp),
+        "hota": np.sqrt(ratio(sums["assa"], detections)),  # the number of matches cancels
+        "deta": ratio(tp, detections),
+        "assa": ratio(sums["assa"], tp),
+        "detre": ratio(tp, targets),
+        "detpr": ratio(tp, identities),
+        "assre": ratio(sums["assre"], tp),
+        "asspr": ratio(sums["asspr"], tp),
+        "loca": ratio(sums["loca"], tp),
     }
     unmatched = (tp == 0) & tp.any(axis=-1, keepdims=True)
     for name, value in {"assa": 0, "assre": 0, "asspr": 0, "loca": 1}.items():
@@ -120,24 +121,18 @@ def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     c = counts
     errors, with_identity = c["fn"] + c["fp"] + c["idsw"], 2 * c["idtp"]
     return {
-        "mota": _over(c["truth_boxes"] - errors, c["truth_boxes"]),
-        "motp": _over(c["overlap"], c["tp"]),
-        "motp_distance": _over(c["tp"] - c["overlap"], c["tp"]),
-        "recall": _over(c["tp"], c["truth_boxes"]),
-        "precision": _over(c["tp"], c["result_boxes"]),
-        "far": _over(errors, c["frames"]),
-        "fp_per_frame": _over(c["fp"], c["frames"]),
-        "idp": _over(c["idtp"], c["idtp"] + c["idfp"]),
-        "idr": _over(c["idtp"], c["idtp"] + c["idfn"]),
-        "idf1": _over(with_identity, with_identity + c["idfp"] + c["idfn"]),
+        "mota": ratio(c["truth_boxes"] - errors, c["truth_boxes"]),
+        "motp": ratio(c["overlap"], c["tp"]),
+        "motp_distance": ratio(c["tp"] - c["overlap"], c["tp"]),
+        "recall": ratio(c["tp"], c["truth_boxes"]),
+        "precision": ratio(c["tp"], c["result_boxes"]),
+        "far": ratio(errors, c["frames"]),
+        "fp_per_frame": ratio(c["fp"], c["frames"]),
+        "idp": ratio(c["idtp"], c["idtp"] + c["idfp"]),
+        "idr": ratio(c["idtp"], c["idtp"] + c["idfn"]),
+        "idf1": ratio(with_identity, with_identity + c["idfp"] + c["idfn"]),
         **{name: x.mean(axis=-1) for name, x in hota_by_threshold(counts, sums).items()},
     }
-
-
-def _over(total: Any, count: Any) -> np.ndarray:
-    """Return quotients, NaN where nothing is below."""
-    above, below = np.broadcast_arrays(total, count)
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
 #: The method of the intervals of tracking.
