@@ -234,7 +234,7 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
                 found[prefix + name] = item
             elif inspect.isclass(item) and not issubclass(item, Exception | Warning):
                 stored = hasattr(item, "__dataclass_fields__") or issubclass(item, tuple)
-                if not stored:
+                if not (stored or module is be.plot):  # a display is what plots return
                     found[prefix + name] = item
                 for way, kind in inspect.getmembers_static(item):
                     made = isinstance(kind, staticmethod | classmethod)

@@ -13,6 +13,7 @@ from .calibration_plots import (
     reliability as reliability,
     tippett as tippett,
 )
+from .display import Curves as Curves, Display as Display
 from .files import save as save, save_all as save_all
 from .fold_plots import (
     assured as assured,
