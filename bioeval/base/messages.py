@@ -69,7 +69,8 @@ class MessageWarning(BioevalWarning):
 def warn_user(text: str) -> None:
     """Issue a warning at the user's line."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
+    ours = ("bioeval.", "contextlib.")  # which calls what reports its stages
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(ours):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, MessageWarning, stacklevel=level)
 

@@ -270,18 +270,3 @@ def test_one_species_that_always_passes_is_no_wrong_kind():
     ds = be.pad(values, np.repeat(["", "print", "mask"], [50, 90, 10]))
     assert float(ds.d_eer) == 1
     assert "kind-wrong" not in {x.code for x in be.messages(ds)}
-
-
-def test_a_vulnerability_says_that_its_bona_fide_scores_mean_the_opposite():
-    scores = be.simulate(30, 3, random_state=1)
-    people = scores.select(gallery=np.arange(0, 90, 3), probes=np.arange(1, 90))
-    columns = {"attack": np.r_[np.full(79, ""), np.full(10, "print")]}
-    values = people.values
-    wrong = be.Scores(
-        values, people.probe_labels, people.gallery_labels, kind="similarity", probe_meta=columns
-    )
-    with pytest.warns(be.BioevalWarning, match="worse than chance"):
-        ds = be.vulnerability(wrong)
-    assert "kind-wrong" in {x.code for x in be.messages(ds)}
-    right = be.Scores(values, people.probe_labels, people.gallery_labels, probe_meta=columns)
-    assert "kind-wrong" not in {x.code for x in be.messages(be.vulnerability(right))}

@@ -175,18 +175,6 @@ def test_epc_without_a_class_is_not_defined(scores):
     assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()
 
 
-def test_similarities_read_as_distances_are_told():
-    drawn = [be.simulate(30, 3, random_state=i) for i in (1, 2)]
-    dev, test = (be.Scores(-x.values, x.probe_labels, kind="similarity") for x in drawn)
-    wrong = [x.replace(kind="distance") for x in (dev, test)]
-    with pytest.warns(be.BioevalWarning, match="worse than chance .* state similarity as `kind`"):
-        ds = be.epc(*wrong, alphas=[0.5])
-    (doubt,) = [x for x in be.messages(ds) if x.code == "kind-wrong"]
-    assert doubt.about == ("development set",)
-    assert doubt.arguments["eer"] == be.verification(wrong[0]).eer
-    assert "kind-wrong" not in {x.code for x in be.messages(be.epc(dev, test, alphas=[0.5]))}
-
-
 def test_a_test_set_that_is_the_development_set_is_told(scores):
     (message,) = be.messages(be.epc(scores, scores, alphas=[0.5]))
     assert (message.code, message.arguments["who"]) == ("people-of-both-sets", "all attempts")

@@ -211,24 +211,6 @@ def test_scores_that_cannot_be_grouped_are_refused(scores, group, message):
         be.by_group(scores, group)
 
 
-@pytest.mark.parametrize("people", [60, 130])  # few comparisons and many
-@pytest.mark.parametrize("listed", [False, True])
-def test_similarities_read_as_distances_are_told(people, listed):
-    drawn = be.simulate(people, 3, random_state=1)
-    noise = 2.3 * drawn.values.std() * np.random.default_rng(1).normal(size=drawn.shape)
-    right = be.Scores(noise + noise.T - drawn.values, drawn.probe_labels, kind="similarity")
-    group = np.where(right.probe_labels.astype(int) % 2, "f", "m")
-    if listed:
-        i, j = np.triu_indices(len(right.values), 1)
-        right, group = right.at_pairs(i, j), (group[i], group[j])
-    wrong = right.replace(kind="distance")
-    told = "worse than chance .* state similarity as `kind`"
-    with pytest.warns(be.BioevalWarning, match=told):
-        ds = be.by_group(wrong, group)
-    assert "kind-wrong" in {x.code for x in be.messages(ds)}
-    assert "kind-wrong" not in {x.code for x in be.messages(be.by_group(right, group))}
-
-
 @pytest.mark.slow
 def test_groups_show_frr_with_intervals_and_far_of_pairs(scores):
     group = ["abc"[min(x % 4, 2)] for x in scores.probe_labels]
