@@ -37,6 +37,14 @@ def jackknife(columns: Columns) -> tuple[float, float]:
     return (n - 1) / n * total, min(2 * total**2 / spread if spread > 0 else n, n - 1)
 
 
+def plain(columns: Columns, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Student's limits of a value without bounds, and the p-value that it is 0."""
+    variance, freedom = jackknife(columns)
+    error, student = math.sqrt(variance), scipy.stats.t(freedom)
+    half = student.ppf(0.5 + confidence / 2) * error
+    return columns[0] - half, columns[0] + half, 2 * student.sf(abs(columns[0]) / error)
+
+
 def alike(columns: Columns, sides: int) -> float:
     """How many people, or disjoint pairs of them, who err alike are worth all errors."""
     value, n = columns[0], len(columns) - 1

@@ -6,7 +6,6 @@ import math
 import naive_limits
 import numpy as np
 import pytest
-import scipy
 from mot_sequences import Rows, sequences, write_benchmark
 
 import bioeval as be
@@ -39,19 +38,6 @@ def left_out(truths, results, measure: str) -> tuple[dict, dict]:
     return whole, without
 
 
-def error_of(values: list[float]) -> float:
-    n, mean = len(values), sum(values) / len(values)
-    return math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in values))
-
-
-def freedom_of(values: list[float]) -> float:
-    """Return Satterthwaite's degrees of freedom."""
-    n, mean = len(values), sum(values) / len(values)
-    squares = [(x - mean) ** 2 for x in values]
-    varies = sum(x**2 for x in squares) - sum(squares) ** 2 / n
-    return min(2 * sum(squares) ** 2 / varies, n - 1)
-
-
 @pytest.mark.parametrize("measure", ["mota", "motp_distance"])
 @pytest.mark.cases(1)
 def test_trackers_as_a_loop_over_sequences(four, measure):
@@ -64,22 +50,17 @@ def test_trackers_as_a_loop_over_sequences(four, measure):
         at = ds.sel(system=tracker)
         assert at["value"].item() == pytest.approx(value, abs=1e-12)
         if measure == "mota":  # which has no lower bound
-            half = scipy.stats.t(freedom_of(without[tracker])).ppf(0.975) * error_of(
-                without[tracker]
-            )
+            low, high, _ = naive_limits.plain([value, *without[tracker]])
             ends = at.value_low.item(), at.value_high.item()
-            assert ends == pytest.approx((value - half, min(value + half, 1)), abs=1e-12)
+            assert ends == pytest.approx((low, min(high, 1)), abs=1e-12)
     pairs = list(itertools.combinations(results, 2))
     larger, p = {}, {}
     for a, b in pairs:
         apart = [x - y for x, y in zip(without[a], without[b], strict=True)]
-        difference, error, freedom = whole[a] - whole[b], error_of(apart), freedom_of(apart)
-        half = scipy.stats.t(freedom).ppf(1 - 0.025 / len(pairs)) * error
-        at = ds.sel(system=a, other_system=b)
-        assert at.difference_low.item() == pytest.approx(difference - half, abs=1e-9)
-        assert at.difference_high.item() == pytest.approx(difference + half, abs=1e-9)
-        assert at.difference.item() == pytest.approx(difference, abs=1e-12)
-        p[a, b] = 2 * scipy.stats.t(freedom).sf(abs(difference) / error)
+        columns, at = [whole[a] - whole[b], *apart], ds.sel(system=a, other_system=b)
+        low, high, p[a, b] = naive_limits.plain(columns, 1 - 0.05 / len(pairs))
+        found = at.difference.item(), at.difference_low.item(), at.difference_high.item()
+        assert found == pytest.approx((columns[0], low, high), abs=1e-9)
         larger[a, b] = larger[b, a] = 0
     for step, (a, b) in enumerate(sorted(pairs, key=p.__getitem__)):
         if p[a, b] > 0.05 / (len(pairs) - step):
@@ -258,9 +239,8 @@ def leave_one_out(truths, results, confidence: float) -> dict[str, tuple[float, 
         if bounds is None:  # on the scale of logits
             limits[name] = naive_limits.student(columns, len(values), confidence, (0, 1))
             continue
-        variance, freedom = naive_limits.jackknife(columns)
-        half = scipy.stats.t(freedom).ppf(0.5 + confidence / 2) * math.sqrt(variance)
-        limits[name] = max(columns[0] - half, bounds[0]), min(columns[0] + half, bounds[1])
+        low, high, _ = naive_limits.plain(columns, confidence)
+        limits[name] = max(low, bounds[0]), min(high, bounds[1])
     return limits
 
 
