@@ -121,62 +121,53 @@ def test_lfw_pairs(lfw):
 
 # ------------------------------------------------------------------------------- score files
 
+#: Options with which the files are read; the name of what is known of them.
+FILES = {
+    "bob_dev-4col.txt": {"kind": "similarity"},
+    "bob_test-4col.txt": {"kind": "similarity"},
+    "bob_atnt_scores-nonorm-dev.txt": {"kind": "distance"},
+    "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance"},
+    "bob_scores-cmc-4col.txt": {"kind": "similarity"},
+    "pyeer_exp1": {"kind": "similarity"},
+    "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},  # probes first
+}
+PARTS = {
+    "pyeer_exp1": ["pyeer_exp1_true.txt", "pyeer_exp1_false.txt"],
+    "pyeer_cmc_exp1": ["pyeer_cmc_exp1_scores.txt"],
+}
 
-def four_columns(path: Path, kind: str) -> be.Scores:
-    """Rows of ``claimed_id real_id probe_label score`` as a matrix, probe by claimed subject."""
-    rows = [line.split() for line in path.read_text().splitlines() if line.strip()]
-    claimed = list(dict.fromkeys(row[0] for row in rows))
-    probes = list(dict.fromkeys((row[2], row[1]) for row in rows))
-    d = np.full((len(probes), len(claimed)), np.nan)
-    where = {probe: i for i, probe in enumerate(probes)}
-    column = {subject: j for j, subject in enumerate(claimed)}
-    for subject, real, probe, score in rows:
-        assert np.isnan(d[where[probe, real], column[subject]])
-        d[where[probe, real], column[subject]] = float(score)
-    return be.Scores(d, [real for _, real in probes], claimed, kind=kind)
 
-
-@pytest.mark.parametrize(
-    ("file", "kind"),
-    [
-        ("bob_atnt_scores-nonorm-dev.txt", "distance"),
-        ("bob_atnt_scores-nonorm-openset-dev.txt", "distance"),
-        ("bob_scores-cmc-4col.txt", "similarity"),
-    ],
-)
-@pytest.mark.cases(1)
-def test_score_files_of_bob(shared, file, kind):
-    folder = shared / "score_files"
-    (expected,) = (v for k, v in truth(folder).items() if k.startswith(file))
-    scores = four_columns(folder / file, kind)
-    assert scores.shape == (expected["n_probe_labels"], expected["n_clients"])
-    assert_points(be.verification(scores), expected)
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.cases(3)
+def test_score_files_of_other_programs(shared, name, tmp_path):
+    folder, options = shared / "score_files", {**FILES[name]}
+    expected = next(v for k, v in truth(folder).items() if k.split(" ")[0] == name)
+    if "trials" in options:
+        trials = (folder / options["trials"]).read_text()
+        options["trials"] = tmp_path / "trials.txt"
+        options["trials"].write_text("probe gallery\n" + trials)
+    path = [folder / file for file in PARTS.get(name, [name])]
+    assert_points(be.verification(be.load(path, **options)), expected)
+    if "n_probes_with_mate" not in expected:
+        return
+    scores = be.load(path, lists={"as": "matrix"}, **options)
+    for ties, side in (("optimistic", "for"), ("pessimistic", "against")):
+        closed = be.closed_set(scores, unmated="skip", ties=ties)
+        assert closed.attempts == expected["n_probes_with_mate"]
+        assert closed.skipped == expected.get("n_probes_without_mate", 0)
+        for rank in (1, 5):
+            wanted = expected.get(f"rank{rank}_ties_{side}_probe")
+            assert wanted is None or float(closed.cms.sel(rank=rank)) == wanted
+    if "trials" in options:  # and no subjects
+        return
     # One model a subject: multi-template verification is the same.
     assert_points(be.verification(scores, templates="multi"), expected)
-    closed = be.closed_set(scores, unmated="skip")
-    assert closed.attempts == expected["n_probes_with_mate"]
-    assert closed.skipped == expected["n_probes_without_mate"]
-    assert float(closed.recognition_rate) == expected["rank1_ties_against_probe"]
-    optimistic = be.closed_set(scores, unmated="skip", ties="optimistic")
-    assert float(optimistic.recognition_rate) == expected["rank1_ties_for_probe"]
-    assert float(optimistic.cms.sel(rank=5)) == expected["rank5_ties_for_probe"]
     opened = be.open_set(scores)
     assert opened.target_probes == expected["n_probes_with_mate"]
-    if expected["n_probes_without_mate"]:
+    if expected.get("n_probes_without_mate"):
         assert opened.impostor_attempts == expected["n_probes_without_mate"]
     else:
         assert opened.attrs["impostors"] == "leave-subject-out"
-
-
-@pytest.mark.parametrize("file", ["bob_dev-4col.txt", "bob_test-4col.txt"])
-def test_trials_of_bob(shared, file):
-    folder = shared / "score_files"
-    (expected,) = (v for k, v in truth(folder).items() if k.startswith(file))
-    rows = [line.split() for line in (folder / file).read_text().splitlines()]
-    pairs = be.Scores.from_pairs(
-        [float(row[3]) for row in rows], [row[0] == row[1] for row in rows], kind="similarity"
-    )
-    assert_points(be.verification(pairs), expected)
 
 
 def test_matrix_and_mask_of_bob(shared):
@@ -192,40 +183,3 @@ def test_matrix_and_mask_of_bob(shared):
     scores = be.Scores(s, mask=mask, kind="similarity")
     assert_points(be.verification(scores), expected)
     assert float(be.closed_set(scores).recognition_rate) == 0.76  # as the text file of the same
-
-
-def test_trials_of_pyeer(shared):
-    folder = shared / "score_files"
-    expected = truth(folder)["pyeer_exp1 (similarity)"]
-    true, false = (np.loadtxt(folder / f"pyeer_exp1_{x}.txt") for x in ("true", "false"))
-    pairs = be.Scores.from_pairs(
-        np.concatenate([true, false]), np.repeat([1, 0], [len(true), len(false)]),
-        kind="similarity",
-    )  # fmt: skip
-    assert_points(be.verification(pairs), expected)
-
-
-@pytest.mark.slow
-def test_cmc_of_pyeer(shared):
-    folder = shared / "score_files"
-    expected = truth(folder)["pyeer_cmc_exp1 (similarity, true pairs from tp file)"]
-    rows = [
-        line.split() for line in (folder / "pyeer_cmc_exp1_scores.txt").read_text().splitlines()
-    ]
-    true = {tuple(x.split()) for x in (folder / "pyeer_cmc_exp1_tp.txt").read_text().splitlines()}
-    probes = {x: i for i, x in enumerate(dict.fromkeys(row[0] for row in rows))}
-    gallery = {x: j for j, x in enumerate(dict.fromkeys(row[1] for row in rows))}
-    assert (len(probes), len(gallery)) == (expected["n_probes"], expected["n_gallery"])
-    s = np.zeros((len(probes), len(gallery)))
-    mask = np.zeros(s.shape, dtype=np.uint8)
-    for probe, template, score in rows:
-        cell = probes[probe], gallery[template]
-        s[cell], mask[cell] = float(score), 2 if (probe, template) in true else 1
-    scores = be.Scores(s, mask=mask, kind="similarity")
-    assert_points(be.verification(scores), expected)
-    for ties, name in (("optimistic", "for"), ("pessimistic", "against")):
-        closed = be.closed_set(scores, ties=ties)
-        assert closed.attempts == expected["n_probes_with_mate"]
-        assert float(closed.recognition_rate) == expected[f"rank1_ties_{name}_probe"]
-    rank5 = be.closed_set(scores, ties="optimistic").cms.sel(rank=5)
-    assert float(rank5) == expected["rank5_ties_for_probe"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+from optional import optional_import
 
 import bioeval as be
 from bioeval.cli import main
@@ -42,12 +43,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", [x for x in CASES if x not in ("order", "distractors", "lists")])
-@pytest.mark.cases(3)
-def test_a_list_of_pairs_has_the_same_verification(name):
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+@pytest.mark.cases(4)
+def test_a_list_of_pairs_has_the_same_verification(name, suffix):
     """Single-template verification of the list is that of the scores it was made of."""
     scores = CASES[name]
-    be.save(scores, "x.csv")
-    back = be.load("x.csv", kind=scores.kind, nan=scores.nan)
+    optional_import("pyarrow")
+    be.save(scores, f"x{suffix}")
+    back = be.load(f"x{suffix}", kind=scores.kind, nan=scores.nan)
     ours, theirs = be.verification(back), be.verification(scores)
     for variable in ("genuine_attempts", "impostor_attempts", "eer", "auc", "zero_far"):
         np.testing.assert_array_equal(ours[variable], theirs[variable])
@@ -135,8 +138,6 @@ def test_what_is_there_stays_unless_forced(here, capsys):
     ("args", "message"),
     [
         (["a.npz", "b.dta"], "suffix '.dta'; expected one of .npz, .parquet, "),
-        (["a.npz", "b.npx"], "Did you mean '.npz'"),
-        (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),
         (["a.npz", "b.npy"], "suffix '.npy'; expected one of .npz, .parquet, "),
         (["odd.npz", "b.csv"], "probe label 0 is ' b'; CSV would change this text"),

@@ -1,11 +1,14 @@
-"""Every link of every page has its target, and every anchor is there once."""
+"""Pages link to what is there, and name every public name and every variable."""
 
 import re
+import runpy
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from pages import PAGES, ROOT, anchors, prose
+
+import bioeval as be
 
 
 def links(page: Path) -> list[str]:
@@ -67,3 +70,16 @@ def test_files_of_the_program_that_pages_name_are_there():
     there = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     named = {x for page in PAGES for x in re.findall(r"`(?:\w+/)*(\w+\.py)`", prose(page))}
     assert named - there <= {"my_study.py"}
+
+
+def test_every_public_name_is_on_the_page_and_no_other():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bbe\.(\w+)", text))
+    assert named == {name for name in be.__all__ if not name.startswith("__")}
+
+
+def test_the_site_has_a_table_of_every_variable():
+    page = runpy.run_path(str(ROOT / "docs" / "_extensions" / "variables.py"))["variables_page"]()
+    for task in (be.verification, be.open_set, be.closed_set):
+        names = {str(x).removesuffix("_low").removesuffix("_high") for x in task(be.simulate(5, 3))}
+        assert not [x for x in names if f"| `{x}` |" not in page and f"`{x}_low`" not in page]

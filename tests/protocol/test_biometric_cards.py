@@ -1,6 +1,7 @@
 """Cards of the field: FVC, IJB-C, FRTE, VoxCeleb. They count what their sources count."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from result_text import as_text
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.protocol.pairs import with_pairs
 
 RNG = np.random.default_rng(11)
 
@@ -26,6 +26,16 @@ def naive_pairs(labels, rule):
                 yield i, j, same
 
 
+def by_rule(scores, rule, thresholds=(0.5,)):
+    """Verification of the pairs of a rule."""
+    card = protocol.load("fvc2004")
+    curve = replace(card.section("curve"), count=None, values=tuple(map(float, thresholds)))
+    single = replace(card.section("verification"), pairs=rule)
+    return be.evaluate(scores, replace(card, verification=single, curve=curve))[
+        "verification/single"
+    ]
+
+
 @pytest.mark.parametrize("rule", ["ordered", "unordered", "first-impostors"])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -35,7 +45,7 @@ def test_the_pairs_of_a_rule(rule, dtype, kind):
     values = RNG.integers(0, 9, (7, 7)).astype(dtype)
     scores = be.Scores(values, labels, kind=kind)
     thresholds = np.arange(-1.0, 10.0)
-    found = be.verification(with_pairs(scores, rule), thresholds=thresholds)
+    found = by_rule(scores, rule, thresholds)
     expected = list(naive_pairs(labels, rule))
     for name, wanted in (("genuine", True), ("impostor", False)):
         cells = [values[i, j] for i, j, same in expected if same == wanted]
@@ -52,7 +62,7 @@ def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
     mask[5, 0] = mask[0, 5] = 0
     chosen = [5, 0, 4, 1, 6]
     part = be.Scores(values, labels, mask=mask).select(probes=chosen, gallery=chosen)
-    found = be.verification(with_pairs(part, "unordered"), thresholds=[0.5])
+    found = by_rule(part, "unordered")
     cells = [(chosen[i], chosen[j]) for i in range(5) for j in range(i)]
     cells = [(i, j) for i, j in cells if {i, j} != {0, 5}]
     genuine = [values[i, j] for i, j in cells if labels[i] == labels[j]]
@@ -66,12 +76,12 @@ def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
 def test_rules_that_do_not_go_with_the_rest(tmp_path):
     square = be.Scores(np.eye(4), [1, 1, 2, 2])
     rectangle = be.Scores(np.eye(4), [1, 1, 2, 2], [1, 1, 2, 2])
-    with pytest.raises(be.ProtocolError, match="these scores are probe-against-gallery, 4 x 4"):
-        with_pairs(rectangle, "unordered")
+    with pytest.raises(be.ProtocolError, match="but these scores are probe-against-gallery"):
+        by_rule(rectangle, "unordered")
     with pytest.raises(be.ProtocolError, match="probes from the gallery, 2 x 4"):
-        with_pairs(square.select(probes=[0, 3]), "unordered")
+        by_rule(square.select(probes=[0, 3]), "unordered")
     with pytest.raises(be.ProtocolError, match="needs labels"):
-        with_pairs(be.Scores(np.eye(2), mask=[[0, 2], [2, 0]]), "unordered")
+        by_rule(be.Scores(np.eye(2), mask=[[0, 2], [2, 0]]), "unordered")
     text = protocol.load("fvc2004").to_toml()
     for old, new in (
         ('templates = ["single"]', 'templates = ["multi"]'),

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
-from named_arguments import refused
 from strategies import examples_of
 
 import bioeval as be
@@ -99,35 +98,39 @@ def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
 
 def test_searches_take_the_scores_themselves():
     claims = be.claim_scores(door())
-    for search in (be.open_set, be.closed_set, be.ranks, be.gallery_size):
+    calls = [be.open_set, be.closed_set, be.ranks, be.gallery_size]
+    calls += [lambda s: be.evaluate(s, "course-probe-vs-gallery")]
+    for call in calls:
         with pytest.raises(be.ProtocolError, match="give the scores that the claims were made of"):
-            search(claims)
+            call(claims)
     with pytest.raises(be.ProtocolError, match="re-identification ranks the templates"):
         be.reid(claims, "market1501")
-    with pytest.raises(be.ProtocolError, match="give the scores that the claims were made of"):
-        be.evaluate(claims, "course-probe-vs-gallery")
     assert [node.path for node in be.evaluate(claims).leaves] == ["/verification/single"]
 
 
-def test_errors_say_what_and_where():
-    with refused(r"`attempts` names 'sesion'.*Did you mean 'session'\?"):
-        be.claim_scores(door(), attempts="sesion")
-    gaps = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})
-    with refused("1 probe without a value in 'visit', the first is probe 1"):
-        be.claim_scores(gaps, attempts="visit")
-    with pytest.raises(be.ProtocolError, match="fixed pairs"):
-        be.claim_scores(be.Scores.from_pairs([0.1, 0.2], [1, 0]), attempts="visit")
-    for wrong in (3, "3", "first", "first:", "first:0", "first:x", "first:2:", "last:2"):
-        with refused("expected the first templates of each subject"):
-            be.claim_scores(door(), enrol=wrong)
-    with refused("no subject has more than 4 templates"):
-        be.claim_scores(door(), enrol="first:5")
-    with refused("names 'taken'"):
-        be.claim_scores(door(), enrol="first:2:taken")
-    with refused("expected kth:2 or less"):
-        be.claim_scores(door(), enrol="first:2", fusion="kth:3")
-    with refused("leaves no template to probe with"):
-        be.claim_scores(gaps.select(range(2), range(2)), enrol="first:2")
+GAPS = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})
+TWO = GAPS.select(range(2), range(2))
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        (door(), {"attempts": "sesion"}, r"`attempts` names 'sesion'.*Did you mean 'session'\?"),
+        (GAPS, {"attempts": "visit"}, "1 probe without a value in 'visit', the first is probe 1"),
+        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), {"attempts": "visit"}, "fixed pairs"),
+        *(
+            (door(), {"enrol": wrong}, "expected the first templates of each subject")
+            for wrong in (3, "3", "first", "first:", "first:0", "first:x", "first:2:", "last:2")
+        ),
+        (door(), {"enrol": "first:5"}, "no subject has more than 4 templates"),
+        (door(), {"enrol": "first:2:taken"}, "names 'taken'"),
+        (door(), {"enrol": "first:2", "fusion": "kth:3"}, "expected kth:2 or less"),
+        (TWO, {"enrol": "first:2"}, "leaves no template to probe with"),
+    ],
+)
+def test_errors_say_what_and_where(scores, options, message):
+    with pytest.raises(be.BioevalError, match=message):
+        be.claim_scores(scores, **options)
 
 
 RATIOS = [[2.0, 1.0, -3.0], [0.5, 3.0, -1.0], [-2.0, -4.0, 2.5]]
@@ -142,19 +145,18 @@ def ratios(columns: slice = slice(None)) -> be.Scores:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("fusion", ["min", "mean", "max", "median", "kth:2"])
-def test_a_ratio_of_several_templates_is_none(fusion):
-    assert be.claim_scores(ratios(), fusion=fusion).kind == "similarity"
-
-
-def test_a_ratio_of_several_tries_is_none_and_one_of_a_single_comparison_stays_one():
+def test_a_ratio_of_a_single_comparison_stays_one_and_one_of_several_is_none():
     one_each = ratios(slice(1, None))  # one template of each
+    for fusion in ("min", "mean", "max", "median", "kth:2"):
+        assert be.claim_scores(ratios(), fusion=fusion).kind == "similarity"
     assert be.claim_scores(one_each, attempts="visit").kind == "similarity"
     claims = be.claim_scores(one_each)
-    assert claims.kind == "llr"
     np.testing.assert_array_equal(claims.values, np.array(RATIOS)[:, 1:])
-    assert be.claim_scores(ratios(), templates="single").kind == "llr"
-    assert be.claim_scores(ratios(), enrol="first:1").kind == "llr"
-    np.testing.assert_array_equal(
-        be.claim_scores(ratios(), attempts="visit").values, [[3.0, -1.0], [-2.0, 2.5]]
-    )
+    for llr in (
+        claims,
+        be.claim_scores(ratios(), templates="single"),
+        be.claim_scores(ratios(), enrol="first:1"),
+    ):
+        assert llr.kind == "llr"
+    visits = be.claim_scores(ratios(), attempts="visit")
+    np.testing.assert_array_equal(visits.values, [[3.0, -1.0], [-2.0, 2.5]])

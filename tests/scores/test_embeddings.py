@@ -136,7 +136,8 @@ def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
     np.testing.assert_allclose(scores.values, scores_of(x, y, "l1").values)
     assert {(s[1], s[2], s[3]) for s in seen} == {("int16", (6, 5), "float32")}
     assert sum(s[0][0] for s in seen) == 7 and len(seen) == 4
-    pairs = scores.at_pairs([0, 6], [5, 2]).values
+    streamed = streaming(x, range(7), y, range(7, 13), metric=metric, kind="distance")
+    pairs = streamed.at_pairs([0, 6], [5, 2]).values
     np.testing.assert_array_equal(pairs, scores.values[[0, 6], [5, 2]])
 
 

@@ -446,6 +446,8 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
 def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, genuine, impostor, message):
     with refused(message):
         load(tmp_path, genuine, "g.txt", second=put(tmp_path, "i.txt", impostor))
+    files = [str(tmp_path / name) for name in ("g.txt", "i.txt")]
+    assert main(["run", *files, "--kind", "distance"]) == 2
 
 
 @pytest.mark.parametrize("suffix", [".mat", ".npz", ".h5"])

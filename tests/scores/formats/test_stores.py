@@ -1,7 +1,6 @@
-"""Stores and tables: HDF5, Parquet; every format that is written; files of other programs."""
+"""Stores and tables: HDF5, Parquet, and every format in which lists are written."""
 
 import inspect
-import json
 import re
 import sys
 from pathlib import Path
@@ -59,16 +58,6 @@ def test_a_list_is_read_back_as_it_was_written(tmp_path, suffix):
         np.testing.assert_array_equal(found.pair_templates, scores.pair_templates)
 
     holds()
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".tsv"])
-@pytest.mark.cases(1)
-def test_a_matrix_becomes_a_list(tmp_path, suffix):
-    optional_import("pyarrow")
-    be.save(SQUARE, tmp_path / f"x{suffix}")
-    found, expected = be.load(tmp_path / f"x{suffix}"), be.verification(SQUARE)
-    assert len(found.values) == 30 and found.kind == "similarity"
-    assert be.verification(found).eer == expected.eer
 
 
 def test_the_options_and_the_formats_of_convert_are_those_of_load_and_save(capsys):
@@ -227,50 +216,3 @@ def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
             file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
     with refused(f"x.h5: '{name}' {said}"):
         be.load("x.h5")
-
-
-# ------------------------------------------------------------------------- files of other programs
-
-TRUTHS = {
-    "bob_dev-4col.txt": {"kind": "similarity"},
-    "bob_test-4col.txt": {"kind": "similarity"},
-    "bob_atnt_scores-nonorm-dev.txt": {"kind": "distance"},
-    "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance"},
-    "bob_scores-cmc-4col.txt": {"kind": "similarity"},
-    "pyeer_exp1": {"kind": "similarity"},
-    "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},  # probes first
-}
-FILES = {
-    "pyeer_exp1": ["pyeer_exp1_true.txt", "pyeer_exp1_false.txt"],
-    "pyeer_cmc_exp1": ["pyeer_cmc_exp1_scores.txt"],
-}
-
-
-@pytest.mark.parametrize("name", TRUTHS)
-@pytest.mark.cases(1)
-def test_files_of_other_programs(shared, name, tmp_path):
-    folder: Path = shared / "score_files"
-    known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
-    truth = next(value for key, value in known.items() if key.split(" ")[0] == name)
-    options = {**TRUTHS[name]}
-    if "trials" in options:
-        trials = (folder / options["trials"]).read_text()
-        options["trials"] = tmp_path / "trials.txt"
-        options["trials"].write_text("probe gallery\n" + trials)
-    path = [folder / file for file in FILES.get(name, [name])]
-    readings = [{}] if "n_probes_with_mate" not in truth else [{}, {"lists": {"as": "matrix"}}]
-    for reading in readings:
-        scores = be.load(path, **options, **reading)
-        ds = be.verification(scores, far_targets=[0.1, 0.01])
-        assert int(ds.genuine_attempts) == truth["n_genuine"]
-        assert int(ds.impostor_attempts) == truth["n_impostor"]
-        assert float(ds.auc) == pytest.approx(truth["auc"], rel=1e-12)
-        assert float(ds.eer) == pytest.approx(truth["eer_linear_interp"], abs=2e-3)
-        wanted = [truth["fnmr_at_fmr<=0.1"], truth["fnmr_at_fmr<=0.01"]]
-        np.testing.assert_allclose(ds.frr_at_far, wanted, rtol=1e-12)
-        if reading:
-            cms = be.closed_set(scores, unmated="skip").cms
-            for rank in (1, 5):
-                best, worst = (truth.get(f"rank{rank}_ties_{x}_probe") for x in ("for", "against"))
-                found = float(cms.sel(rank=rank))
-                assert (worst if worst is not None else 0) <= found + 1e-12 <= best + 2e-12
