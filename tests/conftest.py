@@ -165,10 +165,9 @@ def small_is_counted(request: pytest.FixtureRequest) -> Iterator[None]:
     if not any(request.path.is_relative_to(x) for x in COUNTED):
         yield
         return
-    from bioeval.scores import blocks
+    from limits import blocks_of
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "LISTED", 0)
+    with blocks_of():
         yield
 
 

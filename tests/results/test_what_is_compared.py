@@ -13,6 +13,10 @@ VALUES = np.random.default_rng(3).random((24, 24)) + (LABELS[:, None] != LABELS)
 VALUES += VALUES.T
 np.fill_diagonal(VALUES, 0.0)
 
+#: Every second template against the others.
+PROBE, GALLERY = np.arange(0, 24, 2), np.arange(1, 24, 2)
+HALF = VALUES[np.ix_(PROBE, GALLERY)]
+
 SAID = "same-value-counted"
 
 
@@ -88,9 +92,8 @@ ALIKE = [("1", "1.0"), ("c1", "C1"), ("01", "1"), ("door", " door"), ("gate 1", 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_values_that_look_alike_are_said(one, other):
-    probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
     session = (np.repeat(one, 12), np.repeat(other, 12))
-    scores = sides(np.ix_(probe)[0], gallery, VALUES[np.ix_(probe, gallery)], session=session)
+    scores = sides(PROBE, GALLERY, HALF, session=session)
     result = be.verification(scores.excluding("session"))
     assert arguments(result, "exclusion-without-effect")["exclusion"] == "session"
     said = arguments(result, "values-look-alike")
@@ -105,14 +108,9 @@ def test_values_that_look_alike_are_said(one, other):
 
 def test_values_that_are_equal_are_not_said():
     for values in ((1, 1.0), ("1.05", "1.5"), ("10", "1"), ("100", "1")):
-        session = (
-            np.tile([values[0], 9], 6).astype(object),
-            np.tile([values[1], 9], 6).astype(object),
-        )
-        if isinstance(values[0], str):
-            session = tuple(side.astype(str) for side in session)
-        probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
-        scores = sides(probe, gallery, VALUES[np.ix_(probe, gallery)], session=session)
+        kind = str if isinstance(values[0], str) else object
+        session = tuple(np.tile([value, 9], 6).astype(kind) for value in values)
+        scores = sides(PROBE, GALLERY, HALF, session=session)
         found = codes(be.verification(scores.excluding("session")))
         assert not {"values-look-alike", "exclusion-without-effect"} & {*found}
 
@@ -139,26 +137,22 @@ def test_an_exclusion_that_leaves_out_nothing_is_said(exclude, without):
 
 @pytest.mark.parametrize(("one", "other"), [("c1", "C1"), ("01", "1")])
 def test_cameras_that_look_alike_are_said_by_reidentification(one, other):
-    probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
     cameras = (np.tile([one, "2"], 6), np.tile([other, "2"], 6))
-    values = VALUES[np.ix_(probe, gallery)]
-    scores = sides(probe, gallery, values, camera=cameras)
+    scores = sides(PROBE, GALLERY, HALF, camera=cameras)
     assert "values-look-alike" in codes(be.reid(scores, "market1501"))
     lists = be.Scores.from_top_k(
-        np.argsort(values, axis=1), LABELS[probe], LABELS[gallery],
+        np.argsort(HALF, axis=1), LABELS[PROBE], LABELS[GALLERY],
         probe_meta=scores.probe_meta, gallery_meta=scores.gallery_meta, leave_out_query=False,
     )  # fmt: skip
     assert "values-look-alike" in codes(be.evaluate(lists, "market1501")["reid"])
 
 
 def test_labels_that_look_alike_are_said():
-    probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
-    values = VALUES[np.ix_(probe, gallery)]
-    enrolled = LABELS[gallery].astype(str)
+    enrolled = LABELS[GALLERY].astype(str)
     for written in (np.char.add("0", enrolled), np.where(enrolled == "3", " 3", enrolled)):
-        result = be.verification(be.Scores(values, written, enrolled))
+        result = be.verification(be.Scores(HALF, written, enrolled))
         assert arguments(result, "values-look-alike")["column"] == "label"
-    assert "values-look-alike" not in codes(be.verification(be.Scores(values, enrolled, enrolled)))
+    assert "values-look-alike" not in codes(be.verification(be.Scores(HALF, enrolled, enrolled)))
 
 
 # ------------------------------------------------------------------------------- the layout
@@ -168,17 +162,13 @@ def test_a_matrix_that_is_not_all_against_all_is_said():
     rng = np.random.default_rng(5)
     found = be.Scores(rng.random((24, 24)), LABELS)
     for result in (
-        be.verification(found),
-        be.closed_set(found),
-        be.check_data(found),
+        *(call(found) for call in (be.verification, be.closed_set, be.check_data)),
         be.zoo(found, threshold=0.5),
+        be.verification(found.select(probes=[0, 1, 4, 5])),
+        be.verification(be.Scores(rng.random((24, 24)), LABELS, kind="similarity")),
     ):
         assert "not-all-against-all" in codes(result)
     assert "`gallery_labels` is missing" in be.to_latex(be.verification(found))
-    assert "not-all-against-all" in codes(be.verification(found.select(probes=[0, 1, 4, 5])))
-    assert "not-all-against-all" in codes(
-        be.verification(be.Scores(rng.random((24, 24)), LABELS, kind="similarity"))
-    )
 
 
 @pytest.mark.parametrize("half", [np.triu, np.tril])
