@@ -6,6 +6,7 @@ import naive_pad as slow
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from result_messages import arguments, codes
 from strategies import examples_of
 
 import bioeval as be
@@ -110,8 +111,7 @@ def test_failed_scores_may_keep_the_curves_from_crossing():
 
 def test_species_without_a_response_are_named():
     ds = be.pad([1.0, 0.0, math.nan], ["", "a", "b"])
-    (message,) = (x for x in be.messages(ds) if x.code == "species-without-response")
-    assert message.arguments["species"] == ["b"]
+    assert arguments(ds, "species-without-response")["species"] == ["b"]
     assert ds.in_apcer.values.tolist() == [1, 0]
     assert math.isnan(float(ds.apcer_of_species.sel(species="b").max()))
 
@@ -259,9 +259,9 @@ def test_scores_that_mean_the_opposite_are_said():
     with pytest.warns(be.BioevalWarning, match="worse than chance"):
         ds = be.pad(values, attack, kind="distance")
     assert float(ds.d_eer) > 0.9
-    (doubt,) = (x for x in be.messages(ds) if x.code == "kind-wrong")
-    assert doubt.arguments["kind"] == "distance" and doubt.arguments["other"] == "similarity"
-    assert "kind-wrong" not in {x.code for x in be.messages(be.pad(values, attack))}
+    doubt = arguments(ds, "kind-wrong")
+    assert doubt["kind"] == "distance" and doubt["other"] == "similarity"
+    assert "kind-wrong" not in codes(be.pad(values, attack))
 
 
 def test_one_species_that_always_passes_is_no_wrong_kind():
@@ -269,4 +269,4 @@ def test_one_species_that_always_passes_is_no_wrong_kind():
     values = np.r_[np.linspace(2, 3, 50), np.linspace(0, 1, 90), np.linspace(4, 5, 10)]
     ds = be.pad(values, np.repeat(["", "print", "mask"], [50, 90, 10]))
     assert float(ds.d_eer) == 1
-    assert "kind-wrong" not in {x.code for x in be.messages(ds)}
+    assert "kind-wrong" not in codes(ds)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from result_messages import arguments
+from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -437,7 +437,7 @@ def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
     assert {one.filename for one in message} == {__file__}
     for result, told in ((wrong, True), (call("distance"), False)):
         if not isinstance(result, dict):
-            assert ("kind-wrong" in {x.code for x in be.messages(result)}) == told
+            assert ("kind-wrong" in codes(result)) == told
 
 
 def test_labels_are_doubted_where_a_metric_gave_the_kind():

@@ -7,6 +7,7 @@ import naive_limits
 import numpy as np
 import pytest
 import xarray as xr
+from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -279,7 +280,7 @@ def test_data_without_an_attempt_or_of_one_person():
     one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
     ds = be.compare(one, one)
     assert ds["value"].sel(measure="recognition rate").values.tolist() == [1, 1]
-    assert "interval-of-few-subjects" in [message.code for message in be.messages(ds)]
+    assert "interval-of-few-subjects" in codes(ds)
 
 
 # ------------------------------------------------------------------------- systems that go together
@@ -300,8 +301,7 @@ def test_systems_are_ranked_on_the_templates_that_all_have():
         expected = be.verification(part).eer
         np.testing.assert_allclose(ranking["value"].sel(system=name).values[0], expected)
     assert ranking.attrs["probes"] == len(kept)
-    (message,) = [x for x in be.messages(ranking) if x.code == "not-in-common"]
-    assert message.arguments["left_out"] == {"l2": 4, "cosine": 4}
+    assert arguments(ranking, "not-in-common")["left_out"] == {"l2": 4, "cosine": 4}
 
 
 def test_systems_are_read_one_after_another():
@@ -318,8 +318,8 @@ def test_systems_with_other_attempts_are_named():
     values[3, 7] = values[7, 3] = np.nan
     systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
     ranking = be.compare(systems, measures=["eer"])
-    (said,) = (x for x in be.messages(ranking) if x.code == "attempts-of-systems")
-    assert (said.arguments["systems"], said.arguments["first"]) == (["l1"], "l2")
+    said = arguments(ranking, "attempts-of-systems")
+    assert (said["systems"], said["first"]) == (["l1"], "l2")
 
 
 ODD = be.Measure("odd", lambda scores: np.array([0.3]))

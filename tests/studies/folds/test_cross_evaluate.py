@@ -11,6 +11,7 @@ from limits import blocks_of
 from naive_calibration import min_dcf
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
+from result_messages import arguments, codes
 from twins import (  # noqa: F401
     crossed,
     in_folds,  # noqa: F401
@@ -60,11 +61,6 @@ def test_folds_of_subjects_equal_the_definition(data):
     assert_folds(ds, case, codes, rule, "multi", fusion)
 
 
-def codes(result):
-    """Return the codes of the messages of a result."""
-    return [message.code for message in be.messages(result)]
-
-
 @pytest.fixture(scope="module")
 def scores():
     return be.simulate(30, (2, 6), random_state=5)
@@ -103,8 +99,7 @@ def test_impostors_are_the_same_in_all_parts():
     assert ds.impostor_attempts.values.tolist() == [[4, 2]]
     closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.values.tolist() == [[2, 0]]
-    (left,) = [x for x in be.messages(closed) if x.code == "probes-without-mate"]
-    assert left.arguments["probes"] == 2
+    assert arguments(closed, "probes-without-mate")["probes"] == 2
 
 
 def test_closed_set_in_folds(scores):
@@ -155,9 +150,8 @@ def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)
     ds = crossed(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
-    (undefined,) = (x for x in be.messages(ds) if x.code == "undefined-in-parts")
     expected = {"missing": 3, "number": 3, "unit": "fold"}
-    assert undefined.arguments.items() >= expected.items()
+    assert arguments(ds, "undefined-in-parts").items() >= expected.items()
 
 
 def test_one_fold_has_no_interval():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from result_messages import arguments, codes
 from scipy.spatial.distance import cdist
 
 import bioeval as be
@@ -314,8 +315,8 @@ def test_every_number_that_is_not_defined_has_a_message():
     same = np.flatnonzero(meta["camera"] == 1)
     tree = be.repeat(scores, [(same, same), (np.arange(24), np.arange(24))], "market1501")
     assert np.isnan(tree["reid"].mean_ap.values).tolist() == [True, False]
-    (message,) = [x for x in be.messages(tree["reid"]) if x.code == "undefined-in-parts"]
-    assert (message.arguments["missing"], message.arguments["number"]) == (1, 2)
+    message = arguments(tree["reid"], "undefined-in-parts")
+    assert (message["missing"], message["number"]) == (1, 2)
     tree = be.repeat(be.simulate(8, 2, random_state=0), [np.arange(4), np.arange(16)])
     found = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
     assert found["undefined-in-parts"]["what"] == "cms_rank_5, cms_rank_10"
@@ -330,4 +331,4 @@ def test_ties_that_decide_ranks_are_said():
     said = {x.code: x.arguments for x in be.messages(closed)}["ties-in-partitions"]
     assert said == {"tied": int(closed.tied.sum()), "probes": 40, "number": 3}
     without = be.repeat(scores, splitter)["closed_set"].to_dataset()
-    assert "ties-in-partitions" not in {x.code for x in be.messages(without)}
+    assert "ties-in-partitions" not in codes(without)

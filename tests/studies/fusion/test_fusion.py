@@ -6,6 +6,7 @@ import math
 import naive_calibration as twin
 import numpy as np
 import pytest
+from result_messages import codes
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -59,8 +60,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     assert fused.probe_labels.tolist() == LABELS
     assert not fused.remarks
     own = be.fuse(systems, method, normalise=normalise, weights=weights)
-    codes = [message.code for message in be.messages(be.verification(own))]
-    assert "trained-on-same-scores" in codes
+    assert "trained-on-same-scores" in codes(be.verification(own))
 
 
 @pytest.mark.parametrize("kind", ["distance", "llr"])
@@ -144,8 +144,7 @@ def test_separable_systems_are_penalised_with_a_warning():
         result = be.SystemFusion("logistic").fit({"a": a, "b": b})
     assert result.separable_ and all(map(math.isfinite, result.weights_.values()))
     fused = result.transform({"a": a, "b": b})
-    codes = [message.code for message in be.messages(be.verification(fused))]
-    assert "training-scores-separable" in codes
+    assert "training-scores-separable" in codes(be.verification(fused))
     folds = be.partition.SubjectKFold(2)
     over = crossed({"a": a, "b": b}, folds, estimator=be.SystemFusion("logistic"))
     (message,) = [x for x in be.messages(over) if x.code == "training-scores-separable"]

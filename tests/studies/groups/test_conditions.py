@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import given, settings, strategies as st
+from result_messages import arguments, codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -109,11 +110,10 @@ def test_subjects_of_a_group_have_a_probe_in_it():
     alone = np.where(np.arange(24) == 3, "x", "y")  # one probe of the first subject
     ds = be.by_group(scores, alone, threshold=3.0)
     assert ds.subjects.values.tolist() == [1, 6]
-    (said,) = (x for x in be.messages(ds) if x.code == "groups-of-attempts")
     about = {"several": 1, "of": 6, "subject": 1, "groups": ["x", "y"]}
-    assert said.arguments == about
+    assert arguments(ds, "groups-of-attempts") == about
     many = be.by_group(scores, "light", threshold=3.0)
-    assert "groups-of-attempts" not in {x.code for x in be.messages(many)}
+    assert "groups-of-attempts" not in codes(many)
 
 
 @pytest.fixture(scope="module")
@@ -193,8 +193,7 @@ def test_a_column_of_probes_alone_and_unknown_values():
         ds = be.by_group(scores, column, threshold=5.0)
         assert ds.genuine_attempts.values.tolist() == [2, 1]
         assert ds.impostor_attempts.values.tolist() == [4, 2]  # of the whole gallery
-        (said,) = (x for x in be.messages(ds) if x.code == "unknown-values")
-        assert said.arguments["probes"] == 2
+        assert arguments(ds, "unknown-values")["probes"] == 2
     with pytest.raises(be.DataError, match="`group` has 4 values; expected 5"):
         be.by_group(scores, (light[:4], None))
     with pytest.raises(be.DataError, match="'lihgt'.* probes have: light.* 'light'"):

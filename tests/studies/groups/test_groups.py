@@ -11,6 +11,7 @@ import scipy
 import strategies as cases
 from hypothesis import given, settings, strategies as st
 from naive_folds import RULES
+from result_messages import arguments, codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -132,15 +133,11 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
                 np.testing.assert_allclose(ends, expected, rtol=1e-9, err_msg=f"{at} {g} {h}")
 
 
-def messages(ds):
-    return {message.code: message.arguments for message in be.messages(ds)}
-
-
 def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
     group = np.where(np.asarray(scores.probe_labels) == 1, "x", "y")
     ds = be.by_group(scores, group, threshold=3.0, interval="people")
     assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
-    assert "x" in messages(ds)["groups-of-few-subjects"]["groups"]
+    assert "x" in arguments(ds, "groups-of-few-subjects")["groups"]
     # Of one probe, its FAR against the others is that of one trial.
     assert ds.far_high.sel(group="x", claimed_group="y") >= 0.95
 
@@ -151,21 +148,21 @@ def test_no_error_is_no_certainty(scores):
     within, across = be.stats.zero_error_bound([7, 15])
     np.testing.assert_allclose(ds.far_high, [[within, across], [across, within]])
     np.testing.assert_allclose(ds.frr_low, 1 - be.stats.zero_error_bound(15))
-    assert np.isnan(ds.fdr_low) and "groups-not-compared" in messages(ds)
+    assert np.isnan(ds.fdr_low) and "groups-not-compared" in codes(ds)
     assert np.isnan(ds.far_max_over_min)
-    assert messages(ds)["inequity-undefined"]["groups"] == ["f", "m"]
+    assert arguments(ds, "inequity-undefined")["groups"] == ["f", "m"]
 
 
 def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert drawn.few_subjects.values.tolist() == [1, 1]
     few = {"needed": 30, "groups": ["f", "m"]}
-    assert messages(drawn)["groups-of-few-subjects"] == few
+    assert arguments(drawn, "groups-of-few-subjects") == few
     one = be.by_group(scores, ["x"] * 120, threshold=1e9)
     assert one.few_subjects.item() == 0
     # FRR is 0: no false reject is expected; each pair of a symmetric matrix is counted once.
     assert one.frr_flagged.item() == 1 and one.far_flagged.item() == 0
     assert one.expected_fa.item() == 120 * 116 // 2
-    assert messages(one)["inequity-undefined"]["groups"] == ["x"] and np.isnan(one.fdr)
+    assert arguments(one, "inequity-undefined")["groups"] == ["x"] and np.isnan(one.fdr)
 
 
 @pytest.mark.parametrize(

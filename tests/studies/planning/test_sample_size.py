@@ -6,6 +6,7 @@ import statistics
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from result_messages import codes
 
 import bioeval as be
 from bioeval.studies.planning import sample_size as planning
@@ -200,8 +201,7 @@ def test_what_is_refused():
 
 def test_doubts_are_said():
     few = be.sample_size(be.simulate(15, 3, random_state=1), far=0.01, frr_width=0.2)
-    codes = [message.code for message in be.messages(few)]
-    assert codes.count("plan-uncertain") == 2
+    assert codes(few).count("plan-uncertain") == 2
     wide = be.sample_size(frr=0.02, icc=0.2, frr_width=0.05)
     (message,) = be.messages(wide)
     assert message.code == "plan-uncertain"

@@ -5,6 +5,7 @@ import json
 import naive
 import numpy as np
 import pytest
+from result_messages import codes
 
 import bioeval as be
 from bioeval.cli import main
@@ -79,10 +80,6 @@ def test_a_threshold_that_accepts_nothing_and_one_that_accepts_all():
     assert ds.far == 0 and ds.frr == 1 and np.isinf(ds.threshold) and np.isnan(ds.far_low)
     ds = be.judge_threshold(dev, test, -np.inf)
     assert ds.far == 1 and ds.frr == 0 and ds.attrs["chosen_on"] == "given"
-
-
-def codes(ds):
-    return [message.code for message in be.messages(ds)]
 
 
 def shared_people(dev, test):

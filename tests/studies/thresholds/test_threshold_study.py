@@ -7,7 +7,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.legend import Legend
 from named_arguments import raises_about
-from result_messages import arguments
+from result_messages import arguments, codes
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
@@ -24,17 +24,6 @@ def shown(monkeypatch, capsys):
         return capsys.readouterr().out
 
     return text
-
-
-def codes(study):
-    """The codes of the messages of a study."""
-    return [message.code for message in be.messages(study)]
-
-
-def argument_of(study, code):
-    """The arguments of the one message of a study with a code."""
-    (arguments,) = (x.arguments for x in be.messages(study) if x.code == code)
-    return arguments
 
 
 @pytest.fixture(scope="module")
@@ -118,19 +107,19 @@ def test_how_far_the_data_reach_by_hand(scores):
     for rule, wanted in ((3, 3000), (30, 30_000)):
         n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
         assert ds[f"subjects_for_{rule}"] == n
-    shown = argument_of(ds, "target-not-shown")
+    shown = arguments(ds, "target-not-shown")
     assert shown["needed"] == {"people": 78, "pairs of people": 3000} and shown["target"] == 0.001
     measured = be.study_threshold(scores, "far=0.01", folds=4, repeats=1)
-    uncertain = argument_of(measured, "threshold-uncertain")
+    uncertain = arguments(measured, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 78, "pairs of people": 3000}
     rejects = be.study_threshold(scores, "frr=0.01", folds=4, repeats=1)
     assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
     assert "more_for_3" not in rejects
-    assert argument_of(rejects, "target-not-shown") == {
+    assert arguments(rejects, "target-not-shown") == {
         "rate": "frr", "target": 0.01, "error": "false reject", "needed": {"people": 300},
     }  # fmt: skip
     rare = be.study_threshold(scores, "far=1e-5", folds=4, repeats=1)
-    assert argument_of(rare, "target-not-shown")["target"] == 1e-5
+    assert arguments(rare, "target-not-shown")["target"] == 1e-5
 
 
 def test_nothing_to_choose_on(shown):
@@ -247,7 +236,7 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     options = {"folds": 2, "repeats": 1, "assure": 0.95}
     study = be.study_threshold(scores, "far=0.02", **options)
     assert np.isfinite(study.assured_threshold)
-    uncertain = argument_of(study, "threshold-uncertain")
+    uncertain = arguments(study, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 56, "pairs of people": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
     assert arguments(at_target, "target-uncertain")["have"] == {"people": 40}

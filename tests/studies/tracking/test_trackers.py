@@ -7,6 +7,7 @@ import naive_limits
 import numpy as np
 import pytest
 from mot_sequences import Rows, sequences, write_benchmark
+from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.cli import main
@@ -19,10 +20,6 @@ FEWEST = 12
 @pytest.fixture(scope="module")
 def four() -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
     return sequences(15, FOUR)
-
-
-def codes(ds) -> dict[str, dict]:
-    return {message.code: message.arguments for message in be.messages(ds)}
 
 
 def left_out(truths, results, measure: str) -> tuple[dict, dict]:
@@ -100,7 +97,7 @@ def test_few_sequences_have_no_limits(capsys):
     assert np.isnan(ds.difference_low).all() and np.isnan(ds.value_low).all()
     assert not np.isnan(ds.difference).any()
     assert (ds.rank_low.values == 1).all() and (ds.rank_high.values == 4).all()
-    assert codes(ds)["few-sequences"] == {"sequences": FEWEST - 1, "needed": FEWEST}
+    assert arguments(ds, "few-sequences") == {"sequences": FEWEST - 1, "needed": FEWEST}
     be.show(ds)
     text = capsys.readouterr().out
     assert "No conclusion: fewer than 12 sequences." in text
@@ -138,7 +135,7 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     expected = be.tracking(kept, fewer)
     np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
     assert ds.attrs["sequences"] == 13
-    assert codes(ds)["sequences-not-in-common"] == {
+    assert arguments(ds, "sequences-not-in-common") == {
         "left_out": 2,
         "sequences": 15,
         "names": ["seq-03", "seq-07"],
@@ -284,7 +281,7 @@ def test_sequences_of_one_video_are_left_out_together(tmp_path):
         assert ds[f"{name}_low"].item() == pytest.approx(single[f"{name}_low"].item())
     few = sequences(7, TRACKER)
     gt, places = write_benchmark(tmp_path / "MOT17", *few, detectors=detectors)
-    found = [message.code for message in be.messages(be.tracking(gt, places["A"], **JACKKNIFE))]
+    found = codes(be.tracking(gt, places["A"], **JACKKNIFE))
     assert found == ["sequences-of-one-video", "few-sequences"]
 
 

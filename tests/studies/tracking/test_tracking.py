@@ -14,14 +14,10 @@ import xarray as xr
 from hypothesis import assume, given, strategies as st
 from mot_scenes import BOX, RESULT, TRUTH, assert_same, scenes
 from optional import optional_import
+from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.cli import main
-
-
-def messages(ds: xr.Dataset) -> dict[str, Any]:
-    """The arguments of the messages of a result, by code."""
-    return {message.code: message.arguments for message in be.messages(ds)}
 
 
 def test_a_match_at_exactly_the_threshold():
@@ -72,10 +68,10 @@ def numbers_of(ds: xr.Dataset) -> dict[str, float]:
 def test_a_side_without_boxes_is_told():
     nothing = np.zeros((0, 6))
     ds = be.tracking(TRUTH, nothing)
-    assert int(ds.ml) == 1 and messages(ds)["no-boxes"] == {"side": "result"}
+    assert int(ds.ml) == 1 and arguments(ds, "no-boxes") == {"side": "result"}
     ds = be.tracking(nothing, TRUTH)
     assert ds.sizes["target"] == 0 and int(ds.fp) == len(TRUTH)
-    assert messages(ds)["no-boxes"] == {"side": "ground truth"}
+    assert arguments(ds, "no-boxes") == {"side": "ground truth"}
     ds = be.tracking(nothing, nothing)
     assert all(math.isnan(ds[name]) for name in ("mota", "far", "idf1", "fp_per_frame", "hota"))
 
@@ -89,13 +85,13 @@ def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
     truth = {"a": zero, "b": one}
     ds = be.tracking(truth, truth)
     assert ds.sequence_targets.values.tolist() == [0, 2]
-    assert messages(ds)["class-0-ignored"] == {"boxes": 1}
+    assert arguments(ds, "class-0-ignored") == {"boxes": 1}
     classes = {name: ds.attrs[f"classes_{name}"] for name in ("evaluated", "ignored")}
     assert classes == {"evaluated": "1, without class", "ignored": "0"}
     assert "1, without class evaluated; 0 ignored" in be.to_markdown(ds)
     ds = be.tracking(truth, truth, ignored="count")
     assert int(ds.targets) == 3 and ds.attrs["classes_evaluated"] == "0, 1, without class"
-    assert "class-0-ignored" not in messages(ds)
+    assert "class-0-ignored" not in codes(ds)
     assert be.tracking(TRUTH, RESULT).attrs["classes_evaluated"] == "without class"
 
 
@@ -175,8 +171,8 @@ def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_class
 
 def test_where_no_box_matches_the_message_names_what_to_compare():
     away = [(frame, who, left + 500, *box) for frame, who, left, *box in TRUTH]
-    assert messages(be.tracking(TRUTH, away))["no-matches"] == {"iou": 0.5}
-    assert "no-matches" not in messages(be.tracking(TRUTH, RESULT))
+    assert arguments(be.tracking(TRUTH, away), "no-matches") == {"iou": 0.5}
+    assert "no-matches" not in codes(be.tracking(TRUTH, RESULT))
 
 
 def test_the_format_of_2015_has_no_class():
@@ -200,7 +196,7 @@ def test_frames_with_and_without_rows():
     assert (int(ds.frames), int(ds.frames_with_rows)) == (3, 3)
     assert float(ds.far) == pytest.approx(2 / 3)
     assert ds.attrs["frames_from"] == "rows"
-    assert messages(ds)["frames-not-given"] == {"unknown": 1, "sequences": 1}
+    assert arguments(ds, "frames-not-given") == {"unknown": 1, "sequences": 1}
     ds = be.tracking(truth, result, frames=20)
     assert (int(ds.frames), int(ds.frames_with_rows)) == (20, 3)
     assert (float(ds.far), float(ds.fp_per_frame)) == (2 / 20, 1 / 20)
@@ -209,7 +205,7 @@ def test_frames_with_and_without_rows():
     ):
         be.tracking(truth, result, frames=8)
     ds = be.tracking(truth[:1], result)
-    assert messages(ds)["boxes-beyond-truth"] == {"boxes": 1, "last": 2}
+    assert arguments(ds, "boxes-beyond-truth") == {"boxes": 1, "last": 2}
 
 
 # ------------------------------------------------------------------------ several sequences
@@ -248,7 +244,7 @@ def test_sequences_are_summed_up(folders):
     assert float(ds.idf1) == pytest.approx(6 / (6 + 2 + 2))
     assert float(ds.far) == pytest.approx(4 / 13)
     assert ds.target.values.tolist() == ["b/1", "walk/1"]
-    assert messages(ds)["frames-not-given"] == {"unknown": 1, "sequences": 2}
+    assert arguments(ds, "frames-not-given") == {"unknown": 1, "sequences": 2}
     assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
     assert int(be.tracking(folders[0] / "b" / "gt" / "gt.txt", RESULT[:1]).frames) == 10
     longer = be.tracking(*folders, frames={"walk": 30})
@@ -273,7 +269,7 @@ def test_hota_of_sequences_is_weighted_by_their_true_positives():
 def test_what_a_folder_lacks(folders):
     truth, result = folders
     write(result / "more.txt", RESULT)
-    skipped = messages(be.tracking(truth, result))["results-without-truth"]
+    skipped = arguments(be.tracking(truth, result), "results-without-truth")
     assert skipped == {"number": 1, "names": ["more"]}
     (result / "walk.txt").rename(result / "wlk.txt")
     with pytest.raises(be.DataError, match=r"nothing for 1 of 2 sequences .*: walk;.*'wlk'"):
