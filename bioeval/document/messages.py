@@ -168,15 +168,15 @@ SENTENCES: dict[str, str] = {
         "expected of {have:amounts} (rule of 30 needs {needed:range})"
     ),
     "near-chance": (
-        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "
-        "labels, and whether `kind` is {other}"
+        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} over all attempts): "
+        "check the labels, and whether `kind` is {other}"
     ),
     "labels-wrong": (
-        "the scores are no better than chance (EER {eer:rate} {over}), and {evidence}: the labels "
-        "are probably wrong; check them and their order"
+        "the scores are no better than chance (EER {eer:rate} over all attempts), and their kind "
+        "is certain (metric {metric}): the labels are probably wrong; check them and their order"
     ),
     "kind-wrong": (
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}){evidence}: "
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} over all attempts): "
         "they are probably of the other kind; state {other} as `kind`"
     ),
     "interval-of-few-subjects": (
@@ -251,9 +251,9 @@ SENTENCES: dict[str, str] = {
         "label"
     ),
     "labels-likely-wrong": (
-        "{limit}{templates:count templates} nearer to another label than to the label given, of "
-        "{compared:count} compared: {verdict}; look at these templates, which are listed, and "
-        "correct wrong labels"
+        "{templates:count templates} much nearer to another label than to the label given, of "
+        "{compared:count} compared; look at these templates, which are listed, and correct wrong "
+        "labels"
     ),
     "people-few": (
         "{size:amounts}: intervals over few people are rough; collect more people; `bioeval "
@@ -269,14 +269,12 @@ SENTENCES: dict[str, str] = {
         "{templates:count templates} more than once (equal rows or columns){labels}; correct the "
         "labels, or leave the copies out"
     ),
-    "genuine-copies": (
-        "{comparisons:count genuine comparisons}{of} {copy}; leave copies of a template out; they "
-        "are no attempts"
+    "copies-of-one": (
+        "{copies:amounts} of one label {at}: copies; leave them out, they are no attempts"
     ),
-    "impostor-copies": (
-        "{comparisons:count} of {compared:count impostor comparisons} {copy}{proof}; inspect "
-        "these templates and correct their labels; be.worst_pairs, or bioeval run --worst 20, "
-        "lists the nearest pairs"
+    "copies-of-two": (
+        "{copies:amounts} {at} of a template with another label: look at these templates, and "
+        "correct their labels or leave copies out"
     ),
     # Comparisons of systems
     "not-in-common": "{what} that not all systems have are left out: {left_out:counts}",

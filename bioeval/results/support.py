@@ -216,40 +216,30 @@ class KindVerdict:
         kind: str,
         people: int,
         *,
-        diagonal: int = 0,
         fused: bool = False,
         metric: str = "",
-        sample: bool = False,
     ) -> Self:
         """Return the verdict on an EER.
 
-        `people` is the number of subjects, or of genuine attempts where these are fewer,
-        `diagonal` 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown.
-        Attempts of several templates are `fused`. The kind of scores by a `metric` of bioeval is
-        certain. The EER is over all attempts, or over a `sample` of the scores.
+        `people` is the number of subjects, or of genuine attempts where these are fewer. Attempts
+        of several templates are `fused`. The kind of scores by a `metric` of bioeval is certain.
         """
         if kind == "order" or math.isnan(eer):
             return cls("ok")
         other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-        over = "in a sample of the scores" if sample else "over all attempts"
-        about = {"kind": kind, "eer": float(eer), "over": over}
+        about = {"kind": kind, "eer": float(eer)}
         near_chance = Message("near-chance", **about, other=other)
         if not eer > 0.5 - margin / 2:
             return cls("ok")
         if not eer > 0.5:
             return cls("warning", near_chance)
         certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
-        known = bool(metric)
-        if known or diagonal > 0:
-            evidence = "each template is nearest to itself"
-            if known:
-                evidence = f"their kind is certain (metric {metric})"
+        if metric:
             severity = "error" if certain else "warning"
-            return cls(severity, Message("labels-wrong", **about, evidence=evidence))
-        if diagonal < 0 or certain:
-            evidence = ", and each template is farthest from itself" if diagonal < 0 else ""
-            return cls("error", Message("kind-wrong", **about, other=other, evidence=evidence))
+            return cls(severity, Message("labels-wrong", **about, metric=metric))
+        if certain:
+            return cls("error", Message("kind-wrong", **about, other=other))
         return cls("warning", near_chance)
 
 

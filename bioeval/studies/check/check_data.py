@@ -10,49 +10,38 @@ import numpy as np
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import check_targets
-from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.verification import is_symmetric
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.verification import is_symmetric, verify
 from bioeval.document.results import sides_in_words
-from bioeval.document.text import Text, say
+from bioeval.document.text import say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs
 from bioeval.results.support import KindVerdict
-from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import incomplete_claims
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
-from bioeval.studies.check.copies import (
-    copies_of_matrix,
-    copies_of_pairs,
-    copy_finding,
-    duplicates_finding,
+from bioeval.studies.check.confusions import confusions_at
+from bioeval.studies.check.copies import copies_of_matrix, copies_of_pairs, duplicates
+from bioeval.studies.check.failure_codes import (
+    end_finding,
+    end_values,
+    failed,
+    failures,
+    sentinels,
 )
-from bioeval.studies.check.counts import (
-    FAILED,
-    FARTHEST,
-    IMPOSTOR,
-    NEAREST,
-    SHOWN,
-    DataScan,
-    scan,
-    sign_of,
-)
-from bioeval.studies.check.failure_codes import end_finding, end_values, failed, failures, sentinels
-from bioeval.studies.check.findings import Finding, LabelError, confusions_at, listed_pairs, passed
+from bioeval.studies.check.findings import Finding, LabelError, listed_pairs, passed
 from bioeval.studies.check.label_checks import label_checks
-from bioeval.studies.check.label_errors import label_errors, two_names
+from bioeval.studies.check.scan import SHOWN, DataScan, scan, sign_of
 from bioeval.studies.check.section import DataCheck
+from bioeval.studies.check.wrong_labels import label_errors, two_names
 from bioeval.tasks.plan import compared, resolve_card
 
-# The most scores of a class by which the kind is judged, and as many distinct scores in equal steps
-# as are the nature of whole numbers and of codes.
-_MOST_JUDGED, _LEAST_LATTICE = 200_000, 16
-
 # Templates are compared with themselves where at least this proportion is nearest to itself, in at
-# least this number of rows, or with one score but for rounding.
-_SELF_NEAREST, _TELLING_ROWS, _ROUNDING = 0.95, 12, 1e-5
+# least this number of rows of subjects with several templates.
+_SELF_NEAREST, _TELLING_ROWS = 0.95, 12
 
 
 @leaves_out_attacks
@@ -112,10 +101,8 @@ def check_data(
 
     Notes
     -----
-    Failed and perfect scores are counted in all comparisons, and rows are compared by digests.
-    Values at either end are looked for in about 65,000 scores of evenly spaced rows, the kind in at
-    most 200,000 of either class, errors of labels by the median distance of each probe to each
-    label.
+    Each rule, and how often it errs, is in ``docs/checks.md``. Rows are compared by digests; values
+    at either end are looked for in about 65,000 scores of evenly spaced rows.
 
     Examples
     --------
@@ -203,128 +190,65 @@ def _findings(
 
     `convention` says whether a card of re-identification has left out junk and cameras already.
     """
-    if scanned is None:
-        yield from label_checks(scores, targets, convention=convention)
-        if read_scores and scores.layout == "pairs":
-            yield from _pair_checks(scores)
-        return
-    impostors = int(scanned.counts[IMPOSTOR])
+    attempts, self_compared, impostors = None, None, None
+    if read_scores and scores.kind != "order":
+        # Failures without a policy have a finding of their own.
+        known = scores.replace(nan="exclude") if scores.nan == "raise" else scores
+        attempts = verify(known, wanted=PointsWanted.of_rule(Rule.parse("eer"))).attempts
+        impostors = attempts.impostor_attempts // (1 + is_symmetric(scores))
+    if scanned is not None:
+        self_compared = _compared_with_themselves(scores, scanned)
     yield from label_checks(
-        scores,
-        targets,
-        impostors // 2 if is_symmetric(scores) else impostors,
-        convention=convention,
-        self_compared=_compared_with_themselves(scores, scanned),
+        scores, targets, impostors, convention=convention, self_compared=self_compared
     )
-    impostor, sample = _samples(scores, scanned)
-    on_lattice = lattice_step(np.unique(sample), _LEAST_LATTICE) > 0
-    copies = copies_of_matrix(scores, scanned, impostor, on_lattice)
-    yield failed(scores, scanned)
-    if not scores.streams:
-        unproven = copies is not None and copies.exact > 0 and not copies.proven
-        yield sentinels(scores, scanned, unproven)
-    yield duplicates_finding(scores, scanned)
-    if scores.kind != "order":
-        yield copy_finding(scores, copies)
-        diagonal = _diagonal(scores, scanned)
-        # The sample has finite distances alone; failures count where they are rejected.
-        first = FAILED if scores.nan == "reject" else FARTHEST
-        left_out = scanned.counts[first : NEAREST + 1].any()
-        every = len(scanned.sampled) == scores.shape[0] and not left_out
-        yield _kind(scores, scanned.genuine, impostor, diagonal, all_read=every)
+    if scanned is not None:
+        repeated = duplicates(scores, scanned)
+        yield failed(scores, scanned)
+        yield sentinels(scores, scanned, copies=not repeated.count)
+        yield repeated
+        if scores.kind != "order":
+            yield copies_of_matrix(scores, scanned)
+    elif read_scores:
+        yield from _pair_checks(scores)
+    if attempts is not None:
+        yield _kind(scores, attempts)
 
 
 def _pair_checks(scores: Scores) -> Iterator[Finding]:
-    """Yield the findings of a list of pairs."""
+    """Yield the findings of a list of pairs that need its scores."""
     values = scores.values.astype(np.float64)
     distances, known = sign_of(scores.kind) * values, np.isfinite(values)
     nan = np.flatnonzero(np.isnan(values))
-    infinite = int((distances == np.inf).sum()), int((distances == -np.inf).sum())
+    infinite = (int((distances == end).sum()) for end in (-np.inf, np.inf))
     yield failures(scores, len(nan), listed_pairs(nan[:SHOWN]), *infinite)
     ends = end_values(values[known], ~scores.genuine[known], scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = listed_pairs(np.concatenate([np.empty(0, int), *hits]))
-    yield end_finding(zip(ends, map(len, hits), strict=True), {"pairs": len(values)}, places)
+    yield end_finding(ends, [*map(len, hits)], {"pairs": len(values)}, places)
     if scores.kind != "order":
-        yield copy_finding(scores, copies_of_pairs(scores, distances))
-        there = ~np.isnan(values)
-        genuine, impostor = distances[there & scores.genuine], distances[there & ~scores.genuine]
-        yield _kind(
-            scores, genuine, impostor, 0, all_read=scores.nan != "reject" or bool(there.all())
-        )
+        yield copies_of_pairs(scores, distances)
 
 
-def _kind(
-    scores: Scores, genuine: np.ndarray, impostor: np.ndarray, diagonal: int, *, all_read: bool
-) -> Finding:
-    """Return the finding about the kind of the scores, of all of them or of a sample."""
-    if not len(genuine) or not len(impostor):
+def _kind(scores: Scores, attempts: Attempts) -> Finding:
+    """Return the finding about the kind of the scores."""
+    genuine = attempts.genuine_attempts
+    if not genuine or not attempts.impostor_attempts:
         return Finding("kind", "ok", "not checked without both classes")
-    number = len(genuine) + len(impostor)
-    genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
-    impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
-    in_sample: Text = ""
-    if not all_read or len(genuine) + len(impostor) < number:
-        in_sample = say(
-            "a sample of {genuine:count} genuine and {impostor:count} impostor scores; an "
-            "evaluation counts all",
-            genuine=len(genuine),
-            impostor=len(impostor),
-        )
-    eer = Attempts.listed(genuine, impostor).equal_error().eer
-    people = min(len(genuine), len(scores.subjects) or len(genuine))
-    verdict = KindVerdict.of(
-        eer, scores.kind, people, diagonal=diagonal, metric=scores.metric, sample=bool(in_sample)
-    )
-    count = len(genuine) + len(impostor) if eer > 0.5 else 0
-    text = "EER {eer:rate} over all attempts, as in an evaluation"
-    if in_sample:
-        text = "EER {eer:rate} in a sample of {number:count scores} (an evaluation counts all)"
-    sampled = len(genuine) + len(impostor)
-    message = verdict.message or say(text, eer=eer, number=sampled)
-    return Finding("kind", verdict.severity, message, count, places=in_sample)
-
-
-def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:
-    """Return sampled impostor distances and all sampled distances, each pair of templates once."""
-    sampled, sample = scanned.sampled, scanned.sample.copy()
-    if scanned.same:  # each pair of templates in one direction
-        for k, row in enumerate(sampled):
-            sample[k, sampled[sampled < row]] = np.nan
-    foreign = scores.codes.probe[sampled][:, None] != scores.codes.gallery[None]
-    if not knows_people(scores):
-        foreign = np.isfinite(sample)
-    return sample[foreign & np.isfinite(sample)], sample[np.isfinite(sample)]
-
-
-def _diagonal(scores: Scores, scanned: DataScan) -> int:
-    """Return 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown."""
-    diagonal = scanned.diagonal
-    if not scanned.same or scores.streams or np.isfinite(diagonal).sum() < 2:
-        return 0
-    known = np.isfinite(diagonal)
-    near = (diagonal[known] <= scanned.rows[known, 0]).mean()
-    far = (diagonal[known] >= scanned.rows[known, 1]).mean()
-    return int(near > 0.9) - int(far > 0.9)
+    eer = attempts.equal_error().eer
+    people = min(genuine, len(scores.subjects) or genuine)
+    verdict = KindVerdict.of(eer, scores.kind, people, metric=scores.metric)
+    count = genuine + attempts.impostor_attempts if eer > 0.5 else 0
+    found = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
+    return Finding("kind", verdict.severity, found, count)
 
 
 def _compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
-    """Whether probe and gallery template of one place are equal, by their scores.
+    """Whether probe and gallery template of one place are equal: nearest in nearly all rows.
 
-    They are nearest to each other, where the subject has other templates in the gallery, and have
-    one score, or there are enough of them.
+    Of subjects with one template in the gallery, this is so anyway.
     """
-    if (
-        not knows_people(scores)
-        or scanned.same
-        or not len(scanned.diagonal)
-        or not same_labels(scores)
-    ):
+    if not knows_people(scores) or not same_labels(scores):
         return False
     several = np.bincount(scores.codes.gallery)[scores.codes.gallery] > 1
-    usable = several & np.isfinite(scanned.diagonal)
-    diagonal, nearest = scanned.diagonal[usable], scanned.rows[usable, 0]
-    if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _SELF_NEAREST:
-        return False
-    scale = abs(scanned.rows[usable, :2]).max()
-    return len(diagonal) >= _TELLING_ROWS or bool(np.ptp(diagonal) <= _ROUNDING * scale)
+    nearest = (scanned.diagonal <= scanned.rows[:, 0])[several & np.isfinite(scanned.diagonal)]
+    return len(nearest) >= _TELLING_ROWS and bool(nearest.mean() > _SELF_NEAREST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,23 +12,16 @@ from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.studies.check.counts import FAILED, FARTHEST, NEAREST, SHOWN, DataScan, sign_of
-from bioeval.studies.check.findings import SEVERITIES, Finding, listed, passed, place_in_words
+from bioeval.studies.check.findings import Finding, listed, passed, place_in_words
+from bioeval.studies.check.scan import SHOWN, DataScan, sign_of
 
-# Least comparisons of a constant row or column; how many such are expected by chance, at most,
-# where each comparison has the value as often as the others have.
-LEAST_COMPARISONS, CHANCE = 8, 1e-3
+# Least comparisons of a constant row or column.
+_LEAST_COMPARISONS = 20
 
-# A value is far from the others if it is further from them than this part of their range. It must
-# be shared by some comparisons, and the others must not be the few values of quantised scores.
-FAR, LEAST_SHARED, LEAST_OTHER_VALUES = 1 / 3, 10, 16
-
-# A value is apart from the others if it is there more often, by this factor, than any of its next
-# neighbours, and further away from them than they reach.
-TIES, NEIGHBOURS = 10, 8
-
-FAR_OFF, NEGATIVE = "far from all others", "the only value below 0"
-APART = "apart from all others"
+# A value is suspicious if at least so many scores share it, and it is more frequent, by this
+# factor, than any of its next neighbours, and further away from them than they reach; among at
+# least so many others, which are then no few steps.
+_LEAST_SHARED, _TIES, _NEIGHBOURS, _LEAST_OTHERS = 10, 10, 8, 16
 
 
 class EndValue(NamedTuple):
@@ -37,11 +30,6 @@ class EndValue(NamedTuple):
     value: float
     how: str  # how it differs from the others
     accepted: bool  # whether it is at the end that is accepted
-
-    @property
-    def severity(self) -> str:
-        """How serious it is."""
-        return "error" if self.how == FAR_OFF or self.accepted else "warning"
 
 
 def end_values(
@@ -56,46 +44,40 @@ def end_values(
     ends = []
     for accepted in (False, True):
         turn = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
-        values = turn * (scores[impostor] if accepted else scores)
-        last = values.max(initial=-np.inf)
-        others = values[values < last]
-        shared, value = len(values) - len(others), float(0.0 + turn * last)
-        if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
+        values, counts = np.unique(
+            turn * (scores[impostor] if accepted else scores), return_counts=True
+        )
+        if kind == "order" or len(values) < 2:
+            continue
+        value, shared = float(0.0 + turn * values[-1]), int(counts[-1])
+        if shared < _LEAST_SHARED or 2 * shared >= counts.sum():
             continue
         if accepted and value == of_copy and not copies:
             continue
-        how = _how(last, others, shared)
         # No distance is below 0, nor most similarities; log-likelihood ratios are.
-        lower = kind != "llr" and accepted != (kind in LARGER_IS_CLOSER)
-        if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
-            how = NEGATIVE
-        if how:
-            ends.append(EndValue(value, how, accepted))
+        if kind != "llr" and turn < 0 and values[-1] > 0 >= values[-2]:
+            ends.append(EndValue(value, "the only value below 0", accepted))
+        elif len(values) > _LEAST_OTHERS and _is_apart(values, counts):
+            ends.append(EndValue(value, "apart from all others", accepted))
     return ends
 
 
-def _how(last: float, others: np.ndarray, shared: int) -> str:
-    """Return how a value above all others differs from them, in words; empty where it does not."""
-    values, counts = np.unique(others, return_counts=True)
-    if len(values) < LEAST_OTHER_VALUES:
-        return ""
-    low, high, neighbour = values[[0, -1, -NEIGHBOURS]] / 2  # halves: differences are finite
-    if last / 2 - high > FAR * (high - low):
-        return FAR_OFF
-    is_apart = shared > TIES * counts[-NEIGHBOURS:].max() and last / 2 - high > high - neighbour
-    return APART if is_apart else ""
+def _is_apart(values: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether the largest value is far from the others and much more frequent than the next."""
+    last, high, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2  # halves: differences are finite
+    often = counts[-1] > _TIES * counts[-1 - _NEIGHBOURS : -1].max()
+    return bool(often and last - high > high - neighbour)
 
 
 def failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
-    number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
-    lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
+    lost = (scanned.rows[:, 3] == 0) & (scanned.rows[:, 2] > 1)
     places: list[Text] = [
         say("all of row {row}", row=place_in_words(i, scores.probe_meta))
         for i in np.flatnonzero(lost)[:SHOWN].tolist()
     ]
-    places.append(listed_cells(scanned.cells(FAILED)))
-    return failures(scores, number, listed(places), int(scanned.counts[FARTHEST]), nearest)
+    places.append(_listed_cells(scanned.failed))
+    return failures(scores, int(scanned.rows[:, 2].sum()), listed(places), *scanned.infinite)
 
 
 #: What becomes of failed comparisons, as a template, by the policy of NaN.
@@ -107,7 +89,7 @@ _FAILED = {
 }
 
 
-def failures(scores: Any, number: int, where: Text, farthest: int, nearest: int) -> Finding:
+def failures(scores: Scores, number: int, where: Text, nearest: int, farthest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
     if number:
         severity = "error" if scores.nan == "raise" else "note"
@@ -115,37 +97,35 @@ def failures(scores: Any, number: int, where: Text, farthest: int, nearest: int)
         return Finding("failed", severity, message, number, where)
     for infinite, accepted, severity in ((nearest, "every", "warning"), (farthest, "no", "note")):
         if infinite:
-            message = Message("infinite-scores", scores=infinite, accepted=accepted, first="")
-            return Finding("failed", severity, message, infinite)
+            message = Message("infinite-scores", scores=int(infinite), accepted=accepted, first="")
+            return Finding("failed", severity, message, int(infinite))
     return passed("failed")
 
 
 def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     """Return the finding about rows, columns and values that stand for failed comparisons.
 
-    `copies` says whether some impostors are at the distance of a copy, and none is known to be one.
+    `copies` says whether some impostors are at the distance of a copy, and no template is one.
     """
     sample = 0.0 + sign_of(scores.kind) * scanned.sample
     known = ~np.isnan(sample)
     sides = scanned.rows.T, scanned.columns
-    constant = [np.flatnonzero((x[0] == x[1]) & (x[3] >= LEAST_COMPARISONS)) for x in sides]
+    constant = [np.flatnonzero((x[0] == x[1]) & (x[3] >= _LEAST_COMPARISONS)) for x in sides]
     known[np.isin(scanned.sampled, constant[0])] = False
     known[:, constant[1]] = False
-    others = np.sort(scanned.sample[known])
-    places, values = list[str](), list[np.ndarray]()
-    for name, lines, (value, _, _, count) in zip(("row", "column"), constant, sides, strict=True):
-        at, number = value[lines], count[lines]
-        same = np.searchsorted(others, at, "right") - np.searchsorted(others, at, "left")
-        share = (same + 1) / (len(others) + 1)
-        odd = lines[(share < 0.5) & (share**number * len(value) < CHANCE)]  # beyond chance
-        places += [f"{name} {i}" for i in odd.tolist()]
-        values.append(0.0 + sign_of(scores.kind) * value[odd])
+    others = scanned.sample[known]
+    places, values = list[str](), set[float]()
+    for name, lines, (value, *_) in zip(("row", "column"), constant, sides, strict=True):
+        for i in lines.tolist():
+            if len(others) and np.mean(others == value[i]) < 0.5:
+                places.append(f"{name} {i}")
+                values.add(0.0 + sign_of(scores.kind) * float(value[i]))
     if places:
         message = Message(
             "values-of-failures",
             comparisons=[len(places)],
             compared={"templates": scores.shape[0] + scores.shape[1]},
-            values=np.unique(np.concatenate(values))[:SHOWN].tolist(),
+            values=sorted(values)[:SHOWN],
             how="in every comparison of the template",
         )
         return Finding("sentinels", "error", message, len(places), listed(places))
@@ -153,42 +133,36 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     if knows_people(scores):
         codes = scores.codes
         impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
-    ends = end_values(sample[known], impostor[known], scores.kind)
-    if copies:
-        more = end_values(sample[known], impostor[known], scores.kind, copies=True)
-        ends += [end for end in more if end.accepted and end not in ends]
-    cells = []
-    for end in ends:
-        at = np.argwhere(sample == end.value)
-        cells.append(np.column_stack([scanned.sampled[at[:, 0]], at[:, 1]]))
+    ends = end_values(sample[known], impostor[known], scores.kind, copies)
+    cells = [np.argwhere(sample == end.value) for end in ends]
+    where = _listed_cells(
+        [scanned.sampled[row], column] for x in cells for row, column in x[:SHOWN]
+    )
     compared = {"sampled comparisons": int((~np.isnan(sample)).sum())}
-    where = listed_cells(cell for x in cells for cell in x)
-    return end_finding(zip(ends, map(len, cells), strict=True), compared, where)
+    return end_finding(ends, [*map(len, cells)], compared, where)
 
 
 def end_finding(
-    ends: Iterable[tuple[EndValue, int]], compared: dict[str, int], where: Text
+    ends: list[EndValue], numbers: list[int], compared: dict[str, int], where: Text
 ) -> Finding:
     """Return the finding of values at the ends of the range, with their numbers.
 
     `compared` is the number of comparisons by what they are called.
     """
-    values = list(ends)
-    if not values:
+    if not ends:
         return passed("sentinels")
-    severity = max((end.severity for end, _ in values), key=SEVERITIES.index)
-    numbers = [number for _, number in values]
     message = Message(
         "values-of-failures",
         comparisons=numbers,
-        compared=dict(compared),
-        values=[float(end.value) for end, _ in values],
-        how=" and ".join(dict.fromkeys(end.how for end, _ in values)),
+        compared=compared,
+        values=[end.value for end in ends],
+        how=" and ".join(dict.fromkeys(end.how for end in ends)),
     )
+    severity = "error" if any(end.accepted for end in ends) else "warning"
     return Finding("sentinels", severity, message, sum(numbers), where)
 
 
-def listed_cells(cells: Iterable[Iterable[int]]) -> Text:
+def _listed_cells(cells: Iterable[Iterable[int]]) -> Text:
     """Return the first cells in words."""
     return listed(
         say("row {row:name} column {column:name}", row=int(i), column=int(j)) for i, j in cells

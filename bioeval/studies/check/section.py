@@ -11,7 +11,8 @@ from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, t
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.studies.check.findings import SEVERITIES, TASK, Confusions, Finding, LabelError, Side
+from bioeval.studies.check.confusions import Confusions
+from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError, Side
 from bioeval.views.show import Shown
 from bioeval.views.writers.lines import written
 
@@ -129,7 +130,6 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
         Column("nearest_score", "to the other"),
         Column("nearest", "nearest template", 1),
         Column("nearest_image", "nearest image", only="page"),
-        Column("verdict", "verdict"),
     )
     rows = []
     for x in check.label_errors:
@@ -143,7 +143,6 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
             Score(x.nearest_score),
             _template(x.nearest),
             Picture(dict(x.nearest.names), ""),
-            "wrong label" if x.certain else "wrong, or alike",
         )
         rows.append(cells if one_side else (x.side, *cells))
     number = check["label-errors"].count

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,6 @@ def test_layout():
     same = checked(distances(), WHO, WHO)
     assert same["layout"].severity == "warning"
     assert same["layout"].code == "same-labels-twice"
-    assert same["zero-distance"].severity == "warning"  # a template compared with itself
     uneven = distances() + np.diag(np.random.default_rng(0).random(160) / 10)
     assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
 
@@ -164,7 +162,7 @@ def test_sentinels():
     values = distances()
     values.flat[::97] = 999
     result = checked(values)["sentinels"]
-    assert result.severity == "error" and end_values(result) == [999]
+    assert result.severity == "warning" and end_values(result) == [999]
 
 
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
@@ -182,7 +180,7 @@ def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarra
         (np.rint(4 * distances()), -1.0, "error"),
         (distances(), 0.0, "error"),  # no copies: their rows differ
         (distances() + 2, 1.5, "error"),
-        (distances(), 999.0, "error"),
+        (distances(), 999.0, "warning"),  # rejected, as what failed may be
         (distances(), 1.2 * distances().max(), "warning"),
     ],
     ids=["far", "negative", "integers", "zero", "accepted", "rejected", "apart"],
@@ -205,8 +203,7 @@ def test_values_that_many_share_at_either_end_of_similarities(value):
     values = np.exp(-distances() / 4) * 0.8 + 0.05
     assert checked(values, kind="similarity")["sentinels"].severity == "ok"
     result = checked(scattered(values, value), kind="similarity")["sentinels"]
-    accepted = value >= 1
-    assert result.severity == "error" if accepted or value < 0 else "warning"
+    assert result.severity == ("error" if value >= 1 else "warning")
     assert end_values(result) == [value]
 
 
@@ -251,7 +248,7 @@ def test_copies_under_one_label_and_under_two(fill):
     assert result["duplicates"].severity == "error"
     assert result["duplicates"].found.arguments["labels"] == " under different labels (1, 15)"
     zero = result["zero-distance"]
-    assert (zero.severity, zero.count) == ("error", 2)
+    assert (zero.severity, zero.count, zero.code) == ("warning", 2, "copies-of-two")
     assert zero.where == "row 4 column 60 (1, 15), row 60 column 4 (15, 1)"
     assert result.misleads
     # Of similarities the largest.
@@ -275,14 +272,12 @@ def test_near_copies_under_two_labels(kind, off):
         values = np.linalg.norm(x[:, None] - x[None], axis=2)
         values = values if kind == "distance" else 1 - values / 40
         scores = be.Scores(values, WHO, kind=kind)
-    result = be.check_data(scores, far_targets=TARGETS)
-    assert result.misleads
-    assert (result["zero-distance"].severity, result["zero-distance"].count) == ("error", 2)
-    assert "row 4 column 60 (1, 15)" in result["zero-distance"].where
+    result = be.check_data(scores, far_targets=TARGETS)["zero-distance"]
+    assert (result.severity, result.count, result.code) == ("warning", 2, "copies-of-two")
+    assert "row 4 column 60 (1, 15)" in result.where
     x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
     scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
-    result = be.check_data(scores, far_targets=TARGETS)
-    assert not result.misleads and result["zero-distance"].severity == "ok"
+    assert be.check_data(scores, far_targets=TARGETS)["zero-distance"].severity == "ok"
 
 
 def test_the_similarity_of_a_copy_is_not_known_beyond_1():
@@ -296,8 +291,7 @@ def test_the_similarity_of_a_copy_is_not_known_beyond_1():
     assert result.severity == "ok"
 
 
-def test_near_copies_without_equal_rows_are_a_warning():
-    """A probe and a gallery template of two people, or two of a list, are only near each other."""
+def test_near_copies_of_a_gallery_and_of_a_list():
     values = distances()
     values[10, 60] = 1e-4
     against = checked(values[:80:2, 1::2], WHO[:80:2], WHO[1::2])
@@ -311,7 +305,7 @@ def test_near_copies_without_equal_rows_are_a_warning():
     assert be.check_data(listed, far_targets=TARGETS)["zero-distance"].severity == "warning"
     values[10, 60] = -1e-4  # no copy, whatever it is
     one = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
-    assert one.severity == "warning" and not one.code.startswith("proven")
+    assert one.severity == "warning"
 
 
 def test_kind():
@@ -447,40 +441,20 @@ def test_labels_are_doubted_where_a_metric_gave_the_kind():
     who = np.repeat(np.arange(20), 2)
     result = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
     assert result.eer > 0.7
-    assert "l2" in arguments(result, "labels-wrong")["evidence"]
+    assert "l2" in arguments(result, "labels-wrong")["metric"]
     given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
     with pytest.warns(be.BioevalWarning, match="state similarity as `kind`"):
         be.verification(given)
 
 
-def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
-    """All listed pairs are read; of a matrix, each pair of templates once in sampled rows."""
-    rng = np.random.default_rng(0)
-    genuine = rng.random(4000) < 0.3
-    pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
-    eer = be.verification(pairs).eer.item()
-    verdict = be.check_data(pairs)["kind"].message
-    assert verdict == f"EER {100 * eer:.1f} % over all attempts, as in an evaluation"
-    result = checked(distances())["kind"]
-    number = re.search(r"in a sample of ([\d,]+) scores \(an evaluation counts all", result.message)
-    parts = re.search(r"of ([\d,]+) genuine and ([\d,]+) impostor", result.where)
-    assert parts[1] == "480"
-    counts = [int(x.replace(",", "")) for x in (number[1], *parts.groups())]
-    assert counts[0] == counts[1] + counts[2]
-
-
 @pytest.mark.parametrize("nan", ["exclude", "reject"])
-def test_the_eer_over_all_attempts_is_that_of_an_evaluation_with_failures(nan):
-    """Failed comparisons are rejected attempts, which the check does not read."""
+def test_the_eer_of_a_check_is_that_of_an_evaluation(nan):
     values = np.asarray(be.simulate(12, 3, random_state=4).values).copy()
     values[:6, 6:] = values[6:, :6].T[...] = np.nan
     np.fill_diagonal(values, 0)
     scores = be.Scores(values, np.repeat(np.arange(12), 3), nan=nan)
-    verdict = str(be.check_data(scores)["kind"].message)
-    eer = float(be.verification(scores).eer)
-    assert ("over all attempts" in verdict) == (nan == "exclude")
-    if nan == "exclude":
-        assert float(re.search(r"EER ([\d.]+) %", verdict)[1]) == pytest.approx(100 * eer, rel=0.01)
+    eer = 100 * be.verification(scores).eer.item()
+    assert be.check_data(scores)["kind"].message == f"EER {eer:.3g} % over all attempts"
 
 
 def with_copies(copies, subjects=30, templates=4):
@@ -504,8 +478,7 @@ def test_near_copies_under_one_label(subjects, copies):
     assert genuine[2 * copies - 1] < 1e-9 and genuine[2 * copies] > 0.15
     finding = be.check_data(scores)["zero-distance"]
     assert finding.severity == "warning" and finding.count == 2 * copies
-    assert finding.found.arguments["copy"].startswith("within ")
-    assert finding.found.arguments["of"] == " of different templates"
+    assert finding.code == "copies-of-one" and finding.found.arguments["at"].startswith("within ")
     assert finding.where.startswith("row 0 (s0/0.png) column 1 (s0/1.png) (0, 0), ")
     i, j = np.nonzero(mates)
     pairs = be.Scores.from_pairs(

@@ -71,19 +71,18 @@ def test_against_the_definition(layout, kind, seed, form):
     scores = be.Scores(**named)
     if seed % 2:  # several blocks, and no column kept
         with blocks_of(3 * scores.shape[1]) as patch:
-            patch.setattr("bioeval.studies.check.label_errors._KEPT_VALUES", 1)
+            patch.setattr("bioeval.studies.check.wrong_labels._KEPT_VALUES", 1)
             check = be.check_data(scores, worst=100)
     else:
         check = be.check_data(scores, worst=100)
     named = naive_label_errors.on_both_sides(**given)
     errors = check.label_errors
-    found = {(x.side, x.template.place, x.nearest_label, x.certain) for x in errors}
+    found = {(x.side, x.template.place, x.nearest_label) for x in errors}
     # Templates of a person with two names are no errors of labels.
     assert found <= named if check["two-names"].count else found == named
     finding = check["label-errors"]
     assert finding.count == len(errors)
-    severity = "warning" if any(x.certain for x in errors) else "note" if errors else "ok"
-    assert finding.severity == severity
+    assert finding.severity == ("warning" if errors else "ok")
     for x in errors:
         compare_with_loops(given, x)
 
@@ -118,10 +117,9 @@ def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind:
     if columns[x.nearest.place] != x.nearest_label or not other:
         return False
     right = sign * values[i, x.nearest.place] == min(other)
-    if x.side != "both":  # there, templates that are taken out are no part of the medians
-        for score, distances in ((x.own_score, own), (x.nearest_score, other)):
-            finite = sorted(d for d in distances if np.isfinite(d))
-            right &= sign * score == finite[(len(finite) - 1) // 2]
+    for score, distances in ((x.own_score, own), (x.nearest_score, other)):
+        finite = sorted(d for d in distances if np.isfinite(d))
+        right &= sign * score == finite[(len(finite) - 1) // 2]
     return bool(right)
 
 
@@ -146,8 +144,8 @@ def test_three_exchanged_labels_of_180_people(side, enrolled, kind):
     scores = be.Scores(values, given["probe"], given["gallery"], kind=kind,
                        **{f"{side}_meta": files})  # fmt: skip
     check = be.check_data(scores, threshold=None)
-    certain = {(x.side, x.template.place): x.nearest_label for x in check.label_errors if x.certain}
-    assert certain == {(side, place): person for place, person in wrong.items()}
+    named = {(x.side, x.template.place): x.nearest_label for x in check.label_errors}
+    assert named == {(side, place): person for place, person in wrong.items()}
     for error in check.label_errors:
         assert error.template.names == {"file": f"{error.template.place}.png"}
     assert check["label-errors"].severity == "warning"
@@ -184,13 +182,3 @@ def test_streamed_embeddings_and_files(tmp_path):
     whole = be.Scores.from_embeddings(x, given, metric="l2")
     be.save(whole, tmp_path / "s.npz")
     assert be.check_data(be.load(tmp_path / "s.npz"))["label-errors"].where == f"rows {shown}"
-
-
-def test_a_limit_is_said(monkeypatch):
-    rng = np.random.default_rng(1)
-    labels = np.repeat(np.arange(50), 5)
-    values = people(rng, labels, 0.2)
-    given, _ = planted(rng, labels, 6)
-    monkeypatch.setattr("bioeval.studies.check.label_errors.MOST_NAMED", 4)
-    result = be.check_data(be.Scores(values, given))["label-errors"]
-    assert result.count == 4 and result.found.arguments["limit"]

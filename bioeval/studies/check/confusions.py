@@ -1,0 +1,129 @@
+"""Who is confused with whom: the pairs of people that make the false accepts at a threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import Kept
+from bioeval.base.progress import stage
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import to_user
+from bioeval.document.results import rule_in_words
+from bioeval.document.text import Text, say
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
+from bioeval.scores.rows import attempted
+from bioeval.stats.people import people_counts
+from bioeval.studies.check.findings import Side
+from bioeval.tasks.threshold_choice import chosen_threshold
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Two people that are taken for each other: their false accepts, and the nearest templates.
+
+    Attributes
+    ----------
+    false_accepts, attempts : int
+        Impostor attempts between the two that are accepted, and all of them, in both directions.
+    score : float
+        The score of the nearest templates of the two.
+    probe, claimed : Side
+    """
+
+    false_accepts: int
+    attempts: int
+    score: float
+    probe: Side
+    claimed: Side
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """The pairs of people that make the false accepts at a threshold, the most first.
+
+    Attributes
+    ----------
+    threshold : float
+        In the units of the scores; `at` says where it comes from, and `keeps` what holds at the
+        number that is printed.
+    false_accepts, pairs : int
+        All false accepts, and the pairs of people that make them.
+    listed : tuple of ConfusedPair
+        The first of these pairs.
+    use : str
+        What an attempt is, of claims; empty where it is a single comparison.
+    """
+
+    threshold: float
+    keeps: Kept
+    kind: str
+    at: Text
+    false_accepts: int
+    pairs: int
+    listed: tuple[ConfusedPair, ...]
+    use: str
+
+
+@stage("looking who is confused with whom")
+def confusions_at(
+    scores: Scores, threshold: Any, most: int, claims: Scores | None
+) -> Confusions | None:
+    """Return who is confused with whom at a threshold; None where nobody can be named.
+
+    Up to `most` pairs of people are listed. `threshold` is a number or a rule. The errors are those
+    of the `claims`, whose nearest templates are looked for in the scores.
+    """
+    known = scores.layout not in ("pairs", "top-k") and knows_people(scores)
+    if not known or scores.kind == "order":
+        return None
+    compared, rule = scores if claims is None else claims, Rule.parse(threshold)
+    try:
+        distance = chosen_threshold(compared, rule)
+        at = float(to_user(np.float64(distance), scores.kind))
+        counts = people_counts(compared, [at])
+    except (DataError, ProtocolError):
+        return None  # without attempts of both classes, or with failures that findings name
+    if math.isnan(at):
+        return None
+    people = len(counts.people)
+    low, high = np.sort(np.stack([counts.probe, counts.claimed]).astype(np.int64), axis=0)
+    pair, place = np.unique(low * people + high, return_inverse=True)
+    errors, attempts = (
+        np.bincount(place, x, minlength=len(pair)).astype(np.int64)
+        for x in (counts.impostor_accepted[0], counts.impostor_attempts)
+    )
+    listed = []
+    for i in np.lexsort((pair, -errors))[:most].tolist():
+        if errors[i]:
+            who = [counts.people[person] for person in divmod(int(pair[i]), people)]
+            listed.append(ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, who)))
+    return Confusions(
+        at,
+        rule.keeps,
+        scores.kind,
+        ""
+        if rule.name == "fixed"
+        else say("{rule}, chosen on these data", rule=rule_in_words(rule)),
+        int(errors.sum()),
+        int((errors > 0).sum()),
+        tuple(listed),
+        compared.claims,
+    )
+
+
+def _nearest(scores: Scores, people: list[Any]) -> tuple[float, Side, Side]:
+    """Return the nearest templates of two people, with their score."""
+    probes = np.flatnonzero(np.isin(scores.probe_labels, people))
+    gallery = np.flatnonzero(np.isin(scores.gallery_labels, people))
+    values = attempted(scores.select(probes, gallery), 0, len(probes))
+    values[scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]] = np.nan
+    row, column = divmod(int(np.nanargmin(values)), values.shape[1])
+    score = float(to_user(values[row, column], scores.kind))
+    probe = Side.of(scores.probe_labels, scores.probe_meta, int(probes[row]))
+    return score, probe, Side.of(scores.gallery_labels, scores.gallery_meta, int(gallery[column]))

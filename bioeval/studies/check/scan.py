@@ -1,0 +1,179 @@
+"""One pass over all scores for the checks of data; median distances to each label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.progress import reporter, stage
+from bioeval.scores.arrays import Mask, as_distances
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.people import knows_people
+from bioeval.scores.rows import rows_per_block, threads_for
+
+#: Places that are kept of each kind of comparison.
+SHOWN = 20
+
+# Sampled values, about, and the least and the largest number of sampled rows.
+_SAMPLE_VALUES, _SAMPLE_ROWS = 1 << 16, (8, 128)
+
+# Of the finaliser of SplitMix64.
+_ODD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@dataclass
+class DataScan:
+    """What one pass over the scores finds of each row and column, without templates themselves."""
+
+    #: float64 (m, 4) and (4, n): nearest and farthest finite distance, failed and finite
+    #: comparisons.
+    rows: np.ndarray
+    columns: np.ndarray
+    nearest: np.ndarray  # float64 (m, 2): nearest distance to the same label, and to another
+    infinite: np.ndarray  # int64 (2,): infinitely near, and infinitely far comparisons
+    failed: list[list[int]]  # row and column of the first failed comparisons
+    #: uint64 (m, 2) and (n,): of each row a digest, and the number of columns in it (of a probe
+    #: that is a column itself without the nearest ones, of which a copy would be one); of each
+    #: column a digest of the rows of other probes.
+    row_digests: np.ndarray
+    column_digests: np.ndarray
+    diagonal: np.ndarray  # float64 (m,): of a square matrix
+    itself: np.ndarray  # int64 (m,): the column of each probe itself, -1 for none
+    sampled: np.ndarray  # int64 (k,): rows of a sample
+    sample: np.ndarray  # float64 (k, n): their finite distances, NaN where there is no comparison
+    #: float64 (m, 3): of each row, by :func:`label_medians`; empty without labels, and of scores
+    #: that are only an order.
+    medians: np.ndarray
+
+
+@stage("looking at the scores")
+def scan(scores: Scores) -> DataScan:
+    """Read every score of a matrix once."""
+    require_all_scores(scores)
+    m, n = scores.shape
+    least, most = _SAMPLE_ROWS
+    sampled = np.unique(np.linspace(0, m - 1, min(m, most, max(least, _SAMPLE_VALUES // n))))
+    sampled = sampled.astype(np.int64)
+    position = scores.gallery_order.probe_position
+    judged = m if knows_people(scores) and scores.kind != "order" else 0
+    scanned = DataScan(
+        rows=np.empty((m, 4)),
+        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0], [0.0]]), n, axis=1),
+        nearest=np.empty((m, 2)),
+        infinite=np.zeros(2, dtype=np.int64),
+        failed=[],
+        row_digests=np.empty((m, 2), dtype=np.uint64),
+        column_digests=np.zeros(n, dtype=np.uint64),
+        diagonal=np.empty(m if m == n else 0),
+        itself=np.where(position >= 0, scores.gallery_order.columns[0, position], -1),
+        sampled=sampled,
+        sample=np.full((len(sampled), n), np.nan),
+        medians=np.empty((judged, 3)),
+    )
+    order, starts = by_label(scores.codes.gallery, len(scores.codes.values))
+    with threads_for(scores):
+        step = rows_per_block(scores)
+        for low in range(0, m, step):
+            high = min(low + step, m)
+            attempts = _scan_rows(scores, scanned, low, high)
+            if judged:
+                labels = scores.codes.probe[low:high]
+                scanned.medians[low:high] = label_medians(attempts, order, starts, labels)
+            reporter()(high, m)
+    return scanned
+
+
+def _scan_rows(scores: Scores, scanned: DataScan, low: int, high: int) -> np.ndarray:
+    """Scan rows ``low:high``; return their distances, NaN where there is no comparison."""
+    raw = scores.cells.read(low, high)  # which need not be exact in float64
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    place, itself = np.arange(values.shape[1]), scanned.itself[low:high, None]
+    attempt = place != itself
+    left_out = left_out_rows(scores, low, high)
+    if left_out is not None:
+        attempt &= ~left_out
+    if knows_people(scores):
+        genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
+    else:
+        genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
+    failed, finite = attempt & np.isnan(values), attempt & np.isfinite(values)
+    scanned.failed += (np.argwhere(failed)[: SHOWN - len(scanned.failed)] + [low, 0]).tolist()
+    scanned.infinite += [np.count_nonzero(attempt & (values == x)) for x in (-np.inf, np.inf)]
+    near, far = np.where(finite, values, np.inf), np.where(finite, values, -np.inf)
+    nearest = scanned.nearest[low:high]
+    nearest[:, 0] = np.where(genuine, near, np.inf).min(axis=1)
+    nearest[:, 1] = np.where(genuine, np.inf, near).min(axis=1)
+    rows, columns = scanned.rows[low:high], scanned.columns
+    rows[:, 0], rows[:, 1] = near.min(axis=1), far.max(axis=1)
+    rows[:, 2], rows[:, 3] = failed.sum(axis=1), finite.sum(axis=1)
+    columns[0] = np.minimum(columns[0], near.min(axis=0))
+    columns[1] = np.maximum(columns[1], far.max(axis=0))
+    columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
+    mixed, apart = _mixed(values), itself < 0
+    used = apart | ((place != itself) & (values != rows[:, :1]))
+    odd = 2 * place.astype(np.uint64) + np.uint64(1)
+    scanned.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
+    scanned.row_digests[low:high, 1] = used.sum(axis=1)
+    odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
+    scanned.column_digests += (mixed * odd[:, None])[apart[:, 0]].sum(axis=0)
+    if len(scanned.diagonal):
+        scanned.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
+    first, last = np.searchsorted(scanned.sampled, [low, high])
+    chosen = scanned.sampled[first:last] - low
+    scanned.sample[first:last] = np.where(finite[chosen], values[chosen], np.nan)
+    return np.where(attempt, values, np.nan)
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """Return 64 well mixed bits of each number; all NaN and both zeros have the same."""
+    bits = (np.where(np.isnan(values), np.nan, values) + 0.0).view(np.uint64)
+    bits = (bits + _ODD) * _FIRST
+    bits = (bits ^ (bits >> _SHIFT)) * _SECOND
+    return bits ^ (bits >> _SHIFT)
+
+
+def by_label(codes: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return an order of templates by their label; label ``g`` has ``starts[g]:starts[g + 1]``."""
+    order = np.argsort(codes, kind="stable")
+    return order, np.searchsorted(codes[order], np.arange(labels + 1))
+
+
+def label_medians(
+    values: np.ndarray, order: np.ndarray, starts: np.ndarray, label: np.ndarray
+) -> np.ndarray:
+    """Return the median distance of each row to its own label, and the least to another, (b, 3).
+
+    The median of an even number of distances is the lower of the two in the middle. Distances that
+    are not finite are left out. Third is which label is the nearest, the first of equal ones and -1
+    for none, where the median is NaN.
+
+    - `values` (float64 (b, n)): distances, NaN where there is no attempt
+    - `order`, `starts`: the columns of each label, by :func:`by_label`
+    - `label` (int64 (b,)): the label of each row
+    """
+    rows, sizes = np.arange(len(values)), np.diff(starts)
+    to_label = np.full((len(values), len(sizes)), np.inf)
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        labels = np.flatnonzero(sizes == size)
+        cells = values[:, order[starts[labels, None] + np.arange(size)]]
+        cells = np.sort(np.where(np.isfinite(cells), cells, np.inf), axis=2)
+        middle = (np.isfinite(cells).sum(axis=2) - 1) // 2
+        to_label[:, labels] = np.take_along_axis(cells, middle[..., None].clip(0), axis=2)[..., 0]
+    medians = np.empty((len(values), 3))
+    medians[:, 0] = to_label[rows, label]
+    to_label[rows, label] = np.inf
+    medians[:, 2] = to_label.argmin(axis=1)
+    medians[:, 1] = to_label.min(axis=1)
+    medians[medians[:, 1] == np.inf, 2] = -1
+    medians[medians == np.inf] = np.nan
+    return medians
+
+
+def sign_of(kind: str) -> float:
+    """Return what turns a score into a distance, and back: -1 where larger scores are closer."""
+    return -1.0 if kind in LARGER_IS_CLOSER else 1.0

@@ -1,0 +1,281 @@
+"""Templates whose label is likely wrong, of probes and in the gallery; people with two names.
+
+A label is likely wrong where the template is much nearer to another label than to its own. Two
+labels are likely one person where most templates of each are as near to the other as templates of
+one label are to each other. The rules, and how often they err, are in ``docs/checks.md``. Of scores
+without a natural zero (similarities, log-likelihood ratios, distances of which some median is
+negative), differences stand for ratios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bioeval.base.messages import Message
+from bioeval.base.progress import stage
+from bioeval.counting.thresholds import to_user
+from bioeval.document.cells import Count
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.scores.labels import plain, present
+from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import attempted, rows_per_block, threads_for
+from bioeval.scores.selecting import of_own_columns
+from bioeval.studies.check.findings import Finding, LabelError, Side, listed, passed, place_in_words
+from bioeval.studies.check.scan import by_label, label_medians
+
+# Rates of false discoveries among templates that are named, and among labels.
+_RATE, _RATE_OF_LABELS = 0.001, 0.03
+
+# How much nearer to another label a template with a wrong one is, where 1 is as much as templates
+# usually are to their own.
+_MIRRORED = 0.5
+
+# Two names: the least part of the way from other labels to the own one; and the part of the usual
+# contrast with which labels are apart.
+_WAY, _APART = 0.85, 0.75
+
+# Values of the gallery's columns that are read at a time.
+_KEPT_VALUES = 1 << 22
+
+_MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
+
+#: Codes of two labels, the smaller one first.
+TwoLabels = tuple[int, int]
+
+
+def outlying(values: np.ndarray, rate: float) -> np.ndarray:
+    """Return which values are too large for chance: robust scores, Benjamini and Hochberg."""
+    from scipy.special import ndtr
+
+    known = values[~np.isnan(values)]
+    with np.errstate(invalid="ignore"):
+        middle = np.median(known) if len(known) else np.nan
+        spread = _MAD * np.median(abs(known - middle)) if len(known) else np.nan
+        if not 0 < spread < np.inf:
+            return np.zeros(len(values), dtype=bool)
+        p = ndtr((middle - values) / spread)
+    ordered = np.sort(p[~np.isnan(p)])
+    under = ordered[ordered <= rate * np.arange(1, len(ordered) + 1) / len(ordered)]
+    return p <= under.max(initial=-1.0)
+
+
+def contrasts(scores: Scores, medians: np.ndarray) -> np.ndarray:
+    """Return how much nearer each template is to another label than to its own; NaN if unknown."""
+    same, near = _scaled(scores, medians)
+    with np.errstate(invalid="ignore"):
+        return np.where(same == near, 0.0, same - near)
+
+
+def _scaled(scores: Scores, medians: np.ndarray) -> np.ndarray:
+    """Return distances to the own and to the nearest label; with a natural zero, logarithms."""
+    distances = medians[:, :2].T
+    if not _natural_zero(scores, medians):
+        return distances
+    with np.errstate(divide="ignore"):
+        return np.log(distances)
+
+
+def _natural_zero(scores: Scores, medians: np.ndarray) -> bool:
+    """Whether distances begin at 0, so that their ratios mean something."""
+    return scores.kind == "distance" and not (medians[:, :2] < 0).any()
+
+
+def label_errors(
+    scores: Scores, medians: np.ndarray, most: int, two_names: set[TwoLabels]
+) -> tuple[list[LabelError], Finding]:
+    """Return templates whose label is likely wrong, up to `most`, and the finding.
+
+    `medians` are those of all rows. A template that is nearer to the other of `two_names` of one
+    person, codes of labels, has a right one.
+    """
+    codes = scores.codes
+    sides = {"both": (codes.probe, medians)}
+    if scores.layout == "probe-against-gallery":
+        of_gallery = codes.gallery, _medians_of_gallery(scores)
+        sides = {"probe": (codes.probe, medians), "gallery": of_gallery}
+    contrast = {side: contrasts(scores, x) for side, (_, x) in sides.items()}
+    wrong = {side: _much_nearer(x) for side, x in contrast.items()}
+    if len(sides) == 2:
+        _leave_out_explained(
+            [x for x, _ in sides.values()],
+            [*wrong.values()],
+            [~np.isnan(x) for x in contrast.values()],
+        )
+    named = []
+    for side, (label, of_side) in sides.items():
+        for place in np.flatnonzero(wrong[side]).tolist():
+            both = sorted((int(label[place]), int(of_side[place, 2])))
+            if tuple(both) not in two_names:
+                named.append((-contrast[side][place], side, place))
+    errors = [
+        _label_error(scores, side, place, sides[side][1][place])
+        for _, side, place in sorted(named)[:most]
+    ]
+    if not named:
+        return errors, passed("label-errors")
+    judged = sum(int((~np.isnan(x)).sum()) for x in contrast.values())
+    message = Message("labels-likely-wrong", templates=len(named), compared=judged)
+    places = _places(scores, errors, len(named))
+    return errors, Finding("label-errors", "warning", message, len(named), places)
+
+
+def _much_nearer(contrast: np.ndarray) -> np.ndarray:
+    """Return which templates are much nearer to another label than to their own."""
+    known = contrast[~np.isnan(contrast)]
+    usual = np.median(known) if len(known) else 0.0
+    with np.errstate(invalid="ignore"):
+        return outlying(contrast, _RATE) & (usual < 0) & (contrast >= -_MIRRORED * usual)
+
+
+def _leave_out_explained(
+    label: list[np.ndarray], wrong: list[np.ndarray], judged: list[np.ndarray]
+) -> None:
+    """Leave out, on both sides, templates that a wrong label of the other side explains.
+
+    It may be that all templates of a label seem wrong since those that they are compared with are.
+    Where all of both sides seem wrong, the fewer are named, and of equal numbers all.
+    """
+    size = max(int(x.max()) for x in label) + 1
+    number = [np.bincount(x[y], minlength=size) for x, y in zip(label, wrong, strict=True)]
+    whole = [
+        n == np.bincount(x[y], minlength=size)
+        for n, x, y in zip(number, label, judged, strict=True)
+    ]
+    for side, other in ((0, 1), (1, 0)):
+        explained = (number[other] > 0) & whole[side]
+        explained &= ~whole[other] | (number[other] < number[side])
+        wrong[side] &= ~explained[label[side]]
+
+
+@stage("looking at the labels of the gallery")
+def _medians_of_gallery(scores: Scores) -> np.ndarray:
+    """Return :func:`label_medians` of the gallery templates, by their distances to the probes."""
+    codes, (m, n) = scores.codes, scores.shape
+    order, starts = by_label(codes.probe, len(codes.values))
+    medians, step = np.empty((n, 3)), max(1, _KEPT_VALUES // m)
+    with threads_for(scores):
+        for low in range(0, n, step):
+            columns = np.arange(low, min(low + step, n))
+            values = _columns(scores, columns).T
+            medians[columns] = label_medians(values, order, starts, codes.gallery[columns])
+    return medians
+
+
+def _columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
+    """Return the distances of all probes to some columns, NaN where there is no attempt."""
+    part = of_own_columns(scores.select(gallery=columns))
+    m, step = scores.shape[0], rows_per_block(scores)
+    return np.concatenate([attempted(part, i, min(i + step, m)) for i in range(0, m, step)])
+
+
+def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> LabelError:
+    """Return a template with its name, and that of the nearest one of the other label."""
+    codes, label = scores.codes, int(medians[2])
+    template, other = (
+        (scores.probe_labels, scores.probe_meta),
+        (scores.gallery_labels, scores.gallery_meta),
+    )
+    if side == "gallery":
+        template, other = other, template
+        candidates = np.flatnonzero(codes.probe == label)
+        distances = _columns(scores, np.array([place]))[candidates, 0]
+    else:
+        candidates = np.flatnonzero(codes.gallery == label)
+        distances = attempted(scores, place, place + 1)[0, candidates]
+    nearest = int(candidates[np.nanargmin(distances)])
+    own_score, nearest_score = to_user(medians[:2], scores.kind).tolist()
+    return LabelError(
+        side,
+        Side.of(*template, place),
+        plain(codes.values[label]),
+        own_score,
+        nearest_score,
+        Side.of(*other, nearest),
+    )
+
+
+def _places(scores: Scores, errors: list[LabelError], number: int) -> Text:
+    """Return the rows and columns of errors, in order, and how many of all these are."""
+    parts = list[Text]()
+    for line, meta, of_line in (
+        ("row", scores.probe_meta, [x for x in errors if x.side != "gallery"]),
+        ("column", scores.gallery_meta, [x for x in errors if x.side == "gallery"]),
+    ):
+        places = [place_in_words(i, meta) for i in sorted(x.template.place for x in of_line)]
+        if places:
+            name = line if len(places) == 1 else f"{line}s"
+            parts.append(say("{line} {places}", line=name, places=Enumeration(places, "")))
+    where: Text = Enumeration(parts, ";")
+    if len(errors) < number:
+        shown, of = Count(len(errors)), Count(number)
+        where = say("{shown} of {number}: {where}", shown=shown, number=of, where=where)
+    return where
+
+
+def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Finding]:
+    """Return the pairs of labels that are likely one person, and the finding.
+
+    `medians` are those of all rows.
+    """
+    pairs = set(_two_names(scores, medians))
+    if not pairs:
+        return pairs, passed("two-names")
+    names = (map(plain, scores.codes.values[list(pair)].tolist()) for pair in sorted(pairs))
+    where = listed(say("{one:name} and {two:name}", one=a, two=b) for a, b in names)
+    message = Message("two-names-likely", pairs=len(pairs))
+    return pairs, Finding("two-names", "warning", message, len(pairs), where)
+
+
+def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
+    """Yield the pairs of labels of which most probes are as near to the other as to their own."""
+    codes = scores.codes
+    same, near = _scaled(scores, medians)
+    contrast, other = contrasts(scores, medians), medians[:, 2].astype(np.int64)
+    judged = np.isfinite(near) & ~codes.no_person[codes.probe] & ~codes.no_person[other]
+    if not judged.any() or not np.isfinite(same).any():
+        return
+    labels = np.unique(codes.probe[judged])
+    distance, apart = np.full((2, len(codes.values)), np.nan)
+    nearest = np.full(len(codes.values), -1)
+    order, starts = by_label(codes.probe, len(codes.values))
+    for label in labels.tolist():
+        rows = order[starts[label] : starts[label + 1]]
+        rows = rows[judged[rows]]
+        names, number = np.unique(other[rows], return_counts=True)
+        if 2 * number.max() > len(rows):
+            nearest[label] = names[number.argmax()]
+        distance[label] = np.median(near[rows])
+        if len(known := contrast[rows][np.isfinite(contrast[rows])]):
+            apart[label] = np.median(known)
+    middle, usual = np.median(distance[labels]), np.median(same[np.isfinite(same)])
+    usual_contrast = np.median(contrast[judged & np.isfinite(contrast)])
+    if not (usual < middle and usual_contrast < 0):
+        return
+    enrolled = present(codes.gallery, len(codes.values))
+    for one in np.flatnonzero(outlying(-distance, _RATE_OF_LABELS)).tolist():
+        two = int(nearest[one])
+        sides = [one]
+        if two in labels and enrolled[one]:
+            sides.append(two)
+            if nearest[two] != one:
+                continue
+        to_other = np.mean(distance[sides])
+        if sides == [one] and two >= 0:  # one of several templates may have a wrong label
+            to_other = max(to_other, _to_most(scores, medians, one, two))
+        way = middle - to_other
+        known = apart[sides][~np.isnan(apart[sides])]
+        between = np.mean(known) / -usual_contrast if len(known) else 0.0
+        if two >= 0 and way >= _WAY * (middle - usual) and -_APART <= between < _MIRRORED:
+            yield min(one, two), max(one, two)
+
+
+def _to_most(scores: Scores, medians: np.ndarray, label: int, other: int) -> float:
+    """Return the median, over the probes of a label, of upper median distances to another one."""
+    probes = np.flatnonzero(scores.codes.probe == label)
+    some = scores.select(probes, np.flatnonzero(scores.codes.gallery == other))
+    distances = np.sort(attempted(some, 0, len(probes)), axis=1)
+    number = np.isfinite(distances).sum(axis=1)
+    upper = distances[np.flatnonzero(number), (number // 2)[number > 0]]
+    return float(np.median(np.log(upper) if _natural_zero(scores, medians) else upper))
