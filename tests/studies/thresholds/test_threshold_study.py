@@ -74,11 +74,8 @@ def test_pairs_with_folds_have_no_others():
 
 def test_only_a_promise_says_install(shown):
     people = be.simulate(60, 4, random_state=1)
-    a, b = np.triu_indices(240, 1)
-    who, distance = people.probe_labels, np.asarray(people.values)[a, b]
-    genuine, both = who[a] == who[b], np.column_stack([who[a], who[b]])
-    known = be.Scores.from_pairs(distance, genuine, subjects=both)
-    unknown = be.Scores.from_pairs(distance, genuine)
+    known = people.at_pairs(*np.triu_indices(240, 1))
+    unknown = be.Scores.from_pairs(known.values, known.genuine)
     for word, scores, target, assure in (
         ("Chosen: ", people, "far=0.05", None),
         ("Chosen: ", known, "far=0.05", None),
@@ -191,32 +188,22 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
     assert study.optimistic_hter_high >= sum(ends["high"]) / 2 > 0
 
 
-def both_ways(scores: be.Scores) -> be.Scores:
-    """Every comparison of a matrix, in both directions, as a list with its subjects."""
-    who, n = scores.probe_labels, len(scores.probe_labels)
-    a, b = np.nonzero(~np.eye(n, dtype=bool))
-    people = np.stack([who[a], who[b]], 1)
-    return be.Scores.from_pairs(np.asarray(scores.values)[a, b], who[a] == who[b], subjects=people)
-
-
 def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
     options = {"interval": "people", "folds": 4, "repeats": 1}
-    result = [
-        be.study_threshold(scores, "far=0.001", **options) for scores in (matrix, both_ways(matrix))
-    ]
+    listed = matrix.at_pairs(*np.nonzero(~np.eye(60, dtype=bool)))
+    result = [be.study_threshold(x, "far=0.001", **options) for x in (matrix, listed)]
     names = [x for x in result[0] if "for_3" in x or x in ("impostor_pairs", "subjects")]
     assert len(names) >= 8
     for name in names:
         assert result[0][name].item() == result[1][name].item(), name
-    # One direction alone: the same pairs, each once.
-    once = both_ways(matrix)
-    order = once.pair_subjects[:, 0] <= once.pair_subjects[:, 1]
-    alone = be.study_threshold(once.select(np.flatnonzero(order)), "far=0.001", **options)
+    # One direction alone: the same pairs, each listed.
+    order = listed.pair_subjects[:, 0] <= listed.pair_subjects[:, 1]
+    alone = be.study_threshold(listed.select(np.flatnonzero(order)), "far=0.001", **options)
     assert alone["impostor_pairs"] == result[0]["impostor_pairs"]
     assert alone["subjects_for_30"] == result[0]["subjects_for_30"]
     # Where few people are compared, the same number of people has to be, all with each other.
-    few = once.select(np.flatnonzero(abs(np.diff(once.pair_subjects, axis=1)[:, 0]) <= 1))
+    few = listed.select(np.flatnonzero(abs(np.diff(listed.pair_subjects, axis=1)[:, 0]) <= 1))
     sparse = be.study_threshold(few, "far=0.001", **options)
     assert sparse["subjects_for_30"] == alone["subjects_for_30"] == 246
 
