@@ -54,6 +54,7 @@ def assert_counts(
     assert (counts.genuine_attempts == attempts[own]).all()
     assert (counts.genuine_accepted == accepted[:, own]).all()
     attempts[own] = accepted[:, own] = 0
+    assert (counts.table(counts.impostor_attempts) == attempts).all()
     assert (np.stack([counts.probe, counts.claimed]) == np.nonzero(attempts)).all()
     assert (counts.impostor_attempts == attempts[attempts > 0]).all()
     assert (counts.impostor_accepted == accepted[:, attempts > 0]).all()

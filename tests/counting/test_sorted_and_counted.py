@@ -241,6 +241,18 @@ def test_comparisons_that_are_left_out(world):
     check_verification(WORLDS[world]().scores(), "few cells", templates="multi")
 
 
+@pytest.mark.parametrize("world", ["gallery", "similarities"])
+@each_way
+@pytest.mark.cases(2)
+def test_claims(world, way):
+    """Each probe makes two."""
+    scores = WORLDS[world]().scores()
+    m, people = scores.shape[0], np.unique(scores.gallery_labels)
+    claims = np.repeat(np.arange(m), 2), np.resize(people, 2 * m)
+    check_verification(scores, way, claims=claims)
+    check_verification(scores, way, claims=claims, templates="multi", fusion="median")
+
+
 @each_world
 @each_way
 @pytest.mark.cases(4)

@@ -1,12 +1,14 @@
 """One template of each subject: exact means against every gallery there is."""
 
 import itertools
+import re
 
 import naive_galleries
 import numpy as np
 import pytest
 import strategies as own
 from hypothesis import given, strategies as st
+from result_messages import codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -139,6 +141,16 @@ def test_far_of_many_templates():
         for s in "abc":
             none *= 1 - (d[:, labels == s] <= limit).mean(axis=1)
         assert result.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
+
+
+def test_an_evaluation_says_that_there_are_no_intervals():
+    card = be.protocol.load("course-all-vs-all")
+    text = re.sub(r'gallery = "all"', 'gallery = "single"', card.to_toml())
+    scores = be.simulate(9, 3, random_state=1)
+    tree = be.evaluate(scores, be.protocol.parse(text), interval="people")
+    for name in ("open_set", "closed_set"):
+        assert "no-interval" in codes(tree[name])
+    assert tree["closed_set"].cms.equals(be.closed_set(scores, gallery="single").cms)
 
 
 # ------------------------------------------------------------------------------ wrong usage

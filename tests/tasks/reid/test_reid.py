@@ -178,6 +178,22 @@ def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind):
 
 
 @few_and_many
+@pytest.mark.parametrize("cmc", ["first-match", "allshots"])
+@pytest.mark.parametrize("ties", TIES)
+def test_ranks_of_tied_matches(ties, cmc):
+    """Two matches and two others are equal, behind one of each."""
+    case = {"values": [[1, 2, 2, 2, 2, 3, 1]], "probe_labels": [1], "kind": "distance"}
+    case["gallery_labels"] = [1, 1, 2, 1, 3, 1, 2]
+    found = be.reid(
+        be.Scores(*(case[x] for x in ("values", "probe_labels", "gallery_labels"))), "viper",
+        cmc=cmc, ties=ties, max_rank=7,
+    )  # fmt: skip
+    expected = naive_reid.reid(case, None, removed="none", counts=cmc, ties=ties, max_rank=7)
+    assert_close(found.cmc, expected.cmc)
+    assert_close(found.precision_at_k, expected.precision_at_k)
+
+
+@few_and_many
 @given(
     cases(sizes=((1,), (2, 1), (2, 2), (3, 1, 2), (1, 1, 1, 1)), dtypes=("float32", "float64")),
     st.sampled_from(RULES),
