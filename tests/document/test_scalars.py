@@ -1,55 +1,45 @@
-"""A scalar says what its value is: it is shown as that, and nothing is guessed from its name."""
+"""Each number is shown as what it is: rates in per cent, and neither thresholds nor costs."""
 
+import numpy as np
 import pytest
+from marked_up import markdown_tables
 
 import bioeval as be
-from bioeval.document.cells import Cost, Number, Rate, Score
-from bioeval.document.scalars import cell_of_scalar, label_of, name_of_scalar
+from bioeval.cli import main
 from bioeval.document.text import say
-from bioeval.results.variables import VARIABLES, VERIFICATION, figure
 from bioeval.views.writers.lines import Lines
 
-SHOWN = {"rate": Rate, "number": Number, "cost": Cost, "score": Score}
+SCORES = be.simulate(20, 4, random_state=1)
+DS = be.verification(SCORES, costs=[(0.05, 1, 1)], far_targets=[0.01])
+
+#: The value of each row of the table, and how it is printed; its threshold, where it has one.
+SHOWN = {
+    "EER": (100 * DS.eer, "{:.2f} %", DS.eer_threshold),
+    "FRR at FAR <= 1 % (FMR100)": (100 * DS.frr_at_far[0], "{:.2f} %", DS.threshold_at_far[0]),
+    "FRR at FAR = 0 (ZeroFMR)": (100 * DS.zero_far, "{:.2f} %", DS.zero_far_threshold),
+    "FAR at FRR = 0 (ZeroFNMR)": (100 * DS.zero_frr, "{:.2f} %", DS.zero_frr_threshold),
+    "AUC": (DS.auc, "{:.5f}", None),
+    "minDCF at prior 0.05": (DS.min_cost[0] / 0.05, "{:.4f}", DS.min_cost_threshold[0]),
+    "d'": (DS.d_prime, "{:.3f}", None),
+    "EER on the hull": (100 * DS.eer_hull, "{:.2f} %", None),
+}
 
 
-FIGURES = [x for x in VARIABLES.values() if figure(x.name)]
-
-
-@pytest.mark.parametrize("scalar", FIGURES, ids=lambda scalar: scalar.name)
-def test_a_scalar_is_shown_as_what_it_is(scalar):
-    cell = cell_of_scalar(scalar, 0.5)
-    assert type(cell) is SHOWN[scalar.kind]
-    assert (scalar.units == "score") == isinstance(cell, Score)
-    assert (scalar.units == "cost") == isinstance(cell, Cost)
-
-
-def test_a_threshold_is_no_rate():
-    """A threshold of 0.25 is not 25 %."""
-    for name in ("eer_threshold", "zero_far_threshold", "zero_frr_threshold"):
-        assert Lines().write(cell_of_scalar(VARIABLES[name], 0.25)) == "0.25"
-
-
-def test_a_label_has_the_words_of_the_view_and_a_name_in_data_those_of_the_lecture():
-    label = label_of(VERIFICATION["frr_at_far"], target=0.01)
-    assert (
-        Lines().write(label)
-        == name_of_scalar(VERIFICATION["frr_at_far"], target="1 %")
-        == "FRR at FAR <= 1 %"
-    )
-    assert Lines("iso").write(label) == "FNMR at FMR <= 1 %"
-    assert VERIFICATION["frr_at_far"].places == ("target",) and VERIFICATION["min_dcf"].places == (
-        "prior",
-    )
-
-
-def test_the_normalised_cost_is_one_variable_with_one_label_and_value_in_all_forms(tmp_path):
-    ds = be.verification(be.simulate(20, 4, random_state=1), costs=[(0.05, 1, 1)])
-    assert ds.min_dcf.item() == pytest.approx(ds.min_cost.item() / 0.05)
-    value = f"{ds.min_dcf.item():.4f}"
-    (line,) = (x for x in be.to_markdown(ds).splitlines() if "minDCF" in x)
-    assert "minDCF at prior 0.05" in line and f" {value} " in line
-    page = be.report(ds, tmp_path / "x.html").read_text(encoding="utf-8")
-    assert "minDCF at prior 0.05" in page and value in page
+def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):
+    (table,) = markdown_tables(be.to_markdown(DS))
+    frame = be.to_frame(DS).set_index("measure")
+    assert [row[0] for row in table[1:]] == [*SHOWN] == [*frame.index]
+    page = be.report(DS, tmp_path / "x.html").read_text(encoding="utf-8")
+    for label, value, threshold in table[1:]:
+        number, form, at = SHOWN[label]
+        assert value == form.format(float(number))
+        assert threshold == "" if at is None else abs(float(threshold) - float(at)) < 1e-5
+        assert frame.value[label] == pytest.approx(float(number) / (100 if "%" in form else 1))
+        assert value.replace("%", "").strip() in page
+    assert np.isnan(frame.threshold["AUC"])
+    be.save(SCORES, tmp_path / "s.npz")
+    assert main(["run", str(tmp_path / "s.npz"), "--far", "1%", "--terms", "iso"]) == 0
+    assert "FNMR at FMR <= 1 %" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

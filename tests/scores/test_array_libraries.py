@@ -48,6 +48,9 @@ class Tensor:
         wide = (self.values.astype(np.uint32) << 16).view(np.float32)
         return self._like(wide, "torch.float32", gradient=self.gradient)
 
+    def item(self):
+        return self.values.item()
+
     def __float__(self):
         return float(self.float().values if self.dtype == "torch.bfloat16" else self.values)
 
@@ -172,6 +175,27 @@ def test_rows_of_tensors_and_lists_of_labels():
     assert mixed.probe_labels.tolist() == ["a", 1, 2]
     tuples = [("a", 1), ("a", 2)]
     assert be.Scores(np.zeros((2, 2)), tuples).probe_labels.tolist() == tuples
+
+
+@pytest.mark.parametrize("scalar", [np.array, HOLDERS["gradient"], on_device])
+def test_lists_of_scalars_are_their_values(scalar):
+    """Tensors of no dimension are equal by their place in memory alone."""
+    values = np.random.default_rng(0).random((6, 6))
+    who, sessions = [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]
+
+    def scores(of):
+        meta = {"session": [*map(of, sessions)]}
+        return be.Scores(values, [*map(of, who)], probe_meta=meta)
+
+    plain, wrapped = scores(int), scores(scalar)
+    assert wrapped.subjects.tolist() == [0, 1] and wrapped.fingerprint == plain.fingerprint
+    counts = [be.verification(x.excluding("session")).genuine_attempts for x in (plain, wrapped)]
+    assert counts[0] == counts[1]
+    sides = np.empty((2, 2), dtype=object)
+    for place in np.ndindex(2, 2):
+        sides[place] = scalar(place == (1, 1))
+    pairs = be.Scores.from_pairs([1, 2], [True, False], subjects=sides)
+    assert pairs.subjects.tolist() == [False, True]
 
 
 @given(hnp.arrays(np.uint16, st.tuples(st.integers(1, 9), st.integers(1, 4))))
