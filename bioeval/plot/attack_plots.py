@@ -73,7 +73,7 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
     words = draw_det(plot, floors, (*POINTS, ("iapar_max_at_far", "frr_at_far")))
     x, y = say("{far} of impostors, IAPAR of attacks (%)"), DET_LABELS[1]
     caption = [_of_classes(system)]
-    return plot.end("DET of attacks", x, y, rates=(["far"], ["frr"]), caption=caption, **words)
+    return plot.end("DET of attacks", x, y, caption=caption, **words)
 
 
 def _species(system: System) -> list[System]:
@@ -155,8 +155,8 @@ def iapar(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     words = {"far": Term("far"), "frr": Term("frr")}
     plot, x = _by_species("iapar", data, ax, style, words, "no attempt")
     caption = [agreed(plot.systems, _of_classes)]
-    y = "Error rate"
-    return plot.end("IAPAR by species", x, y, rates=((), ("far", "frr")), caption=caption)
+    y = plot.named("Error rate", "far", "frr")
+    return plot.end("IAPAR by species", x, y, caption=caption)
 
 
 def attack_scores(

@@ -17,7 +17,8 @@ from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.document.results import candidates_in_words
-from bioeval.document.text import Text
+from bioeval.document.terms import rate_of_term
+from bioeval.document.text import Phrase, Term, Text, parts
 from bioeval.plot import plot_style
 from bioeval.plot.plot_style import SIZE, Style
 from bioeval.plot.systems import (
@@ -121,7 +122,13 @@ class Display:
             self.legend_ = legend
 
     def named(self, label: Text, *rates: str) -> str:
-        """Return a label with the other vocabulary's terms for rates, if all systems have them."""
+        """Return a label with the other vocabulary's terms for its rates.
+
+        They are those of its template, and are named where all systems have the same.
+        """
+        if isinstance(label, Phrase):
+            terms_of = [rate_of_term(x.name) for x in parts(label) if isinstance(x, Term)]
+            rates = tuple(filter(None, terms_of))
         terms = agreed(self.systems, lambda x: other_term(x.dataset, *rates)) if rates else ""
         return f"{self.write(label)} ({terms})" if terms else self.write(label)
 
@@ -337,17 +344,15 @@ class Curves(Display):
         x: Text,
         y: Text,
         *,
-        rates: tuple[Sequence[str], Sequence[str]] = ((), ()),
         caption: Sequence[Text] | None = None,
         last: Sequence[Text] = (),
         unseen: Mapping[str, Text] | None = None,
     ) -> Curves:
         """Write the words of the plot, and name its lines.
 
-        `rates` at both axes have terms of the other vocabulary. Below the title stands the
-        `caption`, by default what the rates are over where all systems agree, and what is `last`.
-        Curves that cannot be seen are named with the reason: in the middle of the axes if there are
-        no others.
+        Below the title stands the `caption`, by default what the rates are over where all systems
+        agree, and what is `last`. Curves that cannot be seen are named with the reason: in the
+        middle of the axes if there are no others.
         """
         write = self.write
         missing: dict[str, list[str]] = {}
@@ -369,8 +374,8 @@ class Curves(Display):
         self.finish(
             joined(write(title), task_in_title(self.systems), by=": "),
             [*caption, *self._candidates(), *bands, *last, *lines],
-            self.named(x, *rates[0]),
-            self.named(y, *rates[1]),
+            self.named(x),
+            self.named(y),
         )
         return self
 

@@ -97,7 +97,7 @@ def _draw_folds(
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():
-        plot_style.empty(ax, "No fold has attempts of both classes")
+        plot.empty("No fold has attempts of both classes")
 
 
 def _point(plot: Display, value: str, limits: str, label: str, **style: Any) -> None:
@@ -117,8 +117,8 @@ def _point(plot: Display, value: str, limits: str, label: str, **style: Any) -> 
 
 def _end_folds(plot: Display, title: Text, *bars: str) -> Display:
     """Write the words; `bars` say what the bars are."""
-    x = plot.named(say("{False accept rate, far}"), "far")
-    y = plot.named(say("{False reject rate, frr}"), "frr")
+    x = plot.named(say("{False accept rate, far}"))
+    y = plot.named(say("{False reject rate, frr}"))
     plot.finish(plot.of_system(title), bars, x, y)
     return plot
 
@@ -190,7 +190,8 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     plot_style.rate_axis(plot.ax_, min(map(np.nanmin, arrays)) if plot.lines_ else 0.0)
     cms = say("{Cumulative match score, cms}(k)")
     dir_ = say("{Detection and identification rate, dir}(k)")
-    return plot.end("Mean", "Rank k", cms if "cms_mean" in first else dir_, caption=caption)
+    y = plot.write(cms if "cms_mean" in first else dir_)
+    return plot.end("Mean", "Rank k", y, caption=caption)
 
 
 def _mean_curves(systems: list[System]) -> list[Curve]:
@@ -249,7 +250,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ax.tick_params(axis="y", length=0)
     plot_style.beside(ax, [_in_digits(row) for row in rows])
     if not rows:
-        plot_style.empty(ax, "No scalar is defined in any fold")
+        plot.empty("No scalar is defined in any fold")
     attrs, sizes = ds.attrs, ds.sizes
     number = sizes.get("partition", sizes.get("repeat", 1) * sizes.get("fold", 1))
     line = "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
@@ -366,4 +367,4 @@ def epc(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     plot.draw(**plot.up_to_highest())
     x = say("Weight of {far}, alpha (that of {frr}: 1 - alpha)")
     y = "Half total error rate on the test set, HTER"
-    return plot.end("EPC", x, y, rates=(["far", "frr"], []))
+    return plot.end("EPC", x, y)

@@ -66,7 +66,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
     if ds["frr_flagged"].values.any():
         caption.append(hollow)
-    label = plot.named(say("{False reject rate, frr}"), "frr")
+    label = plot.named(say("{False reject rate, frr}"))
     plot.finish(plot.of_system(say("{frr} by group")), caption, label)
     right.set_yticks(shown, names if narrow else [""] * len(names))
     for axes in (left, right):
@@ -74,7 +74,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     flagged = bool(ds["far_flagged"].values.any())
     if ds["far"].ndim == 1:
         _draw_rates(right, ds, "far", style)
-        label = plot.named(say("{False accept rate, far}"), "far")
+        label = plot.named(say("{False accept rate, far}"))
         plot.finish(say("{far} by group of the probe"), [hollow] * flagged, label, ax=right)
         return plot
     in_cells = len(every) <= (10 if Style.look.width is None else 5)

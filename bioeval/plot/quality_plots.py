@@ -37,7 +37,6 @@ def error_discard(data: Any, ax: Axes | Figure | None = None, **style: Any) -> C
         "Error against discard",
         "Discarded fraction of the samples, those of lowest quality",
         say("{frr} of the remaining samples"),
-        rates=([], ["frr"]),
         caption=[count, f"at {rule}" if rule else ""],
     )
 

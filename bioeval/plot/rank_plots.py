@@ -52,7 +52,7 @@ def cmc(
         plot.band(curve, there)
     plot_style.rank_axis(plot.ax_, last)
     plot_style.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
-    cms = say("{Cumulative match score, cms}(k)")
+    cms = plot.write(say("{Cumulative match score, cms}(k)"))
     label = "Queries matched at rank k or better, CMC(k)" if of_queries else cms
     return plot.end("CMC", "Rank k", label, caption=convention(systems) or None)
 
@@ -89,4 +89,4 @@ def gallery_size(
     plot_style.rank_axis(plot.ax_, max(sizes), min(sizes), log=True)
     plot_style.rate_axis(plot.ax_, lowest if plot.defined else 0.0)
     y = say("{Cumulative match score, cms}")
-    return plot.end(Term("cms"), "Subjects in the gallery, N", y, rates=([], ["cms"]))
+    return plot.end(Term("cms"), "Subjects in the gallery, N", y)

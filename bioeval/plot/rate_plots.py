@@ -210,7 +210,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         if not Style.look.is_flat:
             plot.ax_.set_box_aspect(1)
     y = say("{Genuine accept rate, gar}")
-    return plot.end("ROC", _FAR, y, rates=(["far"], ["gar"]), last=last)
+    return plot.end("ROC", _FAR, y, last=last)
 
 
 def dir_far(
@@ -241,7 +241,7 @@ def dir_far(
     plot = Curves("dir_far", curves, ax, style, solid=True)
     last = _against_far(plot, log)
     y = say("{Detection and identification rate, dir}")
-    return plot.end(say("{dir} against {far}"), _FAR, y, rates=(["far"], ["dir"]), last=last)
+    return plot.end(say("{dir} against {far}"), _FAR, y, last=last)
 
 
 # --------------------------------------------------------------------------------------- DET
@@ -392,7 +392,7 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     curves = curves_of(mean_curves(data), "det", "far", {"frr": ""})
     plot = Curves("det", curves, ax, style, SQUARE, solid=True, label=with_eer)
     words = draw_det(plot, floors, POINTS)
-    return plot.end("DET", *DET_LABELS, rates=(["far"], ["frr"]), **words)
+    return plot.end("DET", *DET_LABELS, **words)
 
 
 # ------------------------------------------------------------- FAR and FRR against the threshold
@@ -437,4 +437,4 @@ def error_rates(
         plot.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
         point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
         plot.ax_.plot(threshold, eer, "o", label=shown(text), **point)
-    return plot.end("Error rates", label, "Error rate", rates=([], ["far", "frr"]))
+    return plot.end("Error rates", label, plot.named("Error rate", "far", "frr"))

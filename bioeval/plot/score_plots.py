@@ -128,7 +128,7 @@ def draw_histograms(
             plot.threshold_line(threshold, text, number)
     if len(missing) == len(classes) * len(systems):
         ax.set(xticks=[], yticks=[])
-        plot_style.empty(ax, "; ".join(missing))
+        plot.empty("; ".join(missing))
         missing = []
     off = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
     caption = [agreed(systems, about), *off, *missing]
