@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import DataError, received
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
-from bioeval.results.variables import QUERY_MEANS, VARIABLES, Variable, figure
+from bioeval.results.variables import QUERY_MEANS, VARIABLES, figure
 from bioeval.stats.error_curves import curve_measures
+
+if TYPE_CHECKING:
+    from bioeval.studies.compare.results import SystemMeasure
 
 #: Rates at a threshold that was given.
 AT_THRESHOLD = {
@@ -45,16 +48,6 @@ _NUMBERS: dict[str, tuple[str, float | None]] = {
     **dict.fromkeys(("cms", "cmc"), ("a rank", 5)),
     **dict.fromkeys(AT_THRESHOLD, ("a threshold", 0.5)),
 }
-
-
-class _AtNumber(Protocol):
-    @property
-    def scalar(self) -> Variable: ...
-    @property
-    def at(self) -> float: ...
-
-
-T = TypeVar("T", bound=_AtNumber)
 
 
 @dataclass(frozen=True)
@@ -108,7 +101,7 @@ class Wanted:
             raise DataError(f"`measures` has {received(text)}; expected {expected}")
         return cls(name, at, function)
 
-    def is_of(self, measure: _AtNumber) -> bool:
+    def is_of(self, measure: SystemMeasure) -> bool:
         """Whether this is what a measure was asked for by."""
         at = self.at is None or self.at == measure.at or np.isnan(measure.at)
         return self.name == measure.scalar.name and bool(at)
@@ -208,7 +201,7 @@ class WantedMeasures:
             if x.function is not None
         ]
 
-    def in_order(self, measures: Sequence[T]) -> list[T]:
+    def in_order(self, measures: Sequence[SystemMeasure]) -> list[SystemMeasure]:
         """Return the measures that are asked for, in the order in which they are."""
         if self.chosen is None:
             return list(measures)
