@@ -81,12 +81,8 @@ class DataCheck(Shown):
                 parts.append(Count(number, noun=f"{severity}s"))
         return Enumeration(parts, "") if parts else "nothing found"
 
-    def in_words(self) -> str:
-        """Return the number of findings of each severity as plain text."""
-        return written(self.numbers)
-
     def __repr__(self) -> str:
-        return f"<DataCheck: {self.in_words()}; print shows it>"
+        return f"<DataCheck: {written(self.numbers)}; print shows it>"
 
 
 def check_section(check: DataCheck) -> Section:

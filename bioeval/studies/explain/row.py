@@ -137,14 +137,13 @@ class RowLists:
         reasons = self._reasons(i)
         entries = []
         for column, value in enumerate(distance.tolist()):
-            entry = self._entry(column, value, bool(genuine[column]))
             reason: Text = ""
             if value != value:
                 reason = reasons[column]
             elif raw[column] != raw[column]:
                 reason = "failed comparison (NaN): an attempt that no threshold accepts"
             score = None if itself[column] else raw[column]
-            entries.append(replace(entry, score=score, reason=reason))
+            entries.append(self._entry(column, value, bool(genuine[column]), score, reason))
         return self._ranked("template", entries)
 
     def by_subject(self, i: int, fusion: str) -> RankedList:
@@ -157,7 +156,6 @@ class RowLists:
             of_group = [templates[column] for column in block.candidates[low:high].tolist()]
             used = [entry for entry in of_group if entry.role != LEFT_OUT]
             near = min(used or of_group, key=lambda entry: (entry.distance, entry.column))
-            entry = self._entry(near.column, value, group == gallery.probe_group[i])
             score = None
             if value == value:
                 score = float(to_user(np.float64(value), self.scores.kind)) + 0.0
@@ -166,11 +164,14 @@ class RowLists:
                 reasons = list({written(x.reason): x.reason for x in of_group}.values())
                 gone = "no template of the subject is left ({reasons})"
                 reason = say(gone, reasons=Enumeration(reasons, ";"))
-            entries.append(replace(entry, score=score, reason=reason))
+            genuine = bool(group == gallery.probe_group[i])
+            entries.append(self._entry(near.column, value, genuine, score, reason))
         return self._ranked("subject", entries)
 
-    def _entry(self, column: int, distance: float, genuine: bool) -> Entry:
-        """Return an entry without its place, its score and a reason."""
+    def _entry(
+        self, column: int, distance: float, genuine: bool, score: float | None, reason: Text
+    ) -> Entry:
+        """Return an entry without its place."""
         accepted, role = None, LEFT_OUT
         if distance == distance:
             role = GENUINE if genuine else IMPOSTOR
@@ -181,10 +182,11 @@ class RowLists:
             column=column,
             template=self.names[column],
             subject=self.subjects[column],
-            score=None,
+            score=score,
             distance=distance,
             role=role,
             accepted=accepted,
+            reason=reason,
         )
 
     def _reasons(self, i: int) -> list[Text]:

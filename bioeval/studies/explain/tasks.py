@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,18 +60,12 @@ class Contribution:
         What it adds, by counter; None where that depends on a threshold, and there is none.
     why : Text
         Why it adds this.
-    decides : Entry or None
-        Of a search: the nearest mate, or of an impostor the nearest entry of another subject.
-    ranks : list of (rank, weight)
-        The ranks of the nearest mate; several under expected ties alone.
     """
 
     task: str
     role: str = ""
     counts: Counts | None
     why: Text
-    decides: Entry | None = None
-    ranks: Sequence[tuple[int, float]] = ()
 
     @property
     def title(self) -> str:
@@ -129,9 +123,7 @@ def searched(
         if best.accepted is not False and missed == 1:
             late = " (not first: always a {false reject})"
         why = _nearest(ranked, best, ranks, task.ties, late)
-        yield Contribution(
-            task="open_set", role=GENUINE, counts=counts, why=why, decides=best, ranks=ranks
-        )
+        yield Contribution(task="open_set", role=GENUINE, counts=counts, why=why)
     elif enrolled:
         why = "no usable mate is left: no genuine attempt"
         yield Contribution(task="open_set", role=GENUINE, counts={}, why=why)
@@ -153,7 +145,7 @@ def searched(
     why = say(
         "the nearest of other subjects is {name}{where}", name=_name(ranked, near), where=where
     )
-    yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why, decides=near)
+    yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why)
 
 
 def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
@@ -164,7 +156,7 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
         late = "; it counts in {cms} from there on"
         why = _nearest(ranked, best, ranks, task.ties, late)
         counts = {TaskCount("attempts"): 1.0, **{TaskCount("cms_count", k): w for k, w in ranks}}
-        return Contribution(task="closed_set", counts=counts, why=why, decides=best, ranks=ranks)
+        return Contribution(task="closed_set", counts=counts, why=why)
     unmated = task.unmated
     why = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
     if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
