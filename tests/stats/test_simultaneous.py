@@ -70,17 +70,6 @@ def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
         assert (made.p[i, j] <= 1 - confidence) == rejected
 
 
-def test_that_limits_of_many_are_wider_than_those_of_a_pair():
-    columns = np.random.default_rng(2).uniform(size=(6, 21))
-
-    def width(systems):
-        together = np.ones((systems, systems), dtype=bool)
-        made = Differences.of(columns[:systems], together, 0.95)
-        return made.high[0, 1] - made.low[0, 1]
-
-    assert width(2) < width(3) < width(6)
-
-
 def test_that_pairs_that_cannot_be_compared_are_not_told_apart():
     columns = np.array([0.1, 0.9, np.nan, 0.1])[:, None] + np.zeros(31)
     columns[:, 1:] += np.random.default_rng(3).normal(scale=0.001, size=(4, 30))

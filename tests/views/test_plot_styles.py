@@ -29,7 +29,6 @@ INSIDE = {"groups", "matrix", "ranked_lists", "spread", "worst_pairs", "zoo"}
 def nothing_left_behind():
     settings = dict(plt.rcParams)
     yield
-    plt.close("all")
     assert style.Style.look is style.LOOKS["default"]
     assert dict(plt.rcParams) == settings
 
