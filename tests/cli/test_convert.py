@@ -42,9 +42,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", [x for x in CASES if x not in ("order", "distractors", "lists")])
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
-@pytest.mark.cases(4)
+LISTED = [name for name in CASES if name not in ("order", "distractors", "lists")]
+
+IN_TURN = [*zip(LISTED, [".csv", ".tsv", ".parquet"] * 3, strict=True)]
+
+
+@pytest.mark.parametrize(("name", "suffix"), IN_TURN)
 def test_a_list_of_pairs_has_the_same_verification(name, suffix):
     """Single-template verification of the list is that of the scores it was made of."""
     scores = CASES[name]

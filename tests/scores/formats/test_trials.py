@@ -295,7 +295,9 @@ def test_scores_in_the_order_of_lfw(folder, name, capsys):
 def test_pairs_of_embeddings_and_of_a_matrix(folder):
     expected = [np.linalg.norm(X[a] - X[b]) for a, b in ((0, 1), (0, 3), (5, 6), (4, 7))]
     columns = {"scores": "scores", "labels": "labels", "image_number": "number"}
-    for name, how in (("x.npz", {"metric": "l2"}), ("d.npz", {"columns": columns})):
+    called = {"metric": lambda a, b: np.linalg.norm(a[:, None] - b, axis=-1), "kind": "distance"}
+    readings = (("x.npz", {"metric": "l2"}), ("x.npz", called), ("d.npz", {"columns": columns}))
+    for name, how in readings:
         pairs = be.load(folder / name, trials=folder / "pairs.txt", **how)
         np.testing.assert_allclose(pairs.values, expected)
         assert pairs.genuine.tolist() == [True, False, True, False]
