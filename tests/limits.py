@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.base.memory import require_bytes
+from bioeval.base.random import Stream, seed_sequence
 
 
 def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
@@ -29,6 +31,11 @@ def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.Interval
     few = be.stats.IntervalMethod(method, random_state=seed)
     object.__setattr__(few, "replicates", number)
     return few
+
+
+def people_drawn(people: int, replicates: int, seed: int = 3) -> np.ndarray:
+    """How often each person is drawn in each replicate of :func:`few_replicates`."""
+    return Stream(seed_sequence(seed), 0).resampled(people, replicates)
 
 
 @contextmanager

@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
-from limits import few_replicates
+from limits import few_replicates, people_drawn
 from result_messages import arguments
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.points import check_costs
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import Use, verify
@@ -101,7 +100,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     if len(people) == 1:
         assert drawn.drawn.far.shape[1] == 1
         return
-    weights = Stream(seed_sequence(3), 0).resampled(len(people), 8)
+    weights = people_drawn(len(people), 8)
     for r in range(8):
         copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, r]))]
         genuine, impostor = resampled(found, copies)
@@ -145,7 +144,7 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         found.setdefault((parts.probe_labels[i], subject), []).extend(cells)
     if len(kept) < 2:
         return
-    weights = Stream(seed_sequence(3), 0).resampled(len(kept), 8)
+    weights = people_drawn(len(kept), 8)
     for r in range(8):
         copies = [p for k, p in enumerate(kept) for _ in range(int(weights[k, r]))]
         genuine, impostor = resampled(found, copies)
@@ -383,3 +382,57 @@ def test_intervals_have_no_point_that_accepts_all():
     assert np.isnan([ds.eer, ds.eer_low, ds.eer_high]).all()
     assert np.isnan([ds.far_at_frr_low, ds.far_at_frr_high]).all()
     assert (ds.frr_high >= ds.frr - 1e-12).all() and ds.auc_low <= ds.auc <= ds.auc_high
+
+
+# ------------------------------------------------------------------ searches
+
+
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+@pytest.mark.cases(1)
+def test_limits_are_those_of_people_who_search_drawn_again(ties):
+    """Their probes are repeated as often as they are drawn, in the same gallery."""
+    scores = be.simulate(9, 4, within=0.9, random_state=2)
+    values = np.round(scores.values * 4) / 4
+    labels = scores.probe_labels
+    rows, columns = np.flatnonzero(np.arange(36) % 4 < 2), np.flatnonzero(np.arange(36) % 4 > 1)
+    searched = be.Scores(values[np.ix_(rows, columns)], labels[rows], labels[columns])
+    grid = np.unique(searched.values)
+    options = {"far_targets": (0.5, 0.2, 0.0), "ties": ties, "max_rank": 5}
+    method = few_replicates("subject-bootstrap", 7)
+    opened = be.open_set(searched, thresholds=grid, interval=method, **options)
+    closed = be.closed_set(searched, ties=ties, max_rank=5, interval=method)
+    weights = people_drawn(9, 7)
+    drawn = []
+    for column in weights.T.astype(int):
+        copies = np.repeat(np.arange(18), column[np.arange(18) // 2])
+        part = searched.select(probes=copies)
+        drawn.append(be.open_set(part, thresholds=grid, **options))
+    for ds, name in (
+        (opened, "far"), (opened, "dir"), (opened, "dir_at_far"), (opened, "eer"), (closed, "cms"),
+    ):  # fmt: skip
+        if name == "cms":  # at any threshold
+            replicates = np.array([x["dir"].values[-1] for x in drawn])
+        else:
+            replicates = np.array([x[name].values for x in drawn])
+        if name.startswith("dir"):  # at the ranks that tables show
+            assert np.isnan(ds[f"{name}_low"].sel(rank=[2, 3, 4])).all()
+            ds, replicates = ds.sel(rank=[1, 5]), replicates[..., [0, 4]]
+        value = ds[name].values
+        inside = (value > 1e-9) & (value < 1 - 1e-9)  # others have a bound by people
+        for end, level in (("low", 0.025), ("high", 0.975)):
+            expected = np.quantile(replicates, level, axis=0)
+            ours = ds[f"{name}_{end}"].values
+            if name == "dir_at_far" and end == "low":
+                inside = inside & (ours > 0)  # where the people support the target
+            np.testing.assert_allclose(ours[inside], expected[inside], atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("gallery", ["new people", "this gallery"])
+def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit(gallery):
+    scores = be.simulate(25, 4, within=0.5, random_state=1)
+    if gallery == "this gallery":
+        scores = scores.select(np.arange(100) % 4 < 2, np.arange(100) % 4 > 1)
+    ds = be.open_set(scores, far_targets=[0.2, 0.01], interval="people")
+    assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
+    assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
+    assert arguments(ds, "limit-not-supported")["targets"] == [0.01]

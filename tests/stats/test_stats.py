@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
+from limits import people_drawn
 from named_arguments import raises_about
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.people import PairCounts
 from bioeval.stats.limits import open_limits
 from bioeval.stats.people import QuadraticForms
@@ -68,7 +68,7 @@ def test_lists_and_their_parts_agree(errors, density, scale):
     if not scale:  # single attempts, of which four are weighed at once
         errors, scale = np.minimum(errors, 1), 1
     errors[np.random.default_rng(0).random(errors.shape) > density] = 0
-    weights = Stream(seed_sequence(1), 0).resampled(9, 40)
+    weights = people_drawn(9, 40, seed=1)
     lists, parts = (QuadraticForms(weights, 2) for _ in range(2))
     both = np.stack([errors, errors.T]) * scale
     for layer, table in enumerate(both):
@@ -94,7 +94,7 @@ def test_many_single_attempts_are_weighed_without_overflow(largest):
 
 
 def test_the_draws_are_the_same_everywhere():
-    weights = Stream(seed_sequence(0), 0).resampled(5, 4)
+    weights = people_drawn(5, 4, seed=0)
     assert weights.sum(axis=0).tolist() == [5] * 4
     assert weights.astype(int).T.tolist() == GOLDEN
 

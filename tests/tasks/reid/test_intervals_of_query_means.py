@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from limits import few_replicates
+from limits import few_replicates, people_drawn
 from named_arguments import raises_about
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import Stream, seed_sequence
 
 REPLICATES = 7
 OPTIONS = few_replicates("subject-bootstrap", REPLICATES)
@@ -44,7 +43,7 @@ def replicates(scores, cameras, case, counted, evaluate):
     People none of whose queries is counted are not drawn.
     """
     people = np.unique(scores.codes.probe[counted]).tolist()
-    weights = Stream(seed_sequence(3), 0).resampled(len(people), REPLICATES)
+    weights = people_drawn(len(people), REPLICATES)
     owners = [people.index(x) if x in people else None for x in scores.codes.probe.tolist()]
     every = naive_reid.queries
     for column in weights.T.astype(int):
