@@ -22,7 +22,7 @@ from bioeval.document.results import (
     cell_of,
     data_facts,
     result_messages,
-    rule_in_words,
+    rule_of,
     threshold_of,
 )
 from bioeval.document.text import Text, say
@@ -292,7 +292,7 @@ def _threshold(ds: xr.Dataset) -> Text:
     return say(
         "At the threshold {threshold}, {rule}, before samples are discarded",
         threshold=threshold,
-        rule=rule_in_words(Rule.written(str(ds.attrs["threshold_rule"]))),
+        rule=rule_of(ds.attrs),
     )
 
 
