@@ -22,7 +22,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
 from bioeval.counting.points import Moments, allowed_errors, crossed, moment_scale
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, distinct, runs
+from bioeval.counting.sorted_attempts import CountedAttempts, PointsWanted, distinct, runs
 from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
@@ -146,7 +146,7 @@ def window_over(low: int, span: int, number: int) -> Window:
     return np.int32(low), np.uint32(shift), np.uint32((span >> shift) + 1)
 
 
-class CountedAttempts:
+class AttemptCounter:
     """Attempts that do not fit, as they are counted block by block.
 
     - `given` (float64): thresholds at which false accepts are wanted
@@ -425,7 +425,7 @@ class CountedAttempts:
         at, first = np.unique(at, return_index=True)
         return at, (some + more)[first]
 
-    def attempts(self) -> Attempts:
+    def attempts(self) -> CountedAttempts:
         """Return the attempts, once no look is missing."""
         held = self.kept_cells[self.filled]
         if self.weights.sum() != self.counts[held].sum():
@@ -433,7 +433,8 @@ class CountedAttempts:
         missing = np.append(0, np.cumsum(np.where(held, 0, self.counts)))
         below = missing[self.filled.searchsorted(self.cells_of(self.values))]
         accepted = np.cumsum(self.weights) + below
-        return Attempts(
+        assert self.upto is not None
+        return CountedAttempts(
             self.genuine,
             self.values,
             accepted - self.weights,
@@ -443,7 +444,7 @@ class CountedAttempts:
             self.missed_impostors,
             counted_at=self.thresholds,
             impostors_at=self.upto,
-            counted_cells=self.in_cells,
+            count_cells=self.in_cells,
             counted_moments=self.moments,
             near=self.near,
         )

@@ -15,10 +15,16 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.counted import CountedAttempts
+from bioeval.counting.counted import AttemptCounter
 from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing, runs
+from bioeval.counting.sorted_attempts import (
+    Attempts,
+    CountedAttempts,
+    PointsWanted,
+    increasing,
+    runs,
+)
 from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import folds as kernel
@@ -162,7 +168,7 @@ class FoldAttempts(Reducer):
             return
         genuine, missed = self._scored(self.genuine.distances)
         wanted = PointsWanted.of_rule(self.rules[0])
-        self.kind = CountedAttempts(self.dtype, wanted, np.empty(0), genuine, missed)
+        self.kind = AttemptCounter(self.dtype, wanted, np.empty(0), genuine, missed)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
         assert not isinstance(parts, ListParts)  # which have no scores
         blocks = parts.sample() or [parts.first()]
@@ -390,7 +396,7 @@ class FoldAttempts(Reducer):
         near = _places_of(held, genuine_cells)  # elsewhere no score is known one by one
         impostors_at[0, near] = upto(scores[near], genuine_cells[near], "left")
         impostors_at[1, near] = upto(scores[near], genuine_cells[near])
-        return Attempts(
+        return CountedAttempts(
             genuine,
             values,
             accepted - np.diff(within),
@@ -400,7 +406,7 @@ class FoldAttempts(Reducer):
             failed,
             counted_at=scores,
             impostors_at=impostors_at,
-            counted_cells=partial(self._in_cells, counts),
+            count_cells=partial(self._in_cells, counts),
             count_upto=lambda x: upto(x, self.kind.cells_of(rounded_down(x, self.dtype))),
         )
 

@@ -29,6 +29,10 @@ FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
 RARE_TARGETS = (1e-5, 1e-6)
 
 
+#: What labels the costs of decisions, which are scalars by prior.
+COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
+
+
 def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1]."""
     try:
@@ -112,8 +116,13 @@ class EqualError:
     eer_bracket_low: float = np.nan
     eer_bracket_high: float = np.nan
     #: Where FAR and FRR cross if among equal scores genuine attempts come last, and first.
-    pessimistic: float = np.nan
-    optimistic: float = np.nan
+    ends: tuple[float, float] = (np.nan, np.nan)
+
+    def values(self) -> dict[str, Any]:
+        """Return the numbers of a result by name."""
+        values = {**vars(self)}
+        del values["ends"]
+        return values
 
 
 @dataclass(frozen=True)
@@ -190,8 +199,7 @@ def equal_error_between(
         frr_at_eer=r0 if strict else r1,
         eer_bracket_low=min(side),
         eer_bracket_high=max(side),
-        pessimistic=min(r0, f1),
-        optimistic=max(f0, r1),
+        ends=(min(r0, f1), max(f0, r1)),
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.counting.points import (
+    COSTS,
     EqualError,
     ErrorCurve,
     Moments,
@@ -28,8 +29,18 @@ from bioeval.counting.points import (
     hull_equal_errors,
     min_costs,
     moments_of,
+    normalised_cost,
 )
-from bioeval.counting.thresholds import CellCounts, CellGrid
+from bioeval.counting.thresholds import (
+    DEFAULT_COUNT,
+    CellCounts,
+    CellGrid,
+    cell_exponent,
+    default_grid,
+    grid_over,
+    joint_exponent,
+    with_infinities,
+)
 
 if TYPE_CHECKING:
     from bioeval.results.variables import Variable
@@ -41,11 +52,7 @@ FINITE = np.array([np.finfo(np.float64).min, np.inf])
 
 @dataclass(eq=False)
 class Attempts:
-    """Genuine and impostor scores in order; impostor scores may be missing where no point is.
-
-    Of impostor scores that are counted and not listed, those are known one by one that points may
-    need; how many there are up to each genuine score is known as well.
-    """
+    """Genuine and impostor scores in order, all of them or, of :class:`CountedAttempts`, some."""
 
     genuine: np.ndarray  # float64 (g,): increasing, without NaN
     #: float64 (v,): the distinct impostor scores that are known, increasing; int64 (v,): impostor
@@ -58,17 +65,8 @@ class Attempts:
     #: not first.
     missed: int = 0
     missed_impostors: int = 0
-    #: float64 (k,), increasing, and int64 (2, k): thresholds whose impostor scores below, and up to
-    #: them, were counted; None where all scores are known.
-    counted_at: np.ndarray | None = None
-    impostors_at: np.ndarray | None = None
-    #: Returns the counts in cells of impostor scores that are not all known; and their moments.
-    counted_cells: Callable[[], CellCounts] | None = None
-    counted_moments: Moments | None = None
-    #: Returns the impostor scores up to thresholds in a part that was looked into.
-    count_upto: Callable[[np.ndarray], np.ndarray] | None = None
-    #: Of counted attempts: returns thresholds next to given ones, and the false accepts there.
-    near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    #: Whether all impostor scores are known, one by one.
+    listed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Count the attempts of each class, with those that failed."""
@@ -76,9 +74,10 @@ class Attempts:
         self.impostor_attempts = self.impostors + self.missed_impostors
         #: Whether both classes have attempts.
         self.defined = self.genuine_attempts > 0 and self.impostor_attempts > 0
+        self._upto = np.append(0, self.accepted)  # of so many known values, 0 of none
 
     @classmethod
-    def listed(
+    def of(
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
         """Return attempts whose scores are all known; NaN is no attempt."""
@@ -108,40 +107,13 @@ class Attempts:
 
     # -- counts
 
-    @cached_property
-    def _upto(self) -> np.ndarray:
-        """The impostor scores up to so many of the known values: 0 up to none."""
-        return np.append(0, self.accepted)
-
     def false_rejects(self, threshold: Any) -> Any:
         """Return the number of genuine attempts rejected at thresholds."""
         return self.genuine_attempts - self.genuine.searchsorted(threshold, side="right")
 
     def false_accepts(self, threshold: Any) -> np.ndarray:
-        """Return the number of impostor attempts accepted at thresholds.
-
-        Of attempts that are counted the thresholds are among `counted_at`, or are known scores.
-        """
-        place = self.values.searchsorted(threshold, side="right")
-        accepted = self._upto[place]
-        if self.counted_at is None:
-            return accepted
-        assert self.impostors_at is not None
-        at = np.minimum(self.counted_at.searchsorted(threshold), max(len(self.counted_at) - 1, 0))
-        counted = np.zeros(np.shape(at), bool)
-        if len(self.counted_at):
-            counted = self.counted_at[at] == threshold
-        known = np.append(np.nan, self.values)[place] == threshold
-        everything = np.asarray(threshold) == np.inf
-        if len(self.counted_at):
-            accepted = np.where(counted, self.impostors_at[1][at], accepted)
-        accepted = np.where(everything, self.impostors, accepted)
-        if not (counted | known | everything).all():
-            if self.count_upto is None:
-                raise DataError("false accepts are known only at the thresholds that were counted")
-            every = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
-            return self.count_upto(every).reshape(np.shape(threshold))
-        return accepted
+        """Return the number of impostor attempts accepted at thresholds."""
+        return self._upto[self.values.searchsorted(threshold, side="right")]
 
     def errors_at(self, threshold: float) -> tuple[int, int]:
         """Return the numbers of false accepts and false rejects at a threshold; NaN rejects all."""
@@ -156,19 +128,12 @@ class Attempts:
         And the impostor scores below each, and up to it.
         """
         scores, within = runs(self.genuine)
-        if self.counted_at is not None:
-            assert self.impostors_at is not None
-            if len(scores) < len(self.counted_at):
-                return scores, within, *self.impostors_at[:, self.counted_at.searchsorted(scores)]
-            return scores, within, *self.impostors_at
         left, right = self.values.searchsorted(scores), self.values.searchsorted(scores, "right")
         return scores, within, self._upto[left], self._upto[right]
 
     @cached_property
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
-        if self.counted_cells is not None:
-            return self.counted_cells()
         low, high = self.values.searchsorted(FINITE).tolist()
         negative, finite = int(self._upto[low]), self.values[low:high]
         positive = self.impostors - int(self._upto[high])
@@ -179,6 +144,11 @@ class Attempts:
         upto[-1] = self._upto[high]
         counts = np.diff(upto, prepend=negative)
         return CellCounts(grid.exponent, grid.first, counts, negative, positive)
+
+    def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return about 1,000 thresholds over both classes, and the false accepts there."""
+        thresholds = grid_over(*self.extent())
+        return thresholds, self.false_accepts(thresholds)
 
     def extent(self) -> tuple[float, float, bool, bool]:
         """Return the least and the largest finite score, and whether -inf and +inf are scores."""
@@ -193,15 +163,11 @@ class Attempts:
     @property
     def moments(self) -> Moments:
         """Mean and deviation of the finite impostor scores."""
-        if self.counted_moments is not None:
-            return self.counted_moments
         finite = slice(*self.values.searchsorted(FINITE))
         return moments_of(self.values[finite], (self.accepted - self.before)[finite])
 
     def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct impostor scores, which are all known, and the number of each."""
-        if self.counted_at is not None:
-            raise DataError("the impostor scores are counted, and not listed")
         return self.values, self.accepted - self.before
 
     # -- points
@@ -325,6 +291,94 @@ class Attempts:
         return float(far[nearest] + frr[nearest]) / 2
 
 
+@dataclass(eq=False, kw_only=True)
+class CountedAttempts(Attempts):
+    """Attempts whose impostor scores are counted: those are known one by one that points may need.
+
+    How many there are up to each genuine score is known as well.
+    """
+
+    #: float64 (k,), increasing, and int64 (2, k): thresholds whose impostor scores below, and up to
+    #: them, were counted.
+    counted_at: np.ndarray
+    impostors_at: np.ndarray
+    #: Returns the counts in cells of all impostor scores.
+    count_cells: Callable[[], CellCounts]
+    #: Returns the impostor scores up to thresholds in a part that was looked into.
+    count_upto: Callable[[np.ndarray], np.ndarray] | None = None
+    #: Returns thresholds next to given ones, and the false accepts there.
+    near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    counted_moments: Moments | None = None
+
+    listed = False
+
+    def false_accepts(self, threshold: Any) -> np.ndarray:
+        """Return the number of impostor attempts accepted at thresholds.
+
+        They are among `counted_at`, or are known scores.
+        """
+        place = self.values.searchsorted(threshold, side="right")
+        everything = np.asarray(threshold) == np.inf
+        counted, accepted = np.zeros(np.shape(place), bool), self._upto[place]
+        if len(self.counted_at):
+            at = np.minimum(self.counted_at.searchsorted(threshold), len(self.counted_at) - 1)
+            counted = self.counted_at[at] == threshold
+            accepted = np.where(counted, self.impostors_at[1][at], accepted)
+        known = np.append(np.nan, self.values)[place] == threshold
+        if (counted | known | everything).all():
+            return np.where(everything, self.impostors, accepted)
+        if self.count_upto is None:
+            raise DataError("false accepts are known only at the thresholds that were counted")
+        every = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+        return self.count_upto(every).reshape(np.shape(threshold))
+
+    @cached_property
+    def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """As of :class:`Attempts`."""
+        (scores, within), at = runs(self.genuine), self.impostors_at
+        if len(scores) < len(self.counted_at):
+            at = at[:, self.counted_at.searchsorted(scores)]
+        return scores, within, *at
+
+    @cached_property
+    def cells(self) -> CellCounts:
+        """The impostor scores in cells of one width."""
+        return self.count_cells()
+
+    @property
+    def moments(self) -> Moments:
+        """Mean and deviation of the finite impostor scores."""
+        assert self.counted_moments is not None
+        return self.counted_moments
+
+    def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Raise: the impostor scores are not all known."""
+        raise DataError("the impostor scores are counted, and not listed")
+
+    def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return about 1,000 thresholds, on the edges of cells, and the false accepts there."""
+        assert self.near is not None
+        genuine, cells = self.genuine, self.cells
+        finite = genuine[np.isfinite(genuine)]
+        ranges, exponents = [cells.range], [cells.exponent] if len(cells.counts) else []
+        if len(finite):
+            ranges.append((float(finite[0]), float(finite[-1])))
+            exponents.append(cell_exponent(*ranges[-1]))
+        exponent = joint_exponent(max(exponents, default=0), ranges)
+        low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        thresholds = with_infinities(
+            default_grid(low, high, exponent, DEFAULT_COUNT),
+            cells.negative_infinite > 0 or bool((genuine == -np.inf).any()),
+            cells.positive_infinite > 0 or bool((genuine == np.inf).any()),
+        )
+        at, accepted = self.near(thresholds[np.isfinite(thresholds)])
+        if (thresholds == -np.inf).any():
+            at, accepted = np.append(-np.inf, at), np.append(cells.negative_infinite, accepted)
+        if (thresholds == np.inf).any():
+            at, accepted = np.append(at, np.inf), np.append(accepted, self.impostors)
+        return at, accepted
+
+
 def increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN."""
     ordered = np.sort(scores)
@@ -376,39 +430,32 @@ class PointsWanted:
 
 @dataclass
 class VerificationPoints:
-    """Operating points of verification, in internal distances; NaN where not defined."""
+    """Operating points of verification."""
 
-    far_target: np.ndarray
-    frr_at_far: np.ndarray
-    threshold_at_far: np.ndarray
-    frr_target: np.ndarray
-    far_at_frr: np.ndarray
-    threshold_at_frr: np.ndarray
-    costs: np.ndarray
-    min_cost: np.ndarray
-    min_cost_threshold: np.ndarray
-    #: The best values by name, and their thresholds.
-    optima: dict[str, float]
-    symmetric: bool | None
-    every_score: bool
+    wanted: PointsWanted
+    equal_error: EqualError
+    #: Numbers, and arrays over targets and costs, by the names of a result: in internal distances,
+    #: NaN where not defined. Those that need every score are there if these were wanted.
+    values: dict[str, Any]
+    symmetric: bool | None  # whether each pair was counted in both directions; None if unknown
+    independent: float  # impostor attempts, each pair of a symmetric matrix once
     #: Finite thresholds that are rows of a result besides its grid, and the false accepts there.
-    rows: np.ndarray
-    rows_fa: np.ndarray
-    equal_error: EqualError = field(default_factory=EqualError)
-    eer_hull: float = np.nan
-    auc: float = np.nan
-    d_prime: float = np.nan
-    zero_far: float = np.nan
-    zero_far_threshold: float = np.nan
-    zero_frr: float = np.nan
-    zero_frr_threshold: float = np.nan
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0))
+    rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
-    @property
-    def thresholds(self) -> np.ndarray:
-        """The thresholds of the points that scores are kept around, without NaN."""
-        single = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
-        every = np.concatenate([single, self.threshold_at_far, self.threshold_at_frr])
-        return every[~np.isnan(every)]
+    def thresholds(self, *names: str) -> np.ndarray:
+        """Return the finite thresholds of some points, by their names; else of all but costs."""
+        chosen = names or THRESHOLDS
+        every = np.concatenate([np.atleast_1d(self.values.get(x, np.nan)) for x in chosen])
+        return every[np.isfinite(every)]
+
+
+#: The thresholds of points, which scores are kept around, and those of the least costs.
+THRESHOLDS = (
+    *("eer_threshold", "zero_far_threshold", "zero_frr_threshold"),
+    *("threshold_at_far", "threshold_at_frr"),
+)
+OF_COSTS = "min_cost_threshold"
 
 
 def points_of(
@@ -418,63 +465,70 @@ def points_of(
 
     `symmetric` says whether each pair was counted in both directions, None if unknown.
     """
-    nowhere = np.full((2, len(wanted.targets)), np.nan)
-    at_frr = np.full((2, len(wanted.frr_targets)), np.nan)
-    least = np.full((2, len(wanted.costs)), np.nan)
-    points = VerificationPoints(
-        far_target=wanted.targets,
-        frr_at_far=nowhere[0],
-        threshold_at_far=nowhere[1],
-        frr_target=wanted.frr_targets,
-        far_at_frr=at_frr[0],
-        threshold_at_frr=at_frr[1],
-        optima={name: math.nan for x in wanted.optima for name in (x.name, x.threshold)},
-        costs=wanted.costs,
-        min_cost=least[0],
-        min_cost_threshold=least[1],
-        symmetric=symmetric,
-        every_score=wanted.every_score,
-        rows=np.empty(0),
-        rows_fa=np.empty(0, dtype=np.int64),
-    )
-    if not attempts.defined:
-        return points
-    points.equal_error = attempts.equal_error()
-    for i, target in enumerate(points.far_target.tolist()):
-        points.frr_at_far[i], points.threshold_at_far[i] = attempts.at_far(target)
-    for i, target in enumerate(points.frr_target.tolist()):
-        points.far_at_frr[i], points.threshold_at_frr[i] = attempts.far_at_frr(target)
-    points.zero_far, points.zero_far_threshold = attempts.at_far(0.0)
-    if not attempts.missed and len(attempts.genuine):  # else no threshold accepts all
-        points.zero_frr_threshold = float(attempts.genuine[-1])
-        accepted = attempts.false_accepts(points.zero_frr_threshold)
-        points.zero_frr = int(accepted) / attempts.impostor_attempts
+    defined, costs = attempts.defined, dict[str, Any]()
+    error = attempts.equal_error() if defined else EqualError()
+    values = error.values()
     if wanted.every_score:
-        _find_of_every_score(points, attempts, wanted)
-    if with_rows:
-        rows = np.concatenate([points.thresholds, points.min_cost_threshold])
-        rows = rows if wanted.rows is None else np.append(rows, wanted.rows)
-        points.rows = rows[np.isfinite(rows)]
+        numbers, costs = _of_every_score(attempts, wanted)
+        values |= numbers
+    values |= dict.fromkeys(("zero_far", "zero_far_threshold"), math.nan)
+    values |= dict.fromkeys(("zero_frr", "zero_frr_threshold"), math.nan)
+    if defined:
+        values["zero_far"], values["zero_far_threshold"] = attempts.at_far(0.0)
+    if defined and not attempts.missed and len(attempts.genuine):  # else no threshold accepts all
+        values["zero_frr_threshold"] = at = float(attempts.genuine[-1])
+        values["zero_frr"] = int(attempts.false_accepts(at)) / attempts.impostor_attempts
+    at_far = _at_each(wanted.targets, attempts.at_far, defined)
+    values["frr_at_far"], values["threshold_at_far"] = at_far
+    independent = attempts.impostor_attempts / (2 if symmetric else 1)
+    values["expected_false_accepts"] = independent * wanted.targets
+    if symmetric is not None:
+        values["impostor_pairs"] = np.int64(independent)
+    values |= costs
+    if len(wanted.frr_targets):
+        at_frr = _at_each(wanted.frr_targets, attempts.far_at_frr, defined)
+        values["far_at_frr"], values["threshold_at_frr"] = at_frr
+    points = VerificationPoints(wanted, error, values, symmetric, independent)
+    if defined and with_rows:
+        points.rows = points.thresholds(*THRESHOLDS, OF_COSTS)
+        if wanted.rows is not None:
+            points.rows = np.append(points.rows, wanted.rows[np.isfinite(wanted.rows)])
         points.rows_fa = attempts.false_accepts(points.rows)
     return points
 
 
-def _find_of_every_score(
-    points: VerificationPoints, attempts: Attempts, wanted: PointsWanted
-) -> None:
-    """Find what needs every impostor score: d', AUC, the least costs and the hull."""
-    finite = slice(*attempts.genuine.searchsorted(FINITE))
-    points.d_prime = d_prime(moments_of(attempts.genuine[finite]), attempts.moments)
-    points.auc = attempts.auc()
-    corners = attempts.corners()
-    fars, frrs = corners.fars, corners.frrs
-    for x in wanted.optima:
-        points.optima[x.name] = float(x.best(fars, frrs))
-        points.optima[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
-    points.min_cost, places = min_costs(corners, points.costs)
-    points.min_cost_threshold = corners.threshold[places]
-    end = 1.0, 0.0
-    if attempts.missed or attempts.missed_impostors:  # nothing accepts all
-        end = attempts.impostors / attempts.impostor_attempts, frrs[-1]
-    roc = (np.append(rates, last)[None] for rates, last in zip((fars, frrs), end, strict=True))
-    points.eer_hull = float(hull_equal_errors(*roc)[0])
+def _at_each(
+    targets: np.ndarray, find: Callable[[float], tuple[float, float]], defined: bool
+) -> np.ndarray:
+    """Return the other rate, and the threshold, at each target: (2, targets)."""
+    found = [find(x) if defined else (math.nan, math.nan) for x in targets.tolist()]
+    return np.array(found, dtype=np.float64).reshape(-1, 2).T
+
+
+def _of_every_score(
+    attempts: Attempts, wanted: PointsWanted
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what needs every impostor score: the hull, AUC, d' and optima; and the least costs."""
+    optima = [name for x in wanted.optima for name in (x.name, x.threshold)]
+    values: dict[str, Any] = dict.fromkeys(("eer_hull", "auc", "d_prime", *optima), math.nan)
+    costs, least = wanted.costs, np.full((2, len(wanted.costs)), np.nan)
+    if attempts.defined:
+        finite = slice(*attempts.genuine.searchsorted(FINITE))
+        values["d_prime"] = d_prime(moments_of(attempts.genuine[finite]), attempts.moments)
+        values["auc"] = attempts.auc()
+        corners = attempts.corners()
+        fars, frrs = corners.fars, corners.frrs
+        for x in wanted.optima:
+            values[x.name] = float(x.best(fars, frrs))
+            values[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
+        least[0], places = min_costs(corners, costs)
+        least[1] = corners.threshold[places]
+        end = 1.0, 0.0
+        if attempts.missed or attempts.missed_impostors:  # nothing accepts all
+            end = attempts.impostors / attempts.impostor_attempts, frrs[-1]
+        roc = (np.append(rates, last)[None] for rates, last in zip((fars, frrs), end, strict=True))
+        values["eer_hull"] = float(hull_equal_errors(*roc)[0])
+    if not len(costs):
+        return values, {}
+    of_costs = {"min_dcf": normalised_cost(least[0], costs), "min_cost": least[0]}
+    return values, of_costs | {OF_COSTS: least[1], **dict(zip(COSTS, costs.T, strict=True))}

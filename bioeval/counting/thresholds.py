@@ -144,7 +144,7 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
 
 
 def grid_over(
-    low: float, high: float, *infinite: bool, number: int | None, count: int | None = None
+    low: float, high: float, *infinite: bool, number: int | None = None, count: int | None = None
 ) -> np.ndarray:
     """Return a given number of evenly spaced thresholds over a range, or about `count` of a grid.
 

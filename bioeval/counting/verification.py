@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.counting.counted import CountedAttempts, ThreadCounts
+from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.sorted_attempts import (
@@ -21,15 +21,10 @@ from bioeval.counting.sorted_attempts import (
     increasing,
 )
 from bioeval.counting.thresholds import (
-    DEFAULT_COUNT,
-    cell_exponent,
     check_thresholds,
-    default_grid,
     grid_over,
-    joint_exponent,
     require_values,
     to_internal,
-    with_infinities,
 )
 from bioeval.scores.arrays import Templates, parse_fusion, scored
 from bioeval.scores.blocks import Block, cells_between
@@ -105,13 +100,13 @@ class CollectAttempts(Reducer):
         """Take the genuine scores, and expect by a sample where the points are."""
         genuine, self.missed = parts.mates.scores(self.fusion)
         self.genuine = increasing(genuine)
-        self.counting: CountedAttempts | None = None
+        self.counting: AttemptCounter | None = None
         if parts.few:
             return
         exact = self.fusion in (None, "min", "max") and not len(self.more)
         dtype = parts.dtype if exact else np.dtype(np.float64)
         self.genuine = self.genuine.astype(np.float64)
-        self.counting = CountedAttempts(
+        self.counting = AttemptCounter(
             dtype, self.wanted, self.thresholds, self.genuine, self.missed
         )
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
@@ -263,8 +258,9 @@ class Verified:
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
         attempts, thresholds = self.attempts, self.grid
-        if self.given is None and attempts.near is not None:
-            return _counted_curve(attempts)
+        if self.given is None:
+            thresholds, accepted = attempts.default_curve()
+            return thresholds, accepted.astype(np.int64)
         if thresholds is None:
             assert not isinstance(self.given, np.ndarray)
             thresholds = grid_over(*attempts.extent(), number=self.given)
@@ -351,33 +347,6 @@ def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndar
             values.append(scored(value[there]) if block.rejected else value[there])
             made.append(claim[there] + low)
     return np.concatenate(values), np.concatenate(made)
-
-
-def _counted_curve(attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
-    """Return thresholds at which attempts that were counted are known, and false accepts there.
-
-    They are about 1,000 over both classes, on the edges of cells.
-    """
-    assert attempts.near is not None
-    genuine, cells = attempts.genuine, attempts.cells
-    finite = genuine[np.isfinite(genuine)]
-    ranges, exponents = [cells.range], [cells.exponent] if len(cells.counts) else []
-    if len(finite):
-        ranges.append((float(finite[0]), float(finite[-1])))
-        exponents.append(cell_exponent(*ranges[-1]))
-    exponent = joint_exponent(max(exponents, default=0), ranges)
-    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    thresholds = with_infinities(
-        default_grid(low, high, exponent, DEFAULT_COUNT),
-        cells.negative_infinite > 0 or bool((genuine == -np.inf).any()),
-        cells.positive_infinite > 0 or bool((genuine == np.inf).any()),
-    )
-    at, accepted = attempts.near(thresholds[np.isfinite(thresholds)])
-    if (thresholds == -np.inf).any():
-        at, accepted = np.append(-np.inf, at), np.append(cells.negative_infinite, accepted)
-    if (thresholds == np.inf).any():
-        at, accepted = np.append(at, np.inf), np.append(accepted, attempts.impostors)
-    return at, accepted.astype(np.int64)
 
 
 # ----------------------------------------------------------------------------------------- symmetry

@@ -13,6 +13,7 @@ from xarray.indexes import PandasIndex
 
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
+from bioeval.counting.points import COSTS
 from bioeval.results.support import labels_doubtful
 from bioeval.results.variables import QUERY_MEANS, RANKS, Variable, described
 from bioeval.scores.provenance import Provenance
@@ -26,9 +27,6 @@ FIRST = (
     *("recognition_rate", "auc", "d_prime", *QUERY_MEANS),
     *("hter_mean", "far_mean", "frr_mean", "hter_summary", "far_summary", "frr_summary"),
 )
-
-#: What labels the costs of decisions, which are scalars by prior.
-COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
 #: Variables by name: dimensions and values, or values over the dimensions of the description.
 Variables = dict[str, Any]

@@ -26,7 +26,7 @@ from bioeval.counting.thresholds import check_thresholds, extent_of, grid_over, 
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate
 from bioeval.results.support import rank_message, searching_people, support_messages, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
-from bioeval.results.verification import equal_error_values
+from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
 
 Unmated = Literal["auto", "raise", "skip"]
@@ -242,7 +242,7 @@ class OpenSetPoints:
     def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
         return {
-            **equal_error_values(self.equal_error, kind),
+            **in_units(self.equal_error.values(), kind),
             "dir_at_far": at_far[0],
             "threshold_at_far": to_user(at_far[1], kind),
         }
@@ -507,11 +507,10 @@ def _tie_messages(
 ) -> Iterator[Message]:
     """Yield the messages of EER, and of DIR at a FAR target, where equal scores decide them."""
     if not ((searches.tied > 0) & (searches.mates > 0)).any():
-        error = points.equal_error
-        yield from tie_message("eer", (error.pessimistic, error.optimistic), "EER")
+        yield from tie_message("eer", points.equal_error.ends, "EER")
         return
     last, first = (OpenSetPoints.of(searches, ties, role) for ties in ENDS)
-    ends = last.equal_error.pessimistic, first.equal_error.optimistic
+    ends = last.equal_error.ends[0], first.equal_error.ends[1]
     yield from tie_message("eer", ends, "EER")
     dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in (last, first))
     for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):

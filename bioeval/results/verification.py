@@ -7,11 +7,9 @@ import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
-from bioeval.counting.points import EqualError, normalised_cost
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import Verified
 from bioeval.results.dataset import (
-    COSTS,
     Scalars,
     Variables,
     about_attrs,
@@ -26,28 +24,20 @@ from bioeval.results.support import (
     tie_message,
     without_attempts,
 )
-from bioeval.results.variables import (
-    EQUAL_ERROR,
-    POINTS,
-    VERIFICATION,
-    described,
-    rates_of_scripts,
-)
+from bioeval.results.variables import VERIFICATION, described, rates_of_scripts
 
 
 def verification_scalars(verified: Verified) -> Scalars:
     """Return the attempts and the operating points."""
     values, labels = _numbers(verified)
-    labels["cost"] = verified.points.costs[:, 0]
+    labels["cost"] = verified.points.wanted.costs[:, 0]
     return Scalars(values, labels, VERIFICATION)
 
 
 def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
-    """Return the attempts and the operating points by name, and what labels their dimensions.
-
-    Points that need every impostor score are left out where these were not counted.
-    """
+    """Return the attempts and the operating points by name, and what labels their dimensions."""
     points, attempts, people = verified.points, verified.attempts, verified.compared
+    wanted = points.wanted
     values: Variables = {
         "genuine_attempts": np.int64(attempts.genuine_attempts),
         "impostor_attempts": np.int64(attempts.impostor_attempts),
@@ -55,41 +45,14 @@ def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
     }
     if people is not None:
         values |= {"subjects": np.int64(people.number), "disjoint_pairs": np.int64(people.disjoint)}
-    for name in EQUAL_ERROR:
-        values[name] = getattr(points.equal_error, name)
-    for name in POINTS:
-        if points.every_score or name not in ("eer_hull", "auc", "d_prime"):
-            values[name] = getattr(points, name)
-    if points.every_score:
-        values |= points.optima
-    independent = _independent(verified)
-    values |= {
-        "frr_at_far": points.frr_at_far,
-        "threshold_at_far": points.threshold_at_far,
-        "expected_false_accepts": independent * points.far_target,
-    }
-    if points.symmetric is not None:
-        values["impostor_pairs"] = np.int64(independent)
-    if len(points.costs) and points.every_score:
-        values |= {
-            "min_dcf": normalised_cost(points.min_cost, points.costs),
-            "min_cost": points.min_cost,
-            "min_cost_threshold": points.min_cost_threshold,
-            **dict(zip(COSTS, points.costs.T, strict=True)),
-        }
-    labels = {"far_target": points.far_target}
-    if len(points.frr_target):
-        values |= {"far_at_frr": points.far_at_frr, "threshold_at_frr": points.threshold_at_frr}
-        labels["frr_target"] = points.frr_target
-    return _in_units(values, verified.about.kind), labels
+    values |= in_units(points.values, verified.about.kind)
+    labels = {"far_target": wanted.targets}
+    if len(wanted.frr_targets):
+        labels["frr_target"] = wanted.frr_targets
+    return values, labels
 
 
-def equal_error_values(error: EqualError, kind: str) -> Variables:
-    """Return the EER, its threshold in the user's units, and its bracket."""
-    return _in_units({name: getattr(error, name) for name in EQUAL_ERROR}, kind)
-
-
-def _in_units(values: Variables, kind: str) -> Variables:
+def in_units(values: Variables, kind: str) -> Variables:
     """Return operating points with their thresholds in the user's units."""
     for name in values:
         if described(VERIFICATION, name).units == "score":
@@ -136,7 +99,7 @@ def _messages(verified: Verified) -> list[Message]:
     genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
     points, people = verified.points, verified.compared
     error = points.equal_error
-    messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
+    messages = [*tie_message("eer", error.ends, "EER")]
     if not genuine:
         messages.append(without_attempts("genuine"))
     if not impostor:
@@ -144,10 +107,10 @@ def _messages(verified: Verified) -> list[Message]:
     if verified.skipped_claims:
         messages.append(Message("claims-not-enrolled", claims=int(verified.skipped_claims)))
     if impostor:
-        independent, symmetric = _independent(verified), bool(points.symmetric)
-        messages += support_messages(points.far_target, independent, symmetric, "frr", people)
+        wanted, symmetric = points.wanted, bool(points.symmetric)
+        messages += support_messages(wanted.targets, points.independent, symmetric, "frr", people)
         pairs = genuine / 2 if symmetric else genuine
-        messages += support_messages(points.frr_target, pairs, symmetric, "far", people, "frr")
+        messages += support_messages(wanted.frr_targets, pairs, symmetric, "far", people, "frr")
     doubt = doubt_of_kind(verified, error.eer)
     return messages if doubt is None else [*messages, doubt]
 
@@ -162,9 +125,3 @@ def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
         fused=verified.use.fused is not None or bool(verified.about.use),
         metric=verified.about.metric,
     ).message
-
-
-def _independent(verified: Verified) -> float:
-    """Return the impostor attempts, each pair of a symmetric matrix once."""
-    impostor = verified.attempts.impostor_attempts
-    return impostor / 2 if verified.points.symmetric else impostor

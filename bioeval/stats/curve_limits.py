@@ -54,10 +54,10 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
     total = verified.attempts.impostors
     if total <= _FEW and len(genuine) <= _FEW:
         every_score = verified.attempts
-        if every_score.counted_at is not None:
+        if not every_score.listed:
             kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
             (scores,) = reduce(verified.scores, kept)
-            every_score = Attempts.listed(genuine, np.concatenate(scores).astype(np.float64))
+            every_score = Attempts.of(genuine, np.concatenate(scores).astype(np.float64))
         edges, accepted = every_score.values, every_score.accepted
         every = np.union1d(genuine, edges)
         if len(every) <= EXACT:

@@ -154,25 +154,27 @@ def moved_to(
 
 @dataclass(frozen=True, kw_only=True)
 class CurveMeasure:
-    """A measure of verification: its value on the data and in columns, and what it rests on."""
+    """A measure of verification: its value in columns, and what it rests on."""
 
     scalar: Variable
-    #: The value in operating points, or one for each target.
-    on_the_data: Callable[[VerificationPoints], Any]
-    #: The same in each column of a curve, at one of the targets, or None; the last one says whether
-    #: the thresholds are all scores.
+    #: The value in each column of a curve, at one of the targets, or None; the last one says
+    #: whether the thresholds are all scores.
     in_columns: Callable[[ErrorColumns, Any, bool], np.ndarray]
-    #: The threshold of each value; None where a measure is over all thresholds.
-    thresholds: Callable[[VerificationPoints], Any] | None = None
+    #: The name of the threshold of each value; by default the variable's, empty where a measure is
+    #: over all thresholds.
+    threshold: str = ""
     #: The classes whose rate of errors the value is; none of a cost or an area.
     rate_of: tuple[AttemptClass, ...] = ()
     #: The targets that the values are at: FAR, FRR or a cost, with its prior.
-    targets: Callable[[VerificationPoints], np.ndarray] | None = None
     of_target: Literal["", "far", "frr", "prior"] = ""
     #: Whether it needs the counts of every impostor score, as areas and the least of costs do.
     every_score: bool = False
     #: Whether systems are compared by it unless others are asked for.
     usual: bool = True
+
+    def __post_init__(self) -> None:
+        """Take the threshold of the variable."""
+        object.__setattr__(self, "threshold", self.threshold or self.scalar.threshold)
 
     @property
     def name(self) -> str:
@@ -181,23 +183,27 @@ class CurveMeasure:
 
     def own_thresholds(self, points: VerificationPoints) -> np.ndarray:
         """Return the threshold of each value; none of a measure over all thresholds."""
-        if self.thresholds is None:
+        if not self.threshold:
             return np.empty(0)
-        return np.atleast_1d(self.thresholds(points)).astype(np.float64)
+        return np.atleast_1d(points.values.get(self.threshold, np.nan))
+
+    def targets(self, points: VerificationPoints) -> Any:
+        """Return the targets, of costs their rows; None is the only one of a single number."""
+        wanted = points.wanted
+        of_rates = {"far": wanted.targets, "frr": wanted.frr_targets, "prior": wanted.costs}
+        return of_rates.get(self.of_target, [None])
 
     def numbers(self, points: VerificationPoints) -> list[float]:
         """Return what each value is at: its target, or the prior of its cost; NaN without one."""
-        if self.targets is None:
-            return [np.nan]
-        targets = self.targets(points)
+        targets = np.array(self.targets(points), dtype=np.float64)
         return (targets if targets.ndim == 1 else targets[:, 0]).tolist()
 
     def is_defined(self, points: VerificationPoints) -> bool:
         """Whether operating points have it."""
-        if self.every_score and not points.every_score:
+        if self.every_score and not points.wanted.every_score:
             return False
         # FRR at no FAR target is there, and empty: the others are left out.
-        return self.targets is None or self.of_target == "far" or len(self.targets(points)) > 0
+        return self.of_target == "far" or len(self.targets(points)) > 0
 
 
 def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
@@ -220,9 +226,7 @@ def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
 
 EER = CurveMeasure(
     scalar=VERIFICATION["eer"],
-    on_the_data=lambda points: points.equal_error.eer,
     in_columns=lambda curve, target, exact: curve.equal_error(),
-    thresholds=lambda points: points.equal_error.eer_threshold,
     rate_of=("genuine", "impostor"),
 )
 
@@ -231,44 +235,33 @@ MEASURES = (
     EER,
     CurveMeasure(
         scalar=VERIFICATION["frr_at_far"],
-        on_the_data=lambda points: points.frr_at_far,
         in_columns=ErrorColumns.frr_at_far,
-        thresholds=lambda points: points.threshold_at_far,
         rate_of=("genuine",),
-        targets=lambda points: points.far_target,
         of_target="far",
     ),
     CurveMeasure(
         scalar=VERIFICATION["far_at_frr"],
-        on_the_data=lambda points: points.far_at_frr,
         in_columns=ErrorColumns.far_at_frr,
-        thresholds=lambda points: points.threshold_at_frr,
         rate_of=("impostor",),
-        targets=lambda points: points.frr_target,
         of_target="frr",
     ),
     CurveMeasure(
         scalar=VERIFICATION["auc"],
-        on_the_data=lambda points: points.auc,
         in_columns=lambda curve, target, exact: curve.area(),
         every_score=True,
     ),
     CurveMeasure(
         scalar=VERIFICATION["eer_hull"],
-        on_the_data=lambda points: points.eer_hull,
         in_columns=_hull_errors,
         usual=False,
-        thresholds=lambda points: points.equal_error.eer_threshold,
+        threshold="eer_threshold",
         rate_of=("genuine", "impostor"),
         every_score=True,
     ),
     CurveMeasure(
         scalar=VERIFICATION["min_dcf"],
-        on_the_data=lambda points: normalised_cost(points.min_cost, points.costs),
         in_columns=_least_cost,
         usual=False,
-        thresholds=lambda points: points.min_cost_threshold,
-        targets=lambda points: points.costs,
         of_target="prior",
         every_score=True,
     ),
@@ -284,8 +277,6 @@ def _best_value(scalar: Variable) -> CurveMeasure:
     """Return the measure of the best value of a function of FAR and FRR."""
     return CurveMeasure(
         scalar=scalar,
-        on_the_data=lambda points: points.optima.get(scalar.name, np.nan),
         in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends()),
-        thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
     )

@@ -181,7 +181,7 @@ class VerificationColumns:
         points = self.verified.points
         for measure in measures:
             chosen = measure.own_thresholds(points)
-            targets = [None] if measure.targets is None else measure.targets(points)
+            targets = measure.targets(points)
             at_targets = np.empty((len(targets), curve.far.shape[1]))
             for i, target in enumerate(targets):
                 part = curve
@@ -189,9 +189,9 @@ class VerificationColumns:
                     thresholds = with_finite(self.usual, chosen[i : i + 1])
                     part = curve.of_rows(np.searchsorted(self.thresholds, thresholds))
                 at_targets[i] = measure.in_columns(part, target, self.every_score)
-            columns = at_targets[0] if measure.targets is None else at_targets
-            on_the_data, bounds = measure.on_the_data(points), measure.scalar.bounds
-            values[measure.name] = moved_to(on_the_data, columns, bounds)
+            columns = at_targets if measure.of_target else at_targets[0]
+            on_the_data = points.values.get(measure.name, np.nan)
+            values[measure.name] = moved_to(on_the_data, columns, measure.scalar.bounds)
 
     # -- units
 
@@ -266,7 +266,7 @@ class VerificationColumns:
             limits["frr_at_far"], remarks = open_at_targets(
                 limits["frr_at_far"],
                 "upper",
-                self.verified.points.far_target,
+                self.verified.points.wanted.targets,
                 self.verified.attempts.impostor_attempts / copies_of(self.verified),
                 self.verified.compared,
                 rate="frr",
@@ -340,8 +340,6 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 def _wanted(verified: Verified) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
-    points = verified.points
     given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)
-    at_targets = points.threshold_at_far, points.threshold_at_frr
-    chosen = [*at_targets, [points.equal_error.eer_threshold]]
-    return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])
+    chosen = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
+    return np.append(chosen, given_thresholds if len(given_thresholds) <= 64 else [])

@@ -211,7 +211,7 @@ class CardTasks:
         rows = np.unique(np.concatenate(points))
         rows = rows[np.isfinite(rows)]
         again = verified
-        if any(made.attempts.counted_at is not None for made in verified):  # by another look
+        if any(not made.attempts.listed for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
             again = [VerificationTask(self.scores, x.use, thresholds=at) for x in verified]
             count(self.scores, again)

@@ -46,7 +46,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     edges = edges_of(attempts.genuine)
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
     genuine = Histogram.of_distances(edges, counts, attempts.genuine_attempts, kind)
-    if attempts.counted_at is None:
+    if attempts.listed:
         edges = edges_of(np.repeat(*attempts.listed_impostors()))
         accepted = attempts.false_accepts(edges)
     else:

@@ -189,7 +189,7 @@ def _ranges(scores: Scores, attempts: Attempts, edges: np.ndarray) -> tuple[np.n
     """Return the smallest and the largest distance between edges; inf and -inf of none."""
     low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
     parts, of_blocks = [attempts.values], []
-    if attempts.counted_at is not None:  # not all are known
+    if not attempts.listed:  # not all are known
         counting = OfEachBlock(lambda x: _ends_between(increasing(x.ravel()), edges))
         of_blocks, parts = reduce(scores, counting)[0], []
     failed = np.full(min(attempts.missed + attempts.missed_impostors, 1), np.inf)

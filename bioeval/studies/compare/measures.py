@@ -197,7 +197,7 @@ def _decisions(
 
     They are at the threshold of one of the values of a measure.
     """
-    if measure.thresholds is None:
+    if not measure.threshold:
         return counted.placements_of_each(), NONE
     thresholds = measure.own_thresholds(counted.verified.points)
     rejects, accepts = counted.errors_of_each(float(thresholds[place]))

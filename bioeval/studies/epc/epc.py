@@ -103,7 +103,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
     with rows_reported():
         made = verify(dev, wanted=wanted)
     points = points_of(made.attempts, wanted, symmetric=False, with_rows=False)
-    at = points.min_cost_threshold
+    at = points.values["min_cost_threshold"]
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     with rows_reported():
         judged = verify(test, thresholds=known if len(known) else None).attempts
@@ -129,7 +129,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
             frr=frr,
             fa=fa,
             fr=fr,
-            dev_error=2 * points.min_cost,
+            dev_error=2 * points.values["min_cost"],
         ),
         **attempts,
     }

@@ -16,7 +16,6 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import PlainTies, Searches, role_of, search
-from bioeval.counting.points import normalised_cost
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
@@ -159,7 +158,7 @@ def parse_ranks(ranks: Any) -> np.ndarray:
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
 
-NOTHING = Attempts.listed(np.empty(0), np.empty(0))
+NOTHING = Attempts.of(np.empty(0), np.empty(0))
 
 #: Numbers of a fold by name, those of its training part with ``train_`` before: the threshold (a
 #: distance) and whether one could be chosen (`defined`), counts, and sizes of parts; ``dir_count``
@@ -257,16 +256,11 @@ class FoldSide:
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
         assert options.far_targets is not None
         wanted = PointsWanted(options.far_targets, costs, True, frr_targets=options.frr_targets)
-        if attempts.counted_at is not None:
+        if not attempts.listed:
             attempts = self._verified(options, wanted).attempts
-        counts = points_of(attempts, wanted, symmetric=None, with_rows=False)
-        points: Fold = {"eer": counts.equal_error.eer, "auc": counts.auc}
-        points["frr_at_far"] = counts.frr_at_far
-        if len(options.frr_targets):
-            points["far_at_frr"] = counts.far_at_frr
-        if len(costs):
-            points["min_dcf"] = normalised_cost(counts.min_cost, costs)
-        return points
+        values = points_of(attempts, wanted, symmetric=None, with_rows=False).values
+        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
+        return {name: values[name] for name in names if name in values}
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""
