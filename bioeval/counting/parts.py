@@ -171,7 +171,7 @@ class RowParts(Parts):
     def _whole(self) -> Block:
         """All rows of few scores, read once; an error says so where not even a row fits."""
         rows_within(self.scores, self.scores.cells.row_chunk)
-        return self._read(0, self.scores.shape[0])
+        return read_rows(self.scores, slice(0, self.scores.shape[0]), self.gallery)
 
     def _read(self, low: int, high: int) -> Block:
         return read_rows(self.scores, slice(low, high), self.gallery)

@@ -242,9 +242,9 @@ def about_attrs(
     if any(about.incomplete):
         attrs["incomplete_genuine"], attrs["incomplete_impostor"] = about.incomplete
     incomplete: list[Message] = []
-    if about.searched is not None:
-        attrs |= about.lists.attrs
-        incomplete = about.lists.messages()
+    if about.searched is not None and (lists := about.lists).incomplete:
+        attrs |= lists.attrs
+        incomplete = lists.messages()
     if about.reading:
         attrs["reading"] = "; ".join(about.reading)
     if about.nan != "raise":

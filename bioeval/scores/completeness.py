@@ -26,15 +26,22 @@ MISSING = ("candidates-missing", "transactions-incomplete")
 _CELLS = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Completeness:
     """With how many gallery templates each probe was compared, of those it is to be compared with.
 
     - `compared`, `wanted` (int64 (m,)): both empty where nothing is missing
+    - `incomplete` (int): how many probes were compared with only a part of the gallery, but with
+      some of it
     """
 
     compared: np.ndarray
     wanted: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Count the probes whose candidates are incomplete."""
+        partly = (self.compared > 0) & (self.compared < self.wanted)
+        self.incomplete = int(np.count_nonzero(partly))
 
     @classmethod
     def of(cls, scores: Scores) -> Completeness:
@@ -76,24 +83,17 @@ class Completeness:
         return not len(self.wanted)
 
     @property
-    def incomplete(self) -> int:
-        """How many probes were compared with only a part of the gallery, but with some of it."""
-        return int(np.count_nonzero((self.compared > 0) & (self.compared < self.wanted)))
-
-    @property
     def searches(self) -> int:
         """How many probes were compared with anything, where some are incomplete."""
         return int(np.count_nonzero(self.compared))
 
     @property
     def attrs(self) -> dict[str, int]:
-        """The numbers of candidates as attributes of a result; none where all are complete.
+        """The numbers of candidates as attributes of a result, where some are incomplete.
 
         They are the fewest and the most templates that a probe which searches was compared with,
         and the most that one should have been.
         """
-        if not self.incomplete:
-            return {}
         searches = self.compared > 0
         return {
             "incomplete_probes": self.incomplete,

@@ -155,10 +155,14 @@ def exclusions_in_words(texts: Iterable[str]) -> str:
 
 
 class Exclusions:
-    """What scores leave out, of mates and of all pairs."""
+    """What scores leave out, of mates and of all pairs.
+
+    - `of_all` (bool): whether pairs of two subjects are left out, too
+    """
 
     def __init__(self, rules: Sequence[ExclusionRule]):
         self.rules = list(rules)
+        self.of_all = any(rule.exclusion.of_all for rule in self.rules)
 
     @classmethod
     def parse(
@@ -175,11 +179,6 @@ class Exclusions:
                 for exclusion in each
             ]
         )
-
-    @property
-    def of_all(self) -> bool:
-        """Whether pairs of two subjects are left out, too."""
-        return any(rule.exclusion.of_all for rule in self.rules)
 
     def hold(
         self, probe: np.ndarray | slice, gallery: np.ndarray | slice, mates: np.ndarray | bool

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from bioeval.studies.planning.sample_size import (
     ASSURANCE,
     Components,
-    Plan,
+    GenuineErrors,
     components_of,
     components_without_each,
 )
@@ -70,7 +70,8 @@ def planned_people(pilot: np.ndarray, templates: int) -> int | None:
     if not components.rate or not components.total:
         return None
     without = components_without_each(list(pilot), symmetric=True)
-    return Plan(components, without, templates).subjects(WIDTH, CONFIDENCE)
+    errors_of_pilot = GenuineErrors(components, np.array([templates]), without)
+    return errors_of_pilot.people(templates, WIDTH, CONFIDENCE)
 
 
 def from_pilots(cell: Cell, rng: np.random.Generator) -> dict[str, Interval | Verdict]:
@@ -104,9 +105,8 @@ def reached_of_assumed(
 ) -> float:
     """Return the proportion of tests of beta-distributed people that reach the planned width."""
     total = frr * (1 - frr)
-    people = Plan(Components(frr, icc * total, 0.0, total), [], templates).subjects(
-        wanted, CONFIDENCE
-    )
+    assumed = GenuineErrors(Components(frr, icc * total, 0.0, total), np.array([templates]))
+    people = assumed.people(templates, wanted, CONFIDENCE)
     size, pairs = 1 / icc - 1, templates * (templates - 1) // 2
     reached = 0
     for _ in range(runs):
