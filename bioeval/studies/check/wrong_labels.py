@@ -234,7 +234,8 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
     same, near = _scaled(scores, medians)
     contrast, other = contrasts(scores, medians), medians[:, 2].astype(np.int64)
     judged = np.isfinite(near) & ~codes.no_person[codes.probe] & ~codes.no_person[other]
-    if not judged.any() or not np.isfinite(same).any():
+    compared = judged & np.isfinite(contrast)
+    if not compared.any() or not np.isfinite(same).any():
         return
     labels = np.unique(codes.probe[judged])
     distance, apart = np.full((2, len(codes.values)), np.nan)
@@ -250,7 +251,7 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
         if len(known := contrast[rows][np.isfinite(contrast[rows])]):
             apart[label] = np.median(known)
     middle, usual = np.median(distance[labels]), np.median(same[np.isfinite(same)])
-    usual_contrast = np.median(contrast[judged & np.isfinite(contrast)])
+    usual_contrast = np.median(contrast[compared])
     if not (usual < middle and usual_contrast < 0):
         return
     enrolled = present(codes.gallery, len(codes.values))
