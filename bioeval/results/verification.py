@@ -54,10 +54,8 @@ def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
 
 def in_units(values: Variables, kind: str) -> Variables:
     """Return operating points with their thresholds in the user's units."""
-    for name in values:
-        if described(VERIFICATION, name).units == "score":
-            values[name] = to_user(values[name], kind)
-    return values
+    thresholds = [x for x in values if described(VERIFICATION, x).units == "score"]
+    return values | {name: to_user(values[name], kind) for name in thresholds}
 
 
 def verification_dataset(verified: Verified) -> xr.Dataset:
