@@ -242,7 +242,7 @@ def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
             return np.empty(shape, dtype)
         with guarded(path, f"the array {name!r}"):
             if text and not kind:
-                return require_unicode(np.asarray(item.asstr()[()]).astype(str))
+                return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
             array = np.asarray(item[...])
             array = array.T if kind else array
             if kind == "char":

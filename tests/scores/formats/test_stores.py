@@ -166,13 +166,13 @@ def test_arrays_in_groups_attributes_and_damage(tmp_path):
     path, columns = tmp_path / "x.h5", {"scores": "run7/sim", "labels": "run7/deep/who"}
     with h5py.File(path, "w") as out:
         out["run7/sim"] = np.asarray(SQUARE.values)
-        out["run7/deep/who"] = np.array([*"aabbcd"], "S1")
+        out["run7/deep/who"] = np.char.encode([*"aabbcä"], "utf-8")  # of ASCII by its type
         out["run7/again"] = out["run7"]  # a circle
         out.attrs["kind"] = "similarity"
     found = be.load(path, columns=columns)
     np.testing.assert_array_equal(found.values, SQUARE.values)
     assert found.kind == "similarity"
-    assert found.probe_labels.tolist() == [*"aabbcd"]
+    assert found.probe_labels.tolist() == [*"aabbcä"]
     options = [x for key, name in columns.items() for x in ("--columns", f"{key}={name}")]
     assert main(["run", str(path), *options]) == 0
     with refused("no array 'run7'; .*names it. Did you mean 'run7/"):
