@@ -46,7 +46,7 @@ TOP_K = {
     **entries(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
     **entries(REID, "identity"),
     **entries(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
-    **entries(REID, "left_out"),
+    **entries(REID, "unmatched", "left_out"),
     **entries(REID, "rank_k_average_precision", *(OF_QUERY[name] for name in OF_MATCH)),
     "rank_k": Variable("rank K at which lists are cut"),
     "beyond_lists": Variable("queries with more matches than a list has places", "queries"),
@@ -148,11 +148,11 @@ class ListCounts(ReidCounts):
         rules, scores, positives = candidates.rules, candidates.scores, matches.positives
         measures, counted = self.measures(), self.in_means(matches)
         queries, left_out = int(counted.sum()), candidates.left_out
-        skipped = int(((positives == 0) & ~left_out).sum())
+        searching, unmatched = int((~left_out).sum()), int(((positives == 0) & ~left_out).sum())
         notes: list[Message] = [*cut_messages(positives, self.cut, rules.rank_k_over)]
-        if skipped:
+        if unmatched:
             treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
-            notes.append(without_match(skipped, 0, treatment))
+            notes.append(without_match(unmatched, 0, treatment))
         unknown = np.zeros(last, dtype=bool)
         if self.reach is not None:
             lost = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
@@ -177,7 +177,8 @@ class ListCounts(ReidCounts):
             "interpolated_precision": (("recall_level",), levels),
             "queries": queries,
             "subjects": len(np.unique(candidates.identity[counted])),
-            "skipped": skipped,
+            "skipped": searching - queries,
+            "unmatched": unmatched,
             "left_out": int(left_out.sum()),
             "beyond_lists": int((positives > scores.depth).sum()),
         }
