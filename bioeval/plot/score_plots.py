@@ -55,7 +55,7 @@ def score_distributions(
     --------
     >>> import bioeval as be
     >>> display = be.plot.score_distributions(be.simulate(20, 4), thresholds={"vendor": 5.0})
-    >>> int(display.drawn[""].impostor.counts.sum())
+    >>> int(display.drawn[""].of("impostor").counts.sum())
     6080
     """
     from bioeval.tasks.plotted_scores import histograms_of

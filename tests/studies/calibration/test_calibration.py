@@ -43,9 +43,12 @@ def people() -> be.Scores:
 @given(strategies.matrices(kinds=("llr",), dtypes=("float64",), masks=("none", "labelled")))
 def test_ratios_are_those_of_the_definition(case):
     scores = be.Scores(**case.scores())
-    genuine, impostor = (  # what failed is the farthest
-        [-math.inf if x is naive.FAILED else x for x in side]
-        for side in naive.attempts_single(**case.naive())
+    scored, (genuine, impostor) = (  # failures: no threshold accepts them, their ratio is the least
+        [
+            [failed if x is naive.FAILED else x for x in side]
+            for side in naive.attempts_single(**case.naive())
+        ]
+        for failed in (math.nan, -math.inf)
     )
     result = be.calibration(scores, PRIORS, costs=COSTS)
     assert (result.genuine_attempts, result.impostor_attempts) == (len(genuine), len(impostor))
@@ -57,7 +60,7 @@ def test_ratios_are_those_of_the_definition(case):
     np.testing.assert_allclose(result.cllr, twin.cllr(genuine, impostor), **close)
     np.testing.assert_allclose(result.min_cllr, twin.min_cllr(genuine, impostor), **close)
     for name, expected in (("act_dcf", twin.act_dcf), ("min_dcf", twin.min_dcf)):
-        values = [expected(genuine, impostor, prior, COSTS) for prior in PRIORS]
+        values = [expected(*scored, prior, COSTS) for prior in PRIORS]
         np.testing.assert_allclose(result[name], values, err_msg=name, **close)
     k = 17
     expected = twin.cross_entropy(genuine, impostor, result.prior_log_odds.values[k])
