@@ -190,7 +190,7 @@ def _findings(
 
     `convention` says whether a card of re-identification has left out junk and cameras already.
     """
-    attempts, self_compared, impostors = None, None, None
+    attempts = self_compared = impostors = None
     if read_scores and scores.kind != "order":
         # Failures without a policy have a finding of their own.
         known = scores.replace(nan="exclude") if scores.nan == "raise" else scores
@@ -238,8 +238,8 @@ def _kind(scores: Scores, attempts: Attempts) -> Finding:
     people = min(genuine, len(scores.subjects) or genuine)
     verdict = KindVerdict.of(eer, scores.kind, people, metric=scores.metric)
     count = genuine + attempts.impostor_attempts if eer > 0.5 else 0
-    found = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
-    return Finding("kind", verdict.severity, found, count)
+    message = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
+    return Finding("kind", verdict.severity, message, count)
 
 
 def _compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
