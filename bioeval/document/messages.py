@@ -176,9 +176,10 @@ SENTENCES: dict[str, str] = {
         "is certain (metric {metric}): the labels are probably wrong; check them and their order"
     ),
     "kind-wrong": (
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} over all attempts): "
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): "
         "they are probably of the other kind; state {other} as `kind`"
     ),
+    "scores-not-counted": "no rate is exact: {why}",
     "interval-of-few-subjects": (
         "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
     ),

@@ -71,7 +71,8 @@ class Display:
                 f"name is {style['name']!r}, but {len(self.systems)} systems are drawn; name each "
                 "in a mapping of name to result"
             )
-        self.name: str = style.pop("name", None) or ""
+        name = style.pop("name", None)
+        self.name = "" if name is None else as_plot_text(require_text("name", name))
         self._title: str | None = style.pop("title", "")  # the usual one if empty
         if self._title is not None:
             require_text("title", self._title)

@@ -228,7 +228,7 @@ class KindVerdict:
             return cls("ok")
         other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-        about = {"kind": kind, "eer": float(eer)}
+        about: dict[str, Any] = {"kind": kind, "eer": float(eer)}
         near_chance = Message("near-chance", **about, other=other)
         if not eer > 0.5 - margin / 2:
             return cls("ok")
@@ -239,6 +239,7 @@ class KindVerdict:
             severity = "error" if certain else "warning"
             return cls(severity, Message("labels-wrong", **about, metric=metric))
         if certain:
+            about["over"] = "over all attempts"
             return cls("error", Message("kind-wrong", **about, other=other))
         return cls("warning", near_chance)
 

@@ -279,6 +279,7 @@ def test_other_things_are_refused(single, similarity, scores, open_set):
     for call, message in (
         (lambda: plot.roc([single]), "got list; expected a result of be.verification"),
         (lambda: plot.roc({}), "empty mapping"),
+        (lambda: plot.roc(single, name=3), "`name` is 3; expected text"),
         (lambda: plot.roc(xr.concat([single, single], "fold")), "choose a fold first|one thresh"),
         (lambda: plot.dir_far(open_set, ranks=(1, 999)), "rank 999 is not in the result.*999"),
         (lambda: plot.error_rates({"a": single, "b": other}), "'a' holds distances, 'b' holds sim"),
@@ -290,6 +291,7 @@ def test_other_things_are_refused(single, similarity, scores, open_set):
         with pytest.raises(be.DataError, match=message):
             call()
     draw(plot.roc({"a": single, "b": other}, log=True))
+    draw(plot.matrix(scores, name=r"no formula: $\foo$"))
     with pytest.raises(AttributeError, match="rocc"):
         _ = plot.rocc
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import check_targets
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted
@@ -190,12 +192,17 @@ def _findings(
 
     `convention` says whether a card of re-identification has left out junk and cameras already.
     """
-    attempts = self_compared = impostors = None
+    kind = self_compared = impostors = None
     if read_scores and scores.kind != "order":
         # Failures without a policy have a finding of their own.
         known = scores.replace(nan="exclude") if scores.nan == "raise" else scores
-        attempts = verify(known, wanted=PointsWanted.of_rule(Rule.parse("eer"))).attempts
-        impostors = attempts.impostor_attempts // (1 + is_symmetric(scores))
+        try:
+            attempts = verify(known, wanted=PointsWanted.of_rule(Rule.parse("eer"))).attempts
+        except DataError as error:  # such as whole numbers that are not exact in float64
+            kind = Finding("kind", "error", Message("scores-not-counted", why=str(error)))
+        else:
+            kind = _kind(scores, attempts)
+            impostors = attempts.impostor_attempts // (1 + is_symmetric(scores))
     if scanned is not None:
         self_compared = _compared_with_themselves(scores, scanned)
     yield from label_checks(
@@ -210,8 +217,8 @@ def _findings(
             yield copies_of_matrix(scores, scanned)
     elif read_scores:
         yield from _pair_checks(scores)
-    if attempts is not None:
-        yield _kind(scores, attempts)
+    if kind is not None:
+        yield kind
 
 
 def _pair_checks(scores: Scores) -> Iterator[Finding]:

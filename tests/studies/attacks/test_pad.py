@@ -256,7 +256,7 @@ def test_scores_that_mean_the_opposite_are_said():
     rng = np.random.default_rng(0)
     values = np.r_[rng.normal(5, 1, 50), rng.normal(0, 1, 50)]
     attack = np.repeat(["", "print"], 50)
-    with pytest.warns(be.BioevalWarning, match="worse than chance"):
+    with pytest.warns(be.BioevalWarning, match="over all attacks together"):
         ds = be.pad(values, attack, kind="distance")
     assert float(ds.d_eer) > 0.9
     doubt = arguments(ds, "kind-wrong")

@@ -35,6 +35,14 @@ def end_values(finding: Any) -> list[float]:
     return list(map(pytest.approx, finding.found.arguments["values"]))
 
 
+def test_scores_that_are_not_counted_are_looked_at_nevertheless():
+    values = np.random.default_rng(0).integers(0, 1 << 60, (160, 160))
+    found = checked(values, kind="similarity")
+    assert (found["kind"].severity, found["kind"].code) == ("error", "scores-not-counted")
+    assert "exactly in float64" in found["kind"].message
+    assert {x.check for x in found.findings} == SOUND
+
+
 def test_sound_data_have_no_fault():
     d = distances()
     for values, kind in ((d, "distance"), (-d, "similarity")):
