@@ -44,7 +44,7 @@ class Use:
     templates: str = "single"
     fusion: str = "min"
     #: The fusion rule; None where templates are compared one by one.
-    fused: str | None = field(init=False)
+    fused: str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse other words."""

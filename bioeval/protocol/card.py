@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -524,7 +524,7 @@ class Protocol:
     # Whether its values were checked; not copied by `replace`, whose result may be another card.
     _checked: bool = field(default=False, init=False, compare=False, repr=False)
 
-    @cached_property
+    @property
     def sections(self) -> dict[str, CardSection]:
         """The sections of the card by name, in the order of :data:`SECTIONS`."""
         there = {}
@@ -534,7 +534,7 @@ class Protocol:
                 there[name] = section
         return there
 
-    @cached_property
+    @property
     def tasks(self) -> Mapping[str, Task]:
         """The tasks of the card by name: ``card.tasks["open_set"]["ties"]``."""
         return MappingProxyType(

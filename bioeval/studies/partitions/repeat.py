@@ -312,7 +312,11 @@ def _partitions(scores: Scores, partitions: Any) -> list[tuple[Any, ...]]:
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
             "partition a pair (probes, gallery) of index arrays or one index array"
         )
-    return [*map(_sides_of, partitions)]
+    chosen = [*map(_sides_of, partitions)]
+    for place, sides in enumerate(chosen):
+        if any(side is None for side in sides):  # all of them, to `select`
+            raise DataError(f"partition {place}: a side is None; expected a list of indices")
+    return chosen
 
 
 def _sides_of(partition: Any) -> tuple[Any, ...]:

@@ -245,6 +245,12 @@ def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
         be.repeat(scores, [(np.arange(6), columns + 6)], OPEN["other"])
 
 
+@pytest.mark.parametrize("wrong", [None, (None, None), (None, [0, 1])])
+def test_a_side_that_is_none_is_not_all(wrong):
+    with pytest.raises(be.DataError, match=r"^partition 1: a side is None; expected a list"):
+        be.repeat(be.simulate(4, 2), [[0, 1, 2], wrong])
+
+
 @pytest.mark.parametrize("wrong", [3, "galleries", None, {"a": [1, 2]}])
 def test_what_is_no_list_of_partitions_is_refused(wrong):
     with pytest.raises(be.DataError, match=r"^partitions is .*expected a splitter"):
