@@ -1,4 +1,4 @@
-"""Plan of an evaluation: the counters that a card requires and the options of their results."""
+"""The tasks of a card over some scores: what is counted in one pass, and with which options."""
 
 from __future__ import annotations
 
