@@ -501,8 +501,8 @@ def _at_each(
     targets: np.ndarray, find: Callable[[float], tuple[float, float]], defined: bool
 ) -> np.ndarray:
     """Return the other rate, and the threshold, at each target: (2, targets)."""
-    found = [find(x) if defined else (math.nan, math.nan) for x in targets.tolist()]
-    return np.array(found, dtype=np.float64).reshape(-1, 2).T
+    points = [find(x) if defined else (math.nan, math.nan) for x in targets.tolist()]
+    return np.array(points, dtype=np.float64).reshape(-1, 2).T
 
 
 def _of_every_score(

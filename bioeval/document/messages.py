@@ -179,7 +179,7 @@ SENTENCES: dict[str, str] = {
         "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): "
         "they are probably of the other kind; state {other} as `kind`"
     ),
-    "scores-not-counted": "no rate is exact: {why}",
+    "scores-not-counted": "the scores cannot be evaluated: {why}",
     "interval-of-few-subjects": (
         "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
     ),
