@@ -246,7 +246,9 @@ class Arrays:
                     f'`columns={{"{role}": "{path}"}}`'
                 )
             meta = self.given.all_meta() if self.square else {}
-            return read_labels(path, self.given, meta).expect(count, what)
+            labels = read_labels(path, self.given, meta).expect(count, what)
+            by_name = labels.misnumbered in NAME_COLUMNS and self._names_templates(side)
+            return labels if by_name else labels.by_line()
         name = self.name(role)
         if name is None:
             return None
@@ -260,6 +262,11 @@ class Arrays:
         if pattern := self.given.take("names_of"):
             return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
         return SideLabels(self.path, values, {})
+
+    def _names_templates(self, side: str) -> bool:
+        """Whether an array names the templates of a side."""
+        called = {x for name in NAME_COLUMNS for x in (name, f"{side}_{name}")}
+        return not called.isdisjoint((*self.arrays, *self.given.meta))
 
     def metadata(
         self, sides: Sequence[SideLabels | None], counts: Sequence[int], plain: bool = False

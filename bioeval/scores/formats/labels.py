@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,17 @@ from bioeval.scores.formats.layouts import COLUMNS, require_names
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Columns, Head, cells_by_column, head_of, read_columns
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
+from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS, NUMBER_COLUMNS
+from bioeval.scores.numbering import numbering_in_other_order, other_order
 
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
+
+# Columns that number the rows, if their values do. In a table of few rows, where the sessions may
+# be 2 and 1 by chance, others are metadata; so are, in any table, those of `_NO_NUMBERS`.
+_NUMBERS = ("index", "row", "id", "number", "template", "template_id", *IMAGE_COLUMNS)
+_FEW_ROWS = 5
+_NO_NUMBERS = (*NUMBER_COLUMNS, "enrolled_at", "seen_at")
 
 _COLUMNS_SHOWN = 8
 _EXAMPLES = 3
@@ -41,6 +48,19 @@ class SideLabels:
     label: np.ndarray
     meta: dict[str, np.ndarray]
     has_header: bool = True
+    #: A column that numbers the rows in another order, None without.
+    misnumbered: str | None = None
+    #: The index that pandas wrote, under no name.
+    index: np.ndarray | None = None
+
+    def by_line(self) -> SideLabels:
+        """Return the labels for scores without names; raise where a column gives another order."""
+        if self.misnumbered:
+            where = f"{self.path}: the column {self.misnumbered!r}"
+            raise other_order(where, self.meta[self.misnumbered])
+        if self.index is not None and numbering_in_other_order(self.index):
+            raise other_order(f"{self.path}: the first column, without a name,", self.index)
+        return self
 
     def expect(self, count: int, what: str) -> SideLabels:
         """Return the labels; raise unless there are `count`."""
@@ -87,7 +107,7 @@ class SideLabels:
                 option = f'`columns={{"{name}": "{column}"}}`'
                 raise missing(self.path, "column", column, [*self.meta], option)
         columns = {names.get(name, name): values for name, values in self.meta.items()}
-        return SideLabels(self.path, self.label, columns, self.has_header)
+        return replace(self, meta=columns)
 
 
 def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict[str, Any]:
@@ -107,7 +127,7 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
     """Return the columns of a CSV file as text, and the name of the one with the first known name.
 
     A single column has a header only where its first cell is one of `LABEL_COLUMNS`; else it is
-    called ``""``, and is known.
+    called ``""``, and is known. Of several columns ``""`` is the index of pandas.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
@@ -116,14 +136,13 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
         require_names(path, head.first, names)
     else:
         names = [""]
-    read = {i: name for i, name in enumerate(names) if name or not header}  # no index of pandas
-    called = {name.casefold(): i for i, name in read.items()}
-    key = next((called[name] for name in ("", *known) if name in called), None)
+    called = {name.casefold(): i for i, name in enumerate(names)}
+    key = next((called[name] for name in known if name in called), None if header else 0)
     lines, cells = cells_by_column(head, header)
     if key is not None and "" in cells[key]:
         line = lines[cells[key].index("")]
         raise fault(path, f"the cell {names[key]!r} is blank", line=line)
-    columns = {name: text_array(cells[i], f"{path}: {name}") for i, name in read.items()}
+    columns = {name: text_array(cells[i], f"{path}: {name}") for i, name in enumerate(names)}
     return (None if key is None else names[key]), columns
 
 
@@ -145,7 +164,9 @@ def read_labels(
         raise _no_column(path, "labels", columns, LABEL_COLUMNS)
     if len(columns) > 1 and key != LABEL_COLUMNS[0]:
         given.notes.append(f"subjects from column {key!r} of {path.name}")
-    labels = SideLabels(path, columns.pop(key), columns, bool(key))
+    label, index = columns.pop(key), columns.pop("", None)
+    misnumbered = _misnumbered(columns, (*(meta or {}).values(), *_NO_NUMBERS))
+    labels = SideLabels(path, label, columns, bool(key), misnumbered, index)
     first = str(labels.label[0])
     if not key and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
@@ -159,6 +180,15 @@ def read_labels(
             f'label; give `names_of="{pattern}"` to read the identities'
         )
     return labels.renamed(meta)
+
+
+def _misnumbered(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
+    """Return a column that numbers the rows in another order, and is none of the metadata."""
+    for name, values in columns.items():
+        known = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
+        if known and name not in metadata and numbering_in_other_order(values):
+            return name
+    return None
 
 
 def _array_of_labels(
@@ -214,6 +244,7 @@ def read_names(path: str | Path, names_of: str) -> SideLabels:
     if names is None:
         names = read_text(path).rstrip().split("\n")
     labels = of_images(names, names_of, str(path), path)
+    rest.pop("", None)  # the index of pandas
     return SideLabels(path, labels.label, {**labels.meta, **rest})
 
 
@@ -257,10 +288,11 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
                 f"{path}: is {m} x {n}, not square, so one list of labels ({probe}) does not do; "
                 "give `gallery`, too, or `metric` if the rows are embeddings"
             )
-        return side_arguments(read_labels(probe, given, given.all_meta()).expect(m, "rows"), None)
+        both_sides = read_labels(probe, given, given.all_meta()).expect(m, "rows")
+        return side_arguments(both_sides.by_line(), None)
     rows = read_labels(probe, given, given.side_meta("probe")).expect(m, "rows")
     columns = read_labels(gallery, given, given.side_meta("gallery")).expect(n, "columns")
-    return side_arguments(rows, columns)
+    return side_arguments(rows.by_line(), columns.by_line())
 
 
 def labels_of_rows(
@@ -275,7 +307,7 @@ def labels_of_rows(
                 f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
                 f"it{other}"
             )
-    return read_labels(place, given, meta).expect(count, "rows")
+    return read_labels(place, given, meta).expect(count, "rows").by_line()
 
 
 # ------------------------------------------------------------------------- tables of templates
