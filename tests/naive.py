@@ -207,7 +207,7 @@ def rate(count: Any, attempts: int) -> Any:
 # --- Fusion --------------------------------------------------------------------------------------
 
 
-def fuse(distances: Sequence[Any], fusion: str = "min", undefined: Any = INF) -> Any:
+def fuse(distances: Sequence[Any], fusion: str = "best", undefined: Any = INF) -> Any:
     """Fuse the distances of a group; None when there is no fused value.
 
     What failed is left out, unless nothing else is left; for the k-th smallest it is last.
@@ -220,9 +220,9 @@ def fuse(distances: Sequence[Any], fusion: str = "min", undefined: Any = INF) ->
     distances = [d for d in distances if d is not FAILED]
     if not distances:
         return FAILED
-    if fusion == "min":
+    if fusion == "best":
         return min(distances)
-    if fusion == "max":
+    if fusion == "worst":
         return max(distances)
     if fusion == "mean":
         # The exact sum, rounded once, over the number.
@@ -337,7 +337,7 @@ def attempts_single(
 
 def attempts_multi(
     *given: Any,
-    fusion: str = "min",
+    fusion: str = "best",
     claims: Any = None,
     unenrolled_claims: str = "raise",
     **options: Any,
@@ -362,7 +362,7 @@ def attempts_of_transactions(
     *,
     column: Sequence[Any],
     templates: str = "single",
-    fusion: str = "min",
+    fusion: str = "best",
     mask: Any = None,
     **options: Any,
 ) -> tuple[list[Any], list[Any], tuple[int, int]]:
@@ -504,7 +504,7 @@ def ranked(data: Data, unit: str, fusion: str, ties: str) -> list[Ranked]:
 def ranks(
     *given: Any,
     unit: str = "template",
-    fusion: str = "min",
+    fusion: str = "best",
     ties: str = "pessimistic",
     **options: Any,
 ) -> list[Ranked]:
@@ -568,7 +568,7 @@ def open_set(
     thresholds: Sequence[Any],
     max_rank: int | None = None,
     unit: str = "template",
-    fusion: str = "min",
+    fusion: str = "best",
     ties: str = "pessimistic",
     impostors: str = "auto",
     **options: Any,
@@ -620,7 +620,7 @@ def closed_set(
     *given: Any,
     max_rank: int | None = None,
     unit: str = "template",
-    fusion: str = "min",
+    fusion: str = "best",
     ties: str = "pessimistic",
     unmated: str = "auto",
     **options: Any,
@@ -871,7 +871,7 @@ def open_set_points(
     *given: Any,
     k: int = 1,
     unit: str = "template",
-    fusion: str = "min",
+    fusion: str = "best",
     ties: str = "pessimistic",
     impostors: str = "auto",
     **options: Any,

@@ -5,6 +5,7 @@ closer, unless a function says otherwise.
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 
 INF = math.inf
@@ -137,7 +138,7 @@ def scaled(x: float, how: str, train: Sequence[float]) -> float:
     return (x - mean) / sd if how == "z" else 0.5 * (math.tanh(0.01 * (x - mean) / sd) + 1)
 
 
-def fused(scores: Sequence[float], method: str, weights: Sequence[float] = ()) -> float:
+def fused(scores: Sequence[float], method: str | int, weights: Sequence[float] = ()) -> float:
     """One fused score."""
     if method == "product":
         return math.prod(min(1.0, max(0.0, x)) for x in scores)
@@ -145,7 +146,22 @@ def fused(scores: Sequence[float], method: str, weights: Sequence[float] = ()) -
         return sum(w * x for w, x in zip(weights, scores, strict=True))
     if method == "mean":
         return sum(scores) / len(scores)
+    if method == "median":
+        return statistics.median(scores)
+    if isinstance(method, int):
+        return sorted(scores)[method]
     return {"min": min, "max": max}[method](scores)
+
+
+def rule_of_values(method: str, kind: str) -> str | int:
+    """The rule that takes the same score, whatever the kind: min, max, or a place from below."""
+    larger_is_closer = kind != "distance"
+    if method in ("best", "worst"):
+        return "max" if (method == "best") == larger_is_closer else "min"
+    if method.startswith("kth:"):
+        k = int(method[4:])
+        return -k if larger_is_closer else k - 1
+    return method
 
 
 def normalised(

@@ -111,7 +111,7 @@ def by_size(
     size: int,
     thresholds: Sequence[Any] = (),
     max_rank: int,
-    fusion: str = "min",
+    fusion: str = "best",
     ties: str = "pessimistic",
     impostors: str = "auto",
     **options: Any,

@@ -22,7 +22,7 @@ class Attempt:
     genuine: bool
 
 
-def attempts(data: naive.Data, templates: str = "single", fusion: str = "min") -> list[Attempt]:
+def attempts(data: naive.Data, templates: str = "single", fusion: str = "best") -> list[Attempt]:
     """Return all attempts of section "verification"."""
     assert data.probe_labels is not None
     unit = "template" if templates == "single" else "subject"

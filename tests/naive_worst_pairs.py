@@ -22,7 +22,7 @@ def worst_pairs(n: int, **given: Any) -> list[Pair]:
     found = []
     for comparison in ("impostor", "genuine"):
         sign = 1 if comparison == "impostor" else -1
-        every = [(i, naive.candidates(data, i, "template", "min")) for i in range(len(data.rows))]
+        every = [(i, naive.candidates(data, i, "template", "best")) for i in range(len(data.rows))]
         cells = [(i, c) for i, row in every for c in row]
         cells = [
             (i, c)

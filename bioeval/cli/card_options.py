@@ -59,8 +59,8 @@ CARD_OPTIONS = option_group(
     ),
     option(
         "--fusion RULE",
-        "How the scores of one subject's templates become one score: min, mean, max, median, "
-        "kth:K.  [of the card]",
+        "How the scores of one subject's templates become one score: best, mean, worst, "
+        "median, kth:K, min, max.  [of the card]",
     ),
     option(
         "--single-gallery",

@@ -175,7 +175,8 @@ TRIES_AND_ENROLMENT = option_group(
 FUSION_IN_USE = option_group(
     option(
         "--fusion RULE",
-        "How the scores of a subject's templates are fused: min, mean, max, median or kth:K.",
+        "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, "
+        "min or max.",
     ),
     heading="System in use",
 )

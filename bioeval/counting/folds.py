@@ -150,7 +150,7 @@ class FoldAttempts(Reducer):
         mates, scores, divisions = parts.mates, parts.scores, len(self.probe)
         self.rejected, self.dtype = mates.rejected, parts.dtype
         self.few = parts.few or isinstance(parts, PairParts)  # which are in memory anyway
-        if self.fusion not in (None, "min"):
+        if self.fusion not in (None, "best"):
             self.dtype = np.dtype(np.float64)
         probe, column, distance = mates.probe, mates.gallery, mates.distance
         if self.fusion is not None:

@@ -12,6 +12,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.too_few_templates import TooFewTemplates
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
@@ -129,6 +130,7 @@ class Searching:
         """Check that the scores can be searched."""
         require_all_scores(scores)
         require_templates(scores, "identification")
+        search = search.of_kind(scores.kind)
         by_subject = search.rank_unit == "subject"
         if by_subject or scores.layout == "pairs":
             require_subjects(scores, "a rank among subjects" if by_subject else "identification")
@@ -139,16 +141,23 @@ class Searching:
             )
         self.scores, self.search, self.about = scores, search, about
         #: Facts of what is ranked; and of templates, where these are not the same distances.
-        self.reducers = [RankFacts(search.fusion if by_subject else None)]
-        if by_subject and search.fusion != "min":
+        self.reducers: list[Reducer] = [RankFacts(search.fusion if by_subject else None)]
+        if by_subject and search.fusion != "best":
             self.reducers.append(RankFacts())
+            self.reducers += TooFewTemplates.counters(search.fusion)
 
-    def result(self, ranked: RankFacts, templates: RankFacts | None = None) -> Searches:
+    def result(
+        self,
+        ranked: RankFacts,
+        templates: RankFacts | None = None,
+        too_few: tuple[int, int, int] = (0, 0, 0),
+    ) -> Searches:
         """Return the searches, from what the reducers have counted."""
+        about = (self.about or Provenance.of(self.scores)).without_claims(*too_few)
         of_templates = templates or ranked
         best, nearest = of_templates.best, of_templates.nearest
         return Searches(
-            about=(self.about or Provenance.of(self.scores)).searching(self.scores),
+            about=about.searching(self.scores),
             rank_unit=self.search.rank_unit,
             fusion=self.search.fused,
             enrolled=are_enrolled(self.scores),
@@ -206,7 +215,7 @@ class RankFacts(Reducer):
         """Take the mates, against which others are ranked."""
         mates, probes = parts.mates, parts.scores.shape[0]
         self.mates, self.mates_tied, self.place = mates.number, mates.tied, mates.place
-        self.best = mates.fused(self.fusion or "min")
+        self.best = mates.fused(self.fusion or "best")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
             self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)
         self.closer, self.within, self.before, self.others = np.zeros((4, probes), np.int64)
@@ -243,7 +252,7 @@ class RankFacts(Reducer):
         if self.fusion is None:
             return (tied & (gallery < self.place[probes, None])).sum(axis=1)
         assert templates.columns is not None
-        nearest = templates.by_person("min").by_probe[ties]
+        nearest = templates.by_person("best").by_probe[ties]
         line, column = np.nonzero(lines == nearest[:, templates.columns.person])
         place = np.full(nearest.shape, np.iinfo(np.int64).max)
         np.minimum.at(place, (line, templates.columns.person[column]), gallery[column])

@@ -102,7 +102,7 @@ def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[st
             block = block.by_person(fusion)
             groups = np.arange(len(starts))
         values, probes = block.values, block.probes
-        best = mates.fused(fusion or "min")
+        best = mates.fused(fusion or "best")
         closer, tied, before = _up_to_mates(values, place, groups, best, mates.place)
         nearest, second = _nearest_groups(values, groups)
         least, most = _before_mate(ties, closer, tied, before)

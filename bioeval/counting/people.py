@@ -308,7 +308,7 @@ def count_layers(
     if changes > len(np.unique(probing)):  # make the probes of each person adjacent
         scores = scores.select(probes=np.argsort(probing, kind="stable"))
     rows = parts_of(scores, nearest=False)
-    tiles = parts_of(scores, nearest=fused in (None, "min"))
+    tiles = parts_of(scores, nearest=fused in (None, "best"))
     if isinstance(tiles, TileParts):  # a few of them have all mates, as verification has
         assert isinstance(rows, RowParts)
         rows.mates_at_hand = tiles.mates

@@ -76,7 +76,7 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
     """
     parts = scores
     if not isinstance(parts, Parts):
-        nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
+        nearest = all(reducer.fusion in (None, "best") for reducer in reducers)
         parts = parts_of(parts, nearest=nearest)
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):

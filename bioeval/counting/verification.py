@@ -26,9 +26,11 @@ from bioeval.counting.thresholds import (
     require_values,
     to_internal,
 )
-from bioeval.scores.arrays import Templates, parse_fusion, scored
+from bioeval.counting.too_few_templates import TooFewTemplates
+from bioeval.scores.arrays import Templates, scored
 from bioeval.scores.blocks import Block, cells_between
 from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.fusion_rules import by_closeness, order_of, parse_fusion
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, People, knows_people
 from bioeval.scores.provenance import Provenance
@@ -42,7 +44,7 @@ class Use:
     """What a claim is compared with: single templates, or all of the subject, fused."""
 
     templates: str = "single"
-    fusion: str = "min"
+    fusion: str = "best"
     #: The fusion rule; None where templates are compared one by one.
     fused: str | None = field(init=False, repr=False, compare=False)
 
@@ -51,6 +53,10 @@ class Use:
         require_choice("templates", self.templates, Templates)
         parse_fusion(self.fusion)
         object.__setattr__(self, "fused", self.fusion if self.templates == "multi" else None)
+
+    def of_kind(self, kind: str) -> Use:
+        """Return the use with the rule that fuses distances."""
+        return Use(self.templates, by_closeness(self.fusion, kind))
 
     @property
     def attrs(self) -> dict[str, str]:
@@ -103,7 +109,7 @@ class CollectAttempts(Reducer):
         self.counting: AttemptCounter | None = None
         if parts.few:
             return
-        exact = self.fusion in (None, "min", "max") and not len(self.more)
+        exact = self.fusion in (None, "best", "worst") and not len(self.more)
         dtype = parts.dtype if exact else np.dtype(np.float64)
         self.genuine = self.genuine.astype(np.float64)
         self.counting = AttemptCounter(
@@ -200,7 +206,7 @@ class Verified:
     ):
         """Check what is asked for; nothing is counted yet."""
         require_all_scores(scores)
-        use = use or Use()
+        use = (use or Use()).of_kind(scores.kind)
         require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         require_values(scores, "verification")
         if use.fused or claims is not None:
@@ -251,6 +257,11 @@ class Verified:
         group = self.scores.gallery_order.probe_group[claims.probe]
         genuine = (group == claims.group)[claim]
         self.attempts = Attempts.with_failures(values[genuine], values[~genuine])
+        if (needed := order_of(self.use.fused)) > 1:
+            lost = np.setdiff1d(claimed(self.scores, "best", claims)[1], claim)
+            lost_genuine = int(np.count_nonzero((group == claims.group)[lost]))
+            lost_impostor = len(lost) - lost_genuine
+            self.about = self.about.without_claims(lost_genuine, lost_impostor, needed)
         if self.not_enrolled is not None:
             self.unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
 
@@ -306,14 +317,19 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
         return []
     by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read one by one
     fusions = {*(x.use.fused for x in by_blocks), *(x.fusion for x in further)}
-    parts = parts_of(scores, nearest=fusions <= {None, "min"})
-    counted = reduce(parts, *(x.collecting(parts) for x in by_blocks), *further)
-    for x, attempts in zip(by_blocks, counted, strict=False):
-        x.attempts = attempts
+    parts = parts_of(scores, nearest=fusions <= {None, "best"})
+    too_few = {fusion: y for fusion in fusions for y in TooFewTemplates.counters(fusion)}
+    collecting = [x.collecting(parts) for x in by_blocks]
+    counted = iter(reduce(parts, *collecting, *too_few.values(), *further))
+    for x in by_blocks:
+        x.attempts = next(counted)
+    lost = dict(zip(too_few, counted, strict=False))
+    for x in by_blocks:
+        x.about = x.about.without_claims(*lost.get(x.use.fused, (0, 0, 0)))
     for x in verifying:
         if x.claims is not None:
             x.read_claims(x.claims)
-    return counted[len(by_blocks) :]
+    return [*counted]
 
 
 def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:

@@ -112,6 +112,16 @@ SENTENCES: dict[str, str] = {
         "their tries were compared with the claimed subject) and in no rate; compare all tries of "
         "an attempt with the same subjects"
     ),
+    "too-few-templates": (
+        "{genuine:count} genuine and {impostor:count impostor attempts}{where} are left out: the "
+        "claimed subject has fewer than the {templates:count templates} that fusion "
+        "kth:{templates} needs; take a smaller K, or another rule"
+    ),
+    "attacks-of-few-templates": (
+        "{attacks:count attack presentations} are left out: the target has fewer than the "
+        "{templates:count templates} that fusion kth:{templates} needs; take a smaller K, or "
+        "another rule"
+    ),
     "only-genuine-pairs-listed": (
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors"
     ),

@@ -6,7 +6,7 @@ from numba.extending import register_jitable
 from bioeval.kernels.compiling import compiled, parallel_rows
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
-MEDIAN, MEAN, MAX = 0, -1, -2
+MEDIAN, MEAN, WORST = 0, -1, -2
 
 # From this magnitude on a sum may overflow: it is then one of values times this power of two.
 HUGE, SHRUNK = 2.0**960, 2.0**-64
@@ -142,7 +142,7 @@ def fuse_groups(begin, end, block, starts, rule, fused):
                 fused[i, g] = np.nan
             elif rule == 1:
                 fused[i, g] = best
-            elif rule == MAX:
+            elif rule == WORST:
                 fused[i, g] = worst
             elif rule == MEAN:
                 mean = mean_of(held, count)

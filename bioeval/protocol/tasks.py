@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from bioeval.base.arguments import require_choice, require_integer
 from bioeval.protocol.fields import (
@@ -16,17 +16,7 @@ from bioeval.protocol.fields import (
     card_field,
     fields_of,
 )
-from bioeval.scores.arrays import parse_fusion
-
-_FUSIONS = {
-    "min": "the closest of the subject's templates decides (for similarities, the highest)",
-    "mean": "the mean over the subject's templates: the exact sum of their scores, rounded once, "
-    "over their number",
-    "max": "the farthest of the subject's templates decides (for similarities, the lowest)",
-    "median": "the median over the subject's templates",
-    "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
-    "usable templates is not an attempt",
-}
+from bioeval.scores.fusion_rules import FUSIONS, by_closeness, parse_fusion
 
 TIES = {
     "pessimistic": "a non-mate exactly as close as the mate ranks before it",
@@ -87,8 +77,8 @@ _MULTI = Choice(
 
 _FUSION: dict[str, Any] = {
     "doc": "how the scores of one subject's templates become one score",
-    "choices": _FUSIONS,
-    "default": "min",
+    "choices": FUSIONS,
+    "default": "best",
 }
 
 
@@ -170,6 +160,10 @@ class Search(Task):
                     require_integer(name, value, low=1)
             else:
                 require_choice(name, value, field.words())
+
+    def of_kind(self, kind: str) -> Self:
+        """Return the search with the rule that fuses distances."""
+        return replace(self, fusion=by_closeness(self.fusion, kind))
 
     @property
     def fused(self) -> str:

@@ -241,6 +241,8 @@ def about_attrs(
         attrs |= {"use": about.use, "most_tries": about.tries}
     if any(about.incomplete):
         attrs["incomplete_genuine"], attrs["incomplete_impostor"] = about.incomplete
+    if any(about.too_few):
+        attrs["too_few_genuine"], attrs["too_few_impostor"] = about.too_few
     incomplete: list[Message] = []
     if about.searched is not None and (lists := about.lists).incomplete:
         attrs |= lists.attrs

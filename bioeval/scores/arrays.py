@@ -1,16 +1,16 @@
-"""Checks of scores, masks, indices and fusion; blocks of rows; distances; scores in equal steps."""
+"""Checks of scores, masks and indices; blocks of rows; distances; scores in equal steps."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_choice
+from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
-from bioeval.base.errors import DataError, counted, cut, received
+from bioeval.base.errors import DataError, counted, cut
 from bioeval.base.kinds import LARGER_IS_CLOSER
 
 if TYPE_CHECKING:
@@ -27,16 +27,8 @@ class Mask:
 LIBRARIES = ("zarr", "h5py")
 
 
-# Type checkers know K up to 9; a larger one is right as well.
-_Plain = Literal["min", "mean", "max", "median"]
-_Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "kth:8", "kth:9"]
-
 #: Whether a claim is compared with one template of the subject, or with all.
 Templates = Literal["single", "multi"]
-
-#: Rules that fuse the scores of a subject's templates.
-FusionRule = Literal[_Plain, _Kth]
-FUSIONS = (*get_args(_Plain), "kth:K")
 
 #: Which templates of each subject are enrolled, and the galleries to draw.
 EnrolledTemplates = Literal["all", "single"]
@@ -395,14 +387,3 @@ def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
     if raw.dtype.kind == "u":
         return raw > 2**53
     return (raw > 2**53) | (raw < -(2**53))
-
-
-def parse_fusion(fusion: str) -> tuple[str, int]:
-    """Return the method and the order of a fusion: ``"kth:2"`` is ``("kth", 2)``."""
-    if isinstance(fusion, str) and fusion.startswith("kth:"):
-        order = fusion[4:]
-        if order.isdecimal() and 1 <= int(order) < 2**31:
-            return "kth", int(order)
-        raise DataError(f"`fusion` is {received(fusion)}; expected kth:K, K a whole number >= 1")
-    require_choice("fusion", fusion, FUSIONS)
-    return fusion, 0

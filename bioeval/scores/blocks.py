@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.scores.arrays import parse_fusion, scored, with_failures
+from bioeval.scores.arrays import scored, with_failures
+from bioeval.scores.fusion_rules import parse_fusion
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -206,7 +207,7 @@ class Block(NamedTuple):
         failed = int(np.count_nonzero(self.values == np.inf))
         return scored(self.values), failed
 
-    def by_person(self, fusion: str = "min") -> Block:
+    def by_person(self, fusion: str = "best") -> Block:
         """Return the claims of each probe: one fused distance a person, NaN where there is none.
 
         A claim fails only if all its comparisons failed.
@@ -231,7 +232,7 @@ class Block(NamedTuple):
             loop(values, columns.layers, nearest)
             return nearest
         assert columns.starts is not None
-        if self.few or fusion != "min":
+        if self.few or fusion != "best":
             return fused(self.values, columns.starts, fusion, rejected=self.rejected)
         from bioeval.kernels.fuse import fuse_nearest
 
@@ -241,18 +242,18 @@ class Block(NamedTuple):
 
 
 def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
-    """Return the distances of claims (h, g), NaN where there is none, by a rule of fusion.
+    """Return the distances of claims (h, g), NaN where there is none, by a rule of distances.
 
     Claim ``k`` of a row of `values` (h, n) has the templates ``starts[k]:starts[k + 1]``, of which
-    there is at least one for the rule ``"min"``.
+    there is at least one for the rule ``"best"``.
     """
     method, kth = parse_fusion(fusion)
-    if method == "min":
+    if method == "best":
         return np.fmin.reduceat(values, starts[:-1], axis=1)
-    from bioeval.kernels.fuse import MAX, MEAN, fuse_groups
+    from bioeval.kernels.fuse import MEAN, WORST, fuse_groups
 
-    rule = {"max": MAX, "mean": MEAN}.get(method, kth)
-    dtype = values.dtype if method == "max" and not rejected else np.float64
+    rule = {"worst": WORST, "mean": MEAN}.get(method, kth)
+    dtype = values.dtype if method == "worst" and not rejected else np.float64
 
     def by_rule(values: np.ndarray) -> np.ndarray:
         claims = np.empty((len(values), len(starts) - 1), dtype=dtype)
@@ -292,9 +293,9 @@ class Mates:
         """The number of mates of each probe, int64 (probes,)."""
         return np.diff(self.first)
 
-    def fused(self, fusion: str = "min") -> np.ndarray:
+    def fused(self, fusion: str = "best") -> np.ndarray:
         """Return the claim of each probe of its own person (probes,); NaN where there is none."""
-        if fusion == "min":
+        if fusion == "best":
             return self._nearest
         return fused(self.distance[None], self.first, fusion, rejected=self.rejected)[0]
 

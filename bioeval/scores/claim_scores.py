@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -13,10 +13,17 @@ from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
+from bioeval.scores.arrays import Templates, scored, with_failures
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import left_out_by_protocol
+from bioeval.scores.fusion_rules import (
+    FewTemplates,
+    FusionRule,
+    by_closeness,
+    order_of,
+    parse_fusion,
+)
 from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import marking
@@ -30,7 +37,7 @@ def claim_scores(
     *,
     attempts: str | None = None,
     templates: Templates = "multi",
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     enrol: str | None = None,
 ) -> Scores:
     """Return the score of each claim, as the system in use decides it.
@@ -52,7 +59,7 @@ def claim_scores(
     templates : {"multi", "single"}
         ``"multi"``: a claim is compared with all enrolled templates of the claimed subject, and
         their scores are fused, those of each try first. ``"single"``: with one template.
-    fusion : {"min", "mean", "max", "median", "kth:K"}
+    fusion : {"best", "mean", "worst", "median", "kth:K", "min", "max"}
         As for :func:`verification`.
     enrol : str, optional
         Enrolled templates of each subject: first:3, or first:3:COLUMN; all by default.
@@ -100,6 +107,7 @@ def claim_scores(
     require_subjects(scores, "a matrix of claims")
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
+    fused = by_closeness(fusion, scores.kind)
     excluded, given = left_out(scores), scores
     first = number = np.arange(scores.shape[0])
     if attempts is not None:
@@ -107,12 +115,13 @@ def claim_scores(
         if np.isin(scores.probe_ids, scores.gallery_ids).any():
             scores = scores.excluding(*scores.exclude, attempts)
     if enrol is not None:
-        scores = _enrolled(scores, enrol, templates, fusion)
+        scores = _enrolled(scores, enrol, templates, fused)
         first = number = np.arange(scores.shape[0])
     if attempts is not None:
         first, number = _attempts_of(scores, attempts)
     tries = int(np.bincount(number).max())
-    distances, incomplete, column = _distances(scores, number, templates, fusion)
+    made_of = _distances(scores, number, templates, fused)
+    distances, column = made_of.distance, made_of.column
     made = ~np.isnan(distances)  # else no template is left to compare with
     nan, mask = scores.nan, None
     if nan == "reject" and made.any():  # a claim that failed is NaN as well
@@ -136,7 +145,12 @@ def claim_scores(
     m, n = claims.shape
     # A row is an attempt and no template, though it has the name of its first try.
     claims = claims._with(probe_ids=np.arange(n, n + m, dtype=np.int64))
-    lacking = np.column_stack([claims.probe_ids[incomplete[0]], claims.gallery_ids[incomplete[1]]])
+
+    def named(places: np.ndarray) -> np.ndarray:
+        row, column = np.nonzero(places)
+        return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
+
+    lacking, few = named(made_of.lacks_tries), named(made_of.lacks_templates)
     return marking(claims, scores.distractor_ids, scores.junk_ids)._with(
         origin=scores.origin,
         metric=scores.metric,
@@ -144,10 +158,11 @@ def claim_scores(
         remarks=(*scores.remarks, *_about_enrolled(scores, enrol)),
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
-        claims=_in_words(tries, attempts, templates, fusion, enrol),
+        claims=_in_words(tries, attempts, templates, fused, enrol),
         tries=tries,
         _incomplete=lacking if len(lacking) else None,
-        _tries=Tries(given, scores, number, n, templates, fusion) if tries > 1 else None,
+        _too_few=FewTemplates(few, order_of(fused)) if len(few) else None,
+        _tries=Tries(given, scores, number, n, templates, fused) if tries > 1 else None,
     )
 
 
@@ -167,7 +182,7 @@ class Tries:
     number: np.ndarray
     first_id: int
     templates: Templates
-    fusion: FusionRule
+    fusion: str
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()  # a worker of a cluster needs no tries
@@ -187,7 +202,8 @@ def deciding_tries(
     attempt = claims.probe_ids[row] - made.first_id
     asked = np.flatnonzero(np.isin(made.number, attempt))
     tries = made.enrolled.select(probes=asked)
-    alone = claim_scores(tries, templates=made.templates, fusion=made.fusion)
+    fusion: Any = made.fusion  # one of distances: the same of any kind
+    alone = claim_scores(tries, templates=made.templates, fusion=fusion)
     sign = -1 if alone.kind in LARGER_IS_CLOSER else 1
     distance = sign * alone.values[:, claims.gallery_ids[column]]
     distance = np.where(made.number[asked, None] == attempt, distance, np.nan)
@@ -208,16 +224,24 @@ def _kind(scores: Scores, tries: int, templates: str) -> Kind:
     return scores.kind
 
 
-def _distances(
-    scores: Scores, number: np.ndarray, templates: str, fusion: str
-) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
-    """Return the distance of each claim, and a column of the scores for each that is claimed.
+class _Made(NamedTuple):
+    """Distances of claims, NaN of one that is no attempt, and why some are none.
 
-    `number` is the attempt of each probe. In between are row and column of the incomplete claims,
-    which have no distance.
+    `column` is a column of the scores for each subject, or template, that is claimed. Of a claim
+    some tries are lacking, or all of its tries lack templates for the rule of fusion.
     """
+
+    distance: np.ndarray
+    column: np.ndarray
+    lacks_tries: np.ndarray
+    lacks_templates: np.ndarray
+
+
+def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) -> _Made:
+    """Return the distance of each claim; `number` is the attempt of each probe."""
     column = scores.gallery_order.columns[0]
-    if templates == "multi":
+    fuses, may_be_few = templates == "multi", templates == "multi" and order_of(fusion) > 1
+    if fuses:
         column = column[scores.gallery_order.starts[:-1]]
     attempts = int(number.max()) + 1
     require_memory(
@@ -226,25 +250,26 @@ def _distances(
         "select fewer probes",
     )
     least = np.full((attempts, len(column)), np.nan)
-    lacks = np.zeros(least.shape, dtype=bool)
+    lacks, compared = np.zeros((2, *least.shape), dtype=bool)
     may_lack = attempts < len(number) and not scores.completeness.nothing_missing
     with threads_for(scores):
         for block in blocks_of(scores):
-            if templates == "multi":
-                values = _in_float64(block.by_person(fusion))
-            else:
-                values = _in_float64(block)
+            values = _in_float64(block.by_person(fusion) if fuses else block)
             of_rows = number[block.probes]
             order = np.argsort(of_rows, kind="stable")
             attempt, starts = np.unique(of_rows[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
             least[attempt] = np.fmin(least[attempt], nearest)
+            if may_be_few:
+                is_compared = ~np.isnan(block.by_person("best").values[order])
+                compared[attempt] |= np.logical_or.reduceat(is_compared, starts, axis=0)
             if may_lack:
                 missing = _missing_claims(scores, block, templates)
                 lacks[attempt] |= np.logical_or.reduceat(missing[order], starts, axis=0)
+    lacks_templates = compared & np.isnan(least)
     lacks &= ~np.isnan(least)
     least[lacks] = np.nan
-    return least, np.nonzero(lacks), column
+    return _Made(least, column, lacks, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
@@ -290,7 +315,7 @@ def _in_words(
     if templates == "single":
         compared = f"one of {enrolled}" if enrol else "one template of the claimed subject"
     else:
-        compared = enrolled + ("" if fusion == "min" else f", fused by {fusion}")
+        compared = enrolled + ("" if fusion == "best" else f", fused by {fusion}")
     if attempts is None:
         return f"each attempt compares a probe with {compared}"
     return (

@@ -126,9 +126,18 @@ def left_out_by_protocol(scores: Scores, rows: np.ndarray) -> np.ndarray:
 
 def incomplete_claims(scores: Scores) -> tuple[int, int]:
     """Return how many genuine and impostor claims are no attempts, since they lack a try."""
-    if scores._incomplete is None:
-        return 0, 0
-    probe, gallery = scores._incomplete.T
+    return (0, 0) if scores._incomplete is None else _claims_among(scores, scores._incomplete)
+
+
+def claims_of_few_templates(scores: Scores) -> tuple[int, int]:
+    """Return how many genuine and impostor claims had too few templates for their fusion."""
+    few = scores._too_few
+    return (0, 0) if few is None else _claims_among(scores, few.claims)
+
+
+def _claims_among(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
+    """Return how many of some claims, by their identities, are genuine and impostor claims."""
+    probe, gallery = claims.T
     there = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
     subjects = []
     for wanted, ids, codes in (

@@ -54,6 +54,7 @@ from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
+    from bioeval.scores.fusion_rules import FewTemplates
     from bioeval.scores.listed_templates import Kept
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
@@ -165,6 +166,8 @@ class Scores:
     tries = 1
     #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
     _incomplete: np.ndarray | None = None
+    #: Claims that have fewer templates than their fusion needs.
+    _too_few: FewTemplates | None = None
     #: The tries of claims of several, as `Tries` of `claim_scores.py`.
     _tries: Any = None
     #: What was found when a file was read or the scores were made, for every result.

@@ -10,7 +10,12 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
-from bioeval.scores.excluded import excludes_same, incomplete_claims, left_out_rows
+from bioeval.scores.excluded import (
+    claims_of_few_templates,
+    excludes_same,
+    incomplete_claims,
+    left_out_rows,
+)
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
@@ -41,6 +46,8 @@ def notes_on_scores(scores: Scores) -> list[Message]:
     notes = [*scores.remarks]
     if scores._incomplete is not None:
         notes += transaction_notes(scores)
+    if scores._too_few is not None:
+        notes += too_few_notes(*claims_of_few_templates(scores), scores._too_few.needed)
     if scores.nan != "raise" and any(scores.failures):
         notes.append(_failures(scores))
     if scores.layout == "pairs":
@@ -80,6 +87,14 @@ def transaction_notes(scores: Scores) -> list[Message]:
     if not genuine and not impostor:
         return []
     return [Message("transactions-incomplete", genuine=genuine, impostor=impostor)]
+
+
+def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> list[Message]:
+    """Return the message of claims without as many templates as are needed, if there are any."""
+    if not genuine and not impostor:
+        return []
+    numbers = {"genuine": genuine, "impostor": impostor, "templates": needed}
+    return [Message("too-few-templates", **numbers, where=where)]
 
 
 def exclusion_notes(scores: Scores) -> list[Message]:
@@ -184,6 +199,7 @@ class Provenance:
     tries: int = 1  # of an attempt, at most
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
+    too_few: tuple[int, int] = (0, 0)  # and those that have too few templates for their fusion
     #: What is searched, and by which of its probes; None: not searches, or by all.
     searched: Scores | None = field(default=None, compare=False, repr=False)
     searching_probes: np.ndarray | None = field(default=None, compare=False, repr=False)
@@ -191,7 +207,6 @@ class Provenance:
     @classmethod
     def of(cls, scores: Scores) -> Provenance:
         """Return the provenance of counts of scores."""
-        whole = scores._incomplete is None
         return cls(
             **_sizes(scores),
             name=scores.name or "",
@@ -207,8 +222,17 @@ class Provenance:
             use=scores.claims,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
-            incomplete=(0, 0) if whole else incomplete_claims(scores),
+            incomplete=incomplete_claims(scores),
+            too_few=claims_of_few_templates(scores),
         )
+
+    def without_claims(
+        self, genuine: int, impostor: int, needed: int, where: str = ""
+    ) -> Provenance:
+        """Return that of counts without some claims, of people with fewer templates than needed."""
+        notes = (*self.notes, *too_few_notes(genuine, impostor, needed, where))
+        too_few = self.too_few[0] + genuine, self.too_few[1] + impostor
+        return replace(self, too_few=too_few, notes=notes)
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
         """Return that of searches, which say where lists of candidates are not complete.

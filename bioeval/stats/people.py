@@ -141,7 +141,7 @@ def people_counts(
     thresholds: Sequence[float] | np.ndarray = (),
     *,
     templates: str = "single",
-    fusion: str = "min",
+    fusion: str = "best",
 ) -> PeopleCounts:
     """Count verification by the person of the probe and the person claimed, in one pass.
 
@@ -192,7 +192,7 @@ def people_counts(
     given = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
     require_people(scores, "a table of people")
     require_values(scores, "a table of people")
-    fused = Use(templates, fusion).fused
+    fused = Use(templates, fusion).of_kind(scores.kind).fused
     at = -given if scores.kind in LARGER_IS_CLOSER else given
     layers, place = np.unique(at[~np.isnan(at)], return_inverse=True)
     rows = np.full(len(at), -1)

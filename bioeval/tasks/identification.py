@@ -31,8 +31,9 @@ from bioeval.results.identification import (
     open_set_scalars,
 )
 from bioeval.results.variables import Variable
-from bioeval.scores.arrays import EnrolledTemplates, FusionRule
+from bioeval.scores.arrays import EnrolledTemplates
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people, people_of_probes, require_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
@@ -157,7 +158,7 @@ def open_set(
     thresholds: Any = None,
     max_rank: int | None = None,
     rank_unit: RankUnit = "template",
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
@@ -261,7 +262,7 @@ def closed_set(
     *,
     max_rank: int | None = None,
     rank_unit: RankUnit = "template",
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     ties: Ties = "pessimistic",
     unmated: Unmated = "auto",
     gallery: EnrolledTemplates = "all",
@@ -362,7 +363,7 @@ def ranks(
     scores: Scores,
     *,
     rank_unit: RankUnit = "template",
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     ties: Ties = "pessimistic",
 ) -> xr.Dataset:
     """Return the ranks, mates and nearest candidates of each probe.

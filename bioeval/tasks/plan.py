@@ -110,7 +110,7 @@ class CardTasks:
                 task = options.with_last_rank(task, scores.shape[-1], section)
                 if name == "open_set":
                     require_values(scores, "open-set identification")
-                self.searching[name] = task
+                self.searching[name] = task.of_kind(scores.kind)
 
     def _add_verification(self, task: Verification) -> None:
         """Add verification of a card, single- and multi-template."""

@@ -63,10 +63,10 @@ class SingleTemplateCounted:
     ) -> Self:
         """Count the searches of a task."""
         require_subjects(scores, 'a gallery of one template of each subject (gallery="single")')
-        if task.rank_unit == "subject" and task.fusion != "min":
+        if task.rank_unit == "subject" and task.of_kind(scores.kind).fusion != "best":
             raise DataError(
                 f"gallery='single' with fusion={task.fusion!r}: one template of each subject "
-                'leaves nothing to fuse. Give `fusion="min"`'
+                'leaves nothing to fuse. Give `fusion="best"`'
             )
         if scores.layout == "pairs":
             raise ProtocolError(

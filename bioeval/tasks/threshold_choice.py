@@ -14,7 +14,7 @@ def chosen_threshold(
     rule: Rule,
     *,
     templates: str = "single",
-    fusion: str = "min",
+    fusion: str = "best",
     argument: str = "threshold",
 ) -> float:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.

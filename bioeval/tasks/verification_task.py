@@ -24,8 +24,9 @@ from bioeval.counting.verification import (
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.scores.arrays import FusionRule, Templates
+from bioeval.scores.arrays import Templates
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
@@ -55,7 +56,7 @@ def verification(
     scores: Scores,
     *,
     templates: Templates = "single",
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     thresholds: Any = None,
     claims: Any = None,
     unenrolled_claims: UnenrolledClaims = "raise",
@@ -75,9 +76,12 @@ def verification(
         Whether a claim is compared with one template of the subject, or with all of them.
         ``"single"``: each comparison with a template is an attempt. ``"multi"``: each probe claims
         each subject once, by the fused score of that subject's templates.
-    fusion : {"min", "mean", "max", "median", "kth:K"}
-        How the scores of a subject's templates are fused: min, mean, max, median or kth:K. In the
-        sense of distances: ``"min"`` takes the nearest template (the largest similarity).
+    fusion : {"best", "mean", "worst", "median", "kth:K", "min", "max"}
+        How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or
+        max. ``"best"`` takes the closest template (the smallest distance, the largest similarity),
+        ``"worst"`` the farthest, ``"kth:2"`` the second closest; a claim of a subject with fewer
+        templates is no attempt, and is counted. ``"min"`` and ``"max"`` take the smallest and the
+        largest score, of either kind.
     thresholds : None, int or increasing array of float
         Number of thresholds, or the thresholds themselves. None: about 1,000 evenly spaced ones,
         and the operating points. A number: that many from the smallest to the largest score. An

@@ -143,7 +143,7 @@ SPLITTERS = {
     "samples": be.partition.SampleKFold(3, shuffle=True, random_state=3),
     "shuffled": be.partition.SubjectShuffleSplit(2, test_size=0.4, random_state=4),
 }
-TEMPLATES = (("single", "min"), ("multi", "min"), ("multi", "max"), ("multi", "mean"))
+TEMPLATES = (("single", "best"), ("multi", "best"), ("multi", "worst"), ("multi", "mean"))
 
 
 def found_by(call, *args, **options) -> Any:

@@ -85,7 +85,7 @@ def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
 
 def fusions(way: str) -> Sequence[str]:
     """The rules by which people can be fused in a way."""
-    return ("min",) if way == "tiles" else FUSIONS
+    return ("best",) if way == "tiles" else FUSIONS
 
 
 def parts_in(some: World, way: str) -> Parts:
@@ -130,7 +130,7 @@ def claims(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> dic
 
 def dtype_of(parts: Parts, fusion: str | None) -> Any:
     """The dtype of fused distances, whose largest number an infinite one is."""
-    of_templates = fusion in (None, "min") or (fusion == "max" and not parts.mates.rejected)
+    of_templates = fusion in (None, "best") or (fusion == "worst" and not parts.mates.rejected)
     return parts.dtype if of_templates else np.dtype(np.float64)
 
 

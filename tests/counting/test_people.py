@@ -16,7 +16,7 @@ NAN, INF = math.nan, math.inf
 THRESHOLDS = [2.0, NAN, -1.0, INF, 2.0]
 
 each_way = pytest.mark.parametrize("way", ["listed", "counted", "sparse tables of people"])
-each_fusion = pytest.mark.parametrize("fusion", [None, "min", "max", "mean", "median"])
+each_fusion = pytest.mark.parametrize("fusion", [None, "best", "worst", "mean", "median"])
 
 
 def world(seed: int, nan: str, kind: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def test_matrices(way, fusion, kind, nan, dtype):
     for seed in range(3):
         case = world(seed, nan, kind)
         templates = "single" if fusion is None else "multi"
-        use = (templates, fusion or "min")
+        use = (templates, fusion or "best")
         made = naive_groups.attempts(naive.read(**case), *use)
         at = [-x if kind == "similarity" else x for x in THRESHOLDS]
         values, probes, gallery, *_ = case.values()
@@ -125,7 +125,7 @@ def test_embeddings_in_tiles(way, fusion, exclude, both):
     case = {"values": values, "probe_labels": who.tolist(), "nan": "exclude"}
     if not both:
         case["gallery_labels"] = who[gallery].tolist()
-    use = ("single" if fusion is None else "multi", fusion or "min")
+    use = ("single" if fusion is None else "multi", fusion or "best")
     made = naive_groups.attempts(naive.read(**case), *use)
     with counted_by(way, tile=8):
         scores = streaming(x, who, *sides, dtype="float32", **options)

@@ -302,7 +302,7 @@ def test_folds(world, way):
     for k, rule in enumerate(RULES):
         options = {"threshold": rule, "splitter": splitters[k % 2]}
         check(scores, way, in_folds, **options)
-        check(scores, way, in_folds, templates="multi", fusion=("min", "mean")[k % 2], **options)
+        check(scores, way, in_folds, templates="multi", fusion=("best", "mean")[k % 2], **options)
 
 
 @each_world

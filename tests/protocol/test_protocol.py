@@ -83,7 +83,7 @@ def test_a_course_card_is_the_lecture(name):
     tasks = protocol.load(name).tasks
     assert list(tasks) == ["verification", "open_set", "closed_set"]
     assert tasks["verification"]["templates"] == ("single", "multi")
-    assert tasks["verification"]["fusion"] == "min"
+    assert tasks["verification"]["fusion"] == "best"
     for task in ("open_set", "closed_set"):
         assert tasks[task]["rank_unit"] == "template"
         assert tasks[task]["ties"] == "pessimistic"
@@ -103,7 +103,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
     assert list(card.tasks) == ["verification", "open_set"]
     assert dict(card.tasks["verification"]) == {
         "templates": ("single",),
-        "fusion": "min",
+        "fusion": "best",
         "pairs": "ordered",
     }
     assert dict(card.tasks["open_set"]) == {
@@ -246,7 +246,7 @@ WRONG = {
     ),
     "an empty list": ('["single"]', "[]", "templates = []; expected a list of words among"),
     "a word twice": ('["single"]', '["single", "single"]', 'templates holds "single" twice'),
-    "kth 0": ('"kth:2"', '"kth:0"', 'fusion = "kth:0"; expected one of "min"'),
+    "kth 0": ('"kth:2"', '"kth:0"', 'fusion = "kth:0"; expected one of "best"'),
     "too small": (
         "[0.5]", "[0.5, 0.0]", "far_targets holds 0.0; expected a list of numbers > 0 and <= 1"
     ),

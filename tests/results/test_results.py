@@ -185,7 +185,7 @@ def test_a_tree_holds_what_each_task_gives_alone():
 
 @pytest.mark.parametrize("units", [("template", "template"), ("subject", "subject"),
                                    ("template", "subject")])  # fmt: skip
-@pytest.mark.parametrize("fusions", [("min", "max"), ("max", "min"), ("min", "min")])
+@pytest.mark.parametrize("fusions", [("best", "worst"), ("worst", "best"), ("best", "best")])
 @pytest.mark.cases(2)
 def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
     square = scores()
@@ -194,7 +194,7 @@ def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
     sections = []
     for section, unit, fusion in zip((opened, closed), units, fusions, strict=True):
         changed = section.replace('rank_unit = "template"', f'rank_unit = "{unit}"')
-        sections.append(changed.replace('fusion = "min"', f'fusion = "{fusion}"'))
+        sections.append(changed.replace('fusion = "best"', f'fusion = "{fusion}"'))
     tree = be.evaluate(square, protocol.parse(head + "".join(sections)), max_rank=5)
     options = [{"rank_unit": u, "fusion": f} for u, f in zip(units, fusions, strict=True)]
     assert tree["open_set"].to_dataset().equals(be.open_set(square, max_rank=5, **options[0]))

@@ -147,7 +147,7 @@ def ratios(columns: slice = slice(None)) -> be.Scores:
 
 def test_a_ratio_of_a_single_comparison_stays_one_and_one_of_several_is_none():
     one_each = ratios(slice(1, None))  # one template of each
-    for fusion in ("min", "mean", "max", "median", "kth:2"):
+    for fusion in ("best", "mean", "worst", "median", "kth:2", "min", "max"):
         assert be.claim_scores(ratios(), fusion=fusion).kind == "similarity"
     assert be.claim_scores(one_each, attempts="visit").kind == "similarity"
     claims = be.claim_scores(one_each)

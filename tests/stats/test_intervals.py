@@ -28,7 +28,7 @@ def few(
 
 
 def drawn_by(scores, interval, **options):
-    use = Use(options.pop("templates", "single"), options.pop("fusion", "min"))
+    use = Use(options.pop("templates", "single"), options.pop("fusion", "best"))
     wanted = PointsWanted(
         np.array(TARGETS),
         check_costs(PointsWanted.COSTS),
@@ -82,7 +82,7 @@ def people_of(scores):
 @settings(max_examples=examples_of(25))
 @given(
     case=strategies.matrices(nans=("reject", "exclude"), masks=("none", "labelled")),
-    multi=st.sampled_from([None, "min", "mean"]),
+    multi=st.sampled_from([None, "best", "mean"]),
 )
 @example(
     case=strategies.Case(
@@ -95,7 +95,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     options = {"templates": "single"} if multi is None else {"templates": "multi", "fusion": multi}
     scores = be.Scores(**case.scores())
     drawn = drawn_by(scores, few(), **options)
-    found = attempts_between(case, options["templates"], multi or "min")
+    found = attempts_between(case, options["templates"], multi or "best")
     people = people_of(scores)
     if len(people) == 1:
         assert drawn.drawn.far.shape[1] == 1

@@ -28,9 +28,10 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 @click.command("fuse", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @option(
-    "--method",
-    "Rule that fuses the scores.",
-    ["mean", "min", "max", "product", "weighted", "logistic"],
+    "--method RULE",
+    "Rule that fuses the scores: best, worst, mean, median, kth:K, min, max, product, weighted or "
+    "logistic.",
+    str,
     "mean",
 )
 @option(

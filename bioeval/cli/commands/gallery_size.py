@@ -58,9 +58,10 @@ def _refused(name: str) -> Callable[[F], F]:
 )
 @option(
     "--fusion RULE",
-    "How the scores of a subject's templates are fused: min, mean, max, median or kth:K.",
+    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
+    "max.",
     str,
-    "min",
+    "best",
 )
 @_refused("--attempts")
 @_refused("--enrol")

@@ -122,7 +122,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     if options["task"] == "open_set":  # whose subjects are ranked
-        options["fusion"] = run.use.pop("fusion", "min")
+        options["fusion"] = run.use.pop("fusion", "best")
     limits, seed = run.interval("people"), run.settings["random_state"]
     scores = run.read(data, second)
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)

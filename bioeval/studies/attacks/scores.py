@@ -202,14 +202,15 @@ class AttackAttempts:
     row: np.ndarray
     distance: np.ndarray  # NaN where the comparison failed: no threshold accepts it
     species: np.ndarray
+    too_few: int  # presentations whose target has too few templates for the rule of fusion
 
     @classmethod
     def of(cls, parts: AttackedScores, fusion: str | None) -> AttackAttempts:
         """Return the attempts of the attack rows, perhaps of fused templates."""
-        row, distance = _distances(parts.attacks, fusion)
+        row, distance, too_few = _distances(parts.attacks, fusion)
         names, code = np.unique(parts.species, return_inverse=True)
         presentations = np.bincount(code, minlength=len(names))
-        return cls(names.tolist(), presentations, row, distance, code[row])
+        return cls(names.tolist(), presentations, row, distance, code[row], too_few)
 
     @cached_property
     def number(self) -> np.ndarray:
@@ -252,10 +253,13 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
     return np.where(np.isnan(thresholds)[:, None], 0, accepted)
 
 
-def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row and the distance of each attack attempt; other cells are not read."""
+def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the row and the distance of each attack attempt; other cells are not read.
+
+    And how many rows have too few comparisons to be fused.
+    """
     if attacks.layout == "pairs":
-        return _made(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks)
+        return *_made(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks), 0
     m = attacks.shape[0]
     row, column = mate_cells(attacks, np.arange(m))
     kept = ~_from_source(attacks, row, column) & ~excluded(attacks, row, column)
@@ -274,16 +278,16 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
         )
     if attacks.nan == "reject":
         values = with_failures(values, failed)
+    too_few = 0
     if fusion is not None:
         place = np.arange(len(row)) - np.searchsorted(row, row)
         table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
         table[row, place] = values
         ends = np.array([0, table.shape[1]])
-        row, values = (
-            np.arange(m),
-            fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0],
-        )
-    return _made(row, values, attacks)
+        row = np.arange(m)
+        values = fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0]
+        too_few = int(np.count_nonzero(np.isnan(values) & ~np.isnan(table).all(axis=1)))
+    return *_made(row, values, attacks), too_few
 
 
 def _made(row: np.ndarray, values: np.ndarray, attacks: Scores) -> tuple[np.ndarray, np.ndarray]:

@@ -26,8 +26,8 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import KindVerdict
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal, require_same
-from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import left_out, notes_on_scores
@@ -61,7 +61,7 @@ def compare(
     b: Scores | None = None,
     *,
     measures: Sequence[Any] | str | None = None,
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
     rank_unit: RankUnit = "template",

@@ -23,8 +23,10 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
+from bioeval.scores.fusion_rules import order_of
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import ComparedPeople, people_of_probes
+from bioeval.scores.provenance import too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
@@ -109,6 +111,8 @@ def by_attempts(
                 messages += support_messages(at_frr, genuine, both_ways, "far", who, "frr")
         if searching:
             searches = searching[0].result(*facts)
+            fused = search.of_kind(scores.kind).fusion
+            messages += too_few_notes(*searches.about.too_few, order_of(fused))
             attempts.append(int((searches.mates > 0).sum()))
             non_mated, role = 0, searches.impostor_role(search.impostors)
             if scores.kind != "order" and attempts[-1]:

@@ -247,7 +247,7 @@ def _fused_from(used: list[Entry], fusion: str) -> Text:
     """Return the scores of which a fused one is made; empty of one template."""
     if len(used) < 2:
         return ""
-    method = {"min": "nearest", "max": "farthest"}.get(fusion, fusion)
+    method = {"best": "nearest", "worst": "farthest"}.get(fusion, fusion)
     if len(used) > MOST_LISTED:
         return say("{method} of {used:count templates}", method=method, used=len(used))
     scores = [

@@ -17,13 +17,14 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
+from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
@@ -51,7 +52,7 @@ def cross_evaluate(
     meta: Any = None,
     task: FoldTask = "verification",
     threshold: Any = "eer",
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     ranks: Sequence[int] = (1, 5, 10),
     rank_unit: RankUnit = "template",
     ties: PlainTies = "pessimistic",
@@ -226,6 +227,9 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
         about = system.about
         if options.task != "verification" and hasattr(system, "scores"):
             about = about.searching(system.scores)
+        if options.claims is None and hasattr(system, "scores"):
+            lost = claims_lost(system.scores, options.fused(system.kind))
+            about = about.without_claims(*lost, where=" of all data")
         made = fold_dataset(folds, plan, about, options)
         made.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):

@@ -89,6 +89,13 @@ class FoldOptions:
                 "to draw claims for each part"
             )
 
+    def fused(self, kind: str) -> str | None:
+        """Return the rule by which distances are fused; None where nothing is."""
+        if self.task == "verification":
+            return self.use.of_kind(kind).fused
+        search = self.search.of_kind(kind)
+        return search.fusion if search.rank_unit == "subject" else None
+
     @property
     def in_words(self) -> str:
         """The task as the attributes of a result name it."""
@@ -425,7 +432,7 @@ def _read_together(
     with rows_reported_to(reporter(), passes=2 * len(looks)):
         for first in looks:
             repeats, of_sides, parts = zip(*divisions[first : first + most], strict=True)
-            counting = FoldAttempts(options.use.fused, of_sides, parts, rule)
+            counting = FoldAttempts(options.fused(system.kind), of_sides, parts, rule)
             (attempts,) = reduce(system.scores, counting)
             rows = system.scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed

@@ -140,7 +140,7 @@ def fold_dataset(
     messages = _messages(numbers, rates, there, options, unit, about)
     task = f"{options.in_words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
-    attrs |= _attrs(options, plan.splitter)
+    attrs |= _attrs(options, plan.splitter, about.kind)
     if "shared_subjects" in numbers:
         attrs["subjects_in_both_parts"] = int(numbers["shared_subjects"].max())
     return dataset(first | averaged | counted | summaries, names, coordinates, attrs)
@@ -251,7 +251,7 @@ def _all_alike(column: np.ndarray) -> bool:
     return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
 
-def _attrs(options: FoldOptions, splitter: Any) -> dict[str, Any]:
+def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
     """Return the attributes of splitter and options, and on what a threshold is chosen."""
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
@@ -270,11 +270,10 @@ def _attrs(options: FoldOptions, splitter: Any) -> dict[str, Any]:
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":
-        attrs |= options.use.attrs
+        attrs |= options.use.of_kind(kind).attrs
     else:
-        how = options.search
-        attrs |= {"rank_unit": how.rank_unit, "ties": how.ties}
-        attrs["fusion"] = how.fusion if how.rank_unit == "subject" else "none"
+        how = options.search.of_kind(kind)
+        attrs |= {"rank_unit": how.rank_unit, "fusion": how.fused, "ties": how.ties}
     if options.task == "open_set":
         attrs["impostors"] = options.search.impostors
     if options.task != "closed_set" and options.rule.name != "none":

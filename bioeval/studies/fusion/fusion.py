@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 from typing import Any, Literal, Self, get_args
 
@@ -22,6 +22,7 @@ from bioeval.document.text import Text
 from bioeval.results.layouts import expanded
 from bioeval.scores.alignment import aligned, require_same
 from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -33,8 +34,10 @@ from bioeval.studies.calibration.calibrator import (
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
 from bioeval.views.sections.evaluation import verification_of_systems
 
-FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
-METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
+_OfSystems = Literal["product", "weighted", "logistic"]
+#: The rules of fusion of templates, and those of systems alone.
+FusionMethod = Literal[FusionRule, _OfSystems]
+METHODS = ("mean", *(rule for rule in FUSIONS if rule != "mean"), *get_args(_OfSystems))
 Normalisation = Literal["none", "min-max", "z", "tanh"]
 NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
 
@@ -65,10 +68,13 @@ class SystemFusion(ScoreTransformer):
 
     Parameters
     ----------
-    method : {"mean", "min", "max", "product", "weighted", "logistic"}
-        Rule that fuses the scores. ``"product"`` is of ``normalise="min-max"``, clipped to [0, 1].
-        ``"weighted"`` is the sum of weight times score. ``"logistic"`` gives the log-odds of a
-        logistic regression, the classes weighted to a prior of one half.
+    method : str
+        Rule that fuses the scores: best, worst, mean, median, kth:K, min, max, product, weighted or
+        logistic. The first seven are those of :func:`verification`, of the systems' scores of a
+        comparison: ``"kth:2"`` is the second closest, ``"min"`` the smallest. ``"product"`` is of
+        ``normalise="min-max"``, clipped to [0, 1]. ``"weighted"`` is the sum of weight times score.
+        ``"logistic"`` gives the log-odds of a logistic regression, the classes weighted to a prior
+        of one half.
     normalise : {"none", "min-max", "z", "tanh"}
         Normalisation of the scores before fusion. ``"none"``: the systems are of one kind, which
         the result keeps. Only the plain sum of log-likelihood ratios (all weights 1) is one, if the
@@ -129,7 +135,7 @@ class SystemFusion(ScoreTransformer):
         weights: Mapping[str, float] | None = None,
     ):
         """Check that the options go together."""
-        require_choice("method", method, METHODS)
+        self._order = parse_fusion(method, "method", METHODS)[1]
         require_choice("normalise", normalise, NORMALISATIONS)
         if method == "product" and normalise != "min-max":
             raise DataError(
@@ -168,6 +174,11 @@ class SystemFusion(ScoreTransformer):
             _require_one_kind(kinds)
         names = tuple(systems)
         self.systems_, self._kinds = names, kinds
+        if self._order > len(names):
+            raise DataError(
+                f"`method` is {received(self.method)}, but there are {len(names)} systems; "
+                f"expected kth:{len(names)} or less"
+            )
         self._line = None
         if self.weights is not None:
             self._line = LogOdds(_weights(self.weights, names), 0.0, False)
@@ -235,30 +246,30 @@ class SystemFusion(ScoreTransformer):
         origin = f"{self.method} of {', '.join(names)}"
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
-        made = derived([systems[name] for name in names], self._fuse, kind, origin)
+        entering = self._kinds[names[0]] if self.normalise == "none" else "similarity"
+        fuse = partial(self._fuse, by_closeness(self.method, entering), entering)
+        made = derived([systems[name] for name in names], fuse, kind, origin)
         remarks = chain.from_iterable(scores.remarks for scores in systems.values())
         return made.replace(name="fused").with_remarks(*remarks, *self.remarks_)
 
-    def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-        """Return the fused scores of blocks of rows, one of each system."""
+    def _fuse(
+        self, rule: str, kind: str, blocks: list[np.ndarray], index: np.ndarray
+    ) -> np.ndarray:
+        """Return the fused scores of blocks of rows, one of each system, which enter as a kind."""
         scores = [scale.of(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.of(scores)
-        fused = scores[0].copy()
-        for other in scores[1:]:
-            if self.method == "min":
-                np.minimum(fused, other, out=fused)
-            elif self.method == "max":
-                np.maximum(fused, other, out=fused)
-            elif self.method == "product":
-                fused = np.clip(fused, 0.0, 1.0) * np.clip(other, 0.0, 1.0)
-            else:
-                fused += other
-        if self.method == "product":
-            return np.clip(fused, 0.0, 1.0)
-        if self.method == "mean":
-            return fused / len(scores)
-        return fused
+        if rule == "mean":
+            return reduce(np.add, scores) / len(scores)
+        if rule == "product":
+            return reduce(np.multiply, (np.clip(x, 0.0, 1.0) for x in scores))
+        if rule == "median":
+            return np.asarray(np.median(scores, axis=0))
+        sign = -1.0 if kind in LARGER_IS_CLOSER else 1.0
+        distances = np.sort([sign * x for x in scores], axis=0)
+        place = {"best": 0, "worst": -1}.get(rule, self._order - 1)
+        # NaN is sorted last: a comparison that failed in any system is a failed one.
+        return np.where(np.isnan(distances[-1]), np.nan, 0.0 + sign * distances[place])
 
 
 def fuse(

@@ -32,9 +32,9 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
-from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.views.tasks import report_ranks
@@ -210,7 +210,7 @@ def gallery_size(
     *,
     thresholds: Any = None,
     max_rank: int | None = None,
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
 ) -> xr.Dataset:
@@ -266,7 +266,7 @@ def gallery_size(
     require_all_scores(scores)
     search = OpenSet(
         rank_unit="subject", fusion=fusion, ties=ties, impostors=impostors, max_rank=max_rank
-    )
+    ).of_kind(scores.kind)
     check_max_rank(max_rank, scores.shape[-1])
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")

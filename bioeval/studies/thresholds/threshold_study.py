@@ -19,6 +19,7 @@ from bioeval.counting.identification import RankUnit, search
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, dataset
@@ -26,8 +27,8 @@ from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.results.verification import doubt_of_kind
-from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
@@ -98,6 +99,7 @@ _ON_ALL = "all data; its error there is optimistic"
 _OF_FOLDS = (
     *("splitter", "splitter_class", "splitter_seed"),
     *("confidence", "interval", "threshold_rule", "threshold_rule_in_words"),
+    *("too_few_genuine", "too_few_impostor"),
 )
 
 
@@ -110,7 +112,7 @@ def study_threshold(
     folds: int | None = None,
     repeats: int | None = None,
     random_state: RandomState = 0,
-    fusion: FusionRule = "min",
+    fusion: FusionRule = "best",
     rank_unit: RankUnit = "template",
     interval: str | IntervalMethod = "people",
     assure: float | None = None,
@@ -220,7 +222,7 @@ def study_threshold(
     splitter = _splitter(scores, folds, repeats, random_state, task)
     with rows_reported():
         if searched:
-            ranked = {"rank_unit": rank_unit, "fusion": fusion}
+            ranked = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
             counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
             counted = _of_comparisons(scores, rule, splitter, method)
@@ -242,7 +244,7 @@ def study_threshold(
     if method.resamples:
         attrs["replicates"] = method.replicates
     if searched:
-        attrs |= {"rank_unit": rank_unit, "fusion": fusion}
+        attrs |= ranked
     messages += notes
     if not _by_people(scores):
         messages.append(Message("pairs-divided"))
@@ -381,7 +383,8 @@ def _of_searches(
         parts = (searches.among(part.probes) for part in (split.train, split.test))
         train, test = (Searched.of_part(part, how, gallery) for part in parts)
         folds[place] = fold_of_searches(train, test, options, of_kind) | people.sizes(split)
-    about, whole = Provenance.of(scores), Searched.of_part(searches, how, gallery)
+    about = Provenance.of(scores).without_claims(*claims_lost(scores, options.fused(scores.kind)))
+    whole = Searched.of_part(searches, how, gallery)
     attempts = whole.attempts()
     chosen = choose(of_kind, attempts)
     rates = {}

@@ -87,7 +87,7 @@ class ReidCounts:
         of_ap: list[Reducer] = [MateRanks()]
         if thresholds is not None:
             of_ap.append(Within(thresholds))
-        of_cmc = [RankFacts("min")] if rules.cmc == "identity-dedup" else []
+        of_cmc = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
         parts = candidates.people if of_cmc else candidates.parts
         if rules.cmc == "single-gallery-shot":
             single = candidates.under(rules.removed, by_label=True)

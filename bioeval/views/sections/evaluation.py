@@ -23,7 +23,7 @@ from bioeval.document.results import (
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import task_code
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.views.sections.header import about, alarms, optimistic, paths_of_messages
 from bioeval.views.sections.rows import (
     SUPPORT,
@@ -430,8 +430,8 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     alike = " similar" if kind in LARGER_IS_CLOSER else ""
     method, order = parse_fusion(fusion)
     words = {
-        "min": f"that of its {near}{alike} template",
-        "max": f"that of its {far}{alike} template",
+        "best": f"that of its {near}{alike} template",
+        "worst": f"that of its {far}{alike} template",
         "kth": f"that of its template number {order} from the {near}{alike}",
     }
     of_all = f"the {method} {kind or 'score'} of its templates"

@@ -82,12 +82,12 @@ def test_a_rule_a_study_and_nothing():
     assert be.check_data(masked, threshold=1).confusions is None
 
 
-@pytest.mark.parametrize("fusion", ["min", "mean"])
+@pytest.mark.parametrize("fusion", ["best", "mean"])
 def test_templates_of_a_subject_are_fused(fusion):
     scores = be.simulate(14, 3, random_state=1)
     claims = be.claim_scores(scores, fusion=fusion)
     check = be.check_data(scores, threshold=4.0, claims=claims)
-    wanted = oracle(scores, 4.0, {"min": min, "mean": np.mean}[fusion])
+    wanted = oracle(scores, 4.0, {"best": min, "mean": np.mean}[fusion])
     assert check.confusions.false_accepts == sum(x[0] for x in wanted)
     assert check.confusions.pairs == len(wanted)
     assert sorted(x[0] for x in listed(check)) == sorted(x[0] for x in wanted[:10])

@@ -15,6 +15,7 @@ from twins import crossed, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli import main
 
+RULES = ("mean", "best", "worst", "median", "kth:2", "min", "max")
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 
 
@@ -42,7 +43,7 @@ def similarities(scores: be.Scores) -> np.ndarray:
 
 
 @pytest.mark.parametrize("normalise", ["min-max", "z", "tanh"])
-@pytest.mark.parametrize("method", ["mean", "min", "max", "product", "weighted"])
+@pytest.mark.parametrize("method", [*RULES, "product", "weighted"])
 @pytest.mark.cases(1)
 def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     if method == "product" and normalise != "min-max":
@@ -55,7 +56,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     assert fused.kind == "similarity"
     for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:
         each = [twin.scaled(x[i, j], normalise, t) for x, t in zip(given, known, strict=True)]
-        expected = twin.fused(each, method, [0.5, 2.0])
+        expected = twin.fused(each, twin.rule_of_values(method, "similarity"), [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
     assert not fused.remarks
@@ -67,9 +68,10 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
 def test_without_normalisation_scores_and_kind_are_kept(kind):
     pair = {"a": system(1, kind), "b": system(2, kind), "c": system(3, kind)}
     values = [s.values for s in pair.values()]
-    for method in ("mean", "min", "max"):
+    for method in RULES:
         fused = be.fuse(pair, method)
-        expected = [twin.fused([v[4, j] for v in values], method) for j in range(4)]
+        of_kind = twin.rule_of_values(method, kind)
+        expected = [twin.fused([v[4, j] for v in values], of_kind) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
         # A mean, minimum or maximum of log-likelihood ratios is no log-likelihood ratio.
         assert fused.kind == ("similarity" if kind == "llr" else kind) and not fused.remarks
@@ -188,13 +190,14 @@ RANKS = system(1, "order", nan="reject")
     ("systems", "options", "says"),
     [
         (PLAIN, {"method": "product"}, 'expected `normalise="min-max"`'),
+        (PLAIN, {"method": "kth:3"}, "there are 2 systems; expected kth:2 or less"),
         (PLAIN, {"method": "weighted"}, "`weights` is missing"),
         (PLAIN, {"weights": {"a": 1, "b": 1}}, "`weights` is given"),
         (PLAIN, {"method": "weighted", "weights": {"a": 1}}, "none for 'b'"),
         (PLAIN, {"method": "weighted", "weights": {"a": 1, "b": 1, "c": 2}}, "system is 'c'"),
         (PLAIN, {"method": "weighted", "weights": {"a": 0, "b": 0}}, "all 0"),
         (PLAIN, {"method": "weighted", "weights": {"a": 2, "b": -1}}, "'b' is -1; expected 0"),
-        (PLAIN, {"method": "median"}, "`method` is 'median'"),
+        (PLAIN, {"method": "middle"}, "`method` is 'middle'"),
         (PLAIN, {"normalise": "minmax"}, "Did you mean 'min-max'"),
         (PLAIN | {"b": FLAT}, {"normalise": "z"}, "z normalisation of 'b' .* equal"),
         (kinds(a="distance", b="similarity"), {}, "'a' holds distances, 'b' holds similarities"),

@@ -62,7 +62,7 @@ def test_rates_by_the_group_of_the_probe_are_those_of_their_definition(data):
     ds = be.by_group(scores, (light, None), threshold=threshold)
     made = {x: [] for x in sorted(set(light))}
     for i, g in enumerate(light):
-        for c in naive.candidates(data_of, i, "template", "min"):
+        for c in naive.candidates(data_of, i, "template", "best"):
             taken = naive.accepted(data_of.user(c.distance), threshold, case.kind)
             made[g].append((c.mate, taken))
     assert ds.group.values.tolist() == list(made) and "claimed_group" not in ds.dims

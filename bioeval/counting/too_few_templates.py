@@ -1,0 +1,57 @@
+"""Claims of people with too few templates for a rule of fusion, ``"kth:K"``: no attempts."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Reducer, reduce
+from bioeval.scores.blocks import Block
+from bioeval.scores.fusion_rules import order_of
+from bioeval.scores.matrix import Scores
+
+
+class TooFewTemplates(Reducer):
+    """Genuine and impostor claims that have comparisons, but fewer than the rule needs.
+
+    `needed` is the K of ``"kth:K"``.
+    """
+
+    sums = ("impostor",)
+
+    def __init__(self, fusion: str):
+        self.fusion = self.rule = fusion
+        self.needed = order_of(fusion)
+
+    @classmethod
+    def counters(cls, fusion: str | None) -> list[Self]:
+        """Return what counts the claims that a rule loses; nothing of a rule that loses none."""
+        return [cls(fusion)] if fusion is not None and order_of(fusion) > 1 else []
+
+    def prepare(self, parts: Parts) -> None:
+        """Count the genuine claims."""
+        mates = parts.mates
+        self.impostor = np.zeros((), dtype=np.int64)
+        self.genuine = _lost(mates.fused("best"), mates.fused(self.rule))
+
+    def add(self, block: Block) -> None:
+        """Count the impostor claims of a block."""
+        for side in block.sides():
+            nearest, fused = side.by_person("best"), side.by_person(self.rule)
+            self.impostor += _lost(nearest.values, fused.values)
+
+    def result(self) -> tuple[int, int, int]:
+        """Return the genuine and the impostor claims, and the templates that are needed."""
+        return self.genuine, int(self.impostor), self.needed
+
+
+def claims_lost(scores: Scores, fusion: str | None) -> tuple[int, int, int]:
+    """Return what :class:`TooFewTemplates` counts of all claims, in a pass of its own."""
+    counters = TooFewTemplates.counters(fusion)
+    return reduce(scores, *counters)[0] if counters else (0, 0, 0)
+
+
+def _lost(nearest: np.ndarray, fused: np.ndarray) -> int:
+    return int(np.count_nonzero(np.isnan(fused) & ~np.isnan(nearest)))

@@ -1,0 +1,72 @@
+"""The rules by which the scores of several templates, or of several systems, become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, received
+from bioeval.base.kinds import LARGER_IS_CLOSER
+
+# Type checkers know K up to 9; a larger one is right as well.
+_Plain = Literal["best", "mean", "worst", "median", "min", "max"]
+_Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "kth:8", "kth:9"]
+
+#: Rules that fuse the scores of a subject's templates.
+FusionRule = Literal[_Plain, _Kth]
+
+#: The rules, and which of the scores decides. Distances are fused by the first five alone.
+FUSIONS = {
+    "best": "the closest of the subject's templates decides: the smallest distance, the largest "
+    "similarity",
+    "mean": "the mean over the subject's templates: the exact sum of their scores, rounded once, "
+    "over their number",
+    "worst": "the farthest of the subject's templates decides: the largest distance, the smallest "
+    "similarity",
+    "median": "the median over the subject's templates",
+    "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
+    "usable templates is not an attempt, and such attempts are counted and said",
+    "min": "the smallest score of the subject's templates decides: of distances the best, of "
+    "similarities the worst",
+    "max": "the largest score of the subject's templates decides: of distances the worst, of "
+    "similarities the best",
+}
+
+
+class FewTemplates(NamedTuple):
+    """Claims of people with fewer templates than a rule needs: no attempts.
+
+    `claims` (int64 (k, 2)) are the identities of their probe and of their column.
+    """
+
+    claims: np.ndarray
+    needed: int
+
+
+def parse_fusion(
+    fusion: str, argument: str = "fusion", rules: Iterable[str] = FUSIONS
+) -> tuple[str, int]:
+    """Return the method and the order of a fusion: ``"kth:2"`` is ``("kth", 2)``."""
+    if isinstance(fusion, str) and fusion.startswith("kth:"):
+        order = fusion[4:]
+        if order.isdecimal() and 1 <= int(order) < 2**31:
+            return "kth", int(order)
+        raise DataError(
+            f"`{argument}` is {received(fusion)}; expected kth:K, K a whole number >= 1"
+        )
+    require_choice(argument, fusion, tuple(rules))
+    return fusion, 0
+
+
+def order_of(fusion: str | None) -> int:
+    """Return how many templates a rule needs: K of ``"kth:K"``, else 1."""
+    return max(1, parse_fusion(fusion or "best")[1])
+
+
+def by_closeness(fusion: str, kind: str) -> str:
+    """Return a rule in words that mean the same of every kind: no ``"min"`` and no ``"max"``."""
+    best, worst = ("max", "min") if kind in LARGER_IS_CLOSER else ("min", "max")
+    return {best: "best", worst: "worst"}.get(fusion, fusion)
