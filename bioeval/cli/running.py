@@ -40,7 +40,18 @@ if TYPE_CHECKING:
 
 #: The arguments of `load` that are options.
 _READ = (
-    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "failed", "metric"),
+    *(
+        "labels",
+        "gallery",
+        "trials",
+        "columns",
+        "lists",
+        "header",
+        "kind",
+        "nan",
+        "failed",
+        "metric",
+    ),
     *("average", "exclude", "subject_from", "names_of"),
 )
 _USE = ("attempts", "enrol", "templates", "fusion")

@@ -58,6 +58,7 @@ _READING = option_group(
         ENTRIES,
         multiple=True,
     ),
+    option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(
         "--kind",
         "What the scores are: what the file says, else distance; of a text that does not "

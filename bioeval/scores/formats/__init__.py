@@ -37,6 +37,7 @@ def load(
     names_of: str | None = None,
     columns: Mapping[str, str] | None = None,
     lists: Mapping[str, Any] | None = None,
+    header: bool | None = None,
     format: str | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
@@ -113,6 +114,9 @@ def load(
         - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists.
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
           their own lists; see :meth:`Scores.from_top_k`.
+    header : bool, optional
+        Whether the first line of a text is no data. Asked for where it numbers the columns, as
+        pandas writes above columns without names (``0,1``).
     format : str, optional
         The format of the file, as ``"npz"``, where it is not what its content shows:
         ``bioeval convert --list`` has all.

@@ -26,10 +26,12 @@ from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows, read_templates
+from bioeval.scores.formats.layouts import numbered_columns
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.matrix import Scores
+from bioeval.scores.numbering import numbering_in_other_order, other_order
 
 
 def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> Scores:
@@ -53,8 +55,14 @@ def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> 
 
 def read_numbers(head: Head, given: Given) -> Scores:
     """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
-    names = {i: f"column {i + 1}" for i in range(head.width)}
-    values = np.column_stack([*read_columns(head, False, {}, names).numbers.values()])
+    header, index = numbered_columns(head, given)
+    rows = {i: "the index" for i in range(index)}
+    names = {i: f"column {i + 1}" for i in range(index, head.width)}
+    table = read_columns(head, header, rows, names, blanks=names)
+    for numbers in (column.objects() for column in table.words.values()):
+        if numbering_in_other_order(numbers):
+            raise other_order(f"{head.path}: the first column, without a name,", numbers)
+    values = np.column_stack([*table.numbers.values()])
     scores = _read_matrix(head.path, values, given, False)
     return scores._with(reading=(*head.reading, *scores.reading))
 

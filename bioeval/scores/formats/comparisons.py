@@ -106,7 +106,7 @@ def lists_trials(path: str | Path) -> bool:
         return False
     with suppress(DataError):  # of a text that is no such list, or could be several
         head = head_of(place)
-        layout = with_header(head, Given({})) or matched(head, TRIALS[:2])
+        layout = with_header(head, Given({})) or matched(head, TRIALS[:2], Given({}))
         if layout is not None and layout.get("score") is None:
             return "genuine" in layout.roles and len(layout.templates or layout.subjects) == 2
     return False
@@ -119,8 +119,9 @@ def read_comparisons(path: Path, given: Given) -> Comparisons:
     head = head_of(path)
     layout = trial_layout(head, given)
     classes = layout.get("genuine")
-    names = head.columns_except(classes, layout.get("score"))
-    table = read_columns(head, layout.header, layout.called([*names, classes]), {})
+    index = range(layout.numbered.unnamed)
+    names = head.columns_except(classes, layout.get("score"), *index)
+    table = read_columns(head, layout.skips_line, layout.called([*names, classes]), {})
     genuine = (
         None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
     )

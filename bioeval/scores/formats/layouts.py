@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from bioeval.base.errors import DataError, backquoted, nearest_name
 from bioeval.base.kinds import Kind
@@ -156,6 +156,13 @@ TRIALS = (
 )
 
 
+class Numbered(NamedTuple):
+    """The first line of a text without names of columns, as pandas writes it or as data."""
+
+    header: bool  # whether it is none of the data
+    unnamed: int = 0  # columns before the others, without a name: the index of pandas
+
+
 @dataclass
 class Layout:
     """The columns of a list by their number; the enrolled side is first."""
@@ -165,6 +172,8 @@ class Layout:
     #: The names of the templates of both sides; one alone is the key of an attempt.
     templates: tuple[int, ...] = ()
     header: bool = False  # whether the first line has the names
+    #: Columns that pandas numbered, not named: the first line is none of the list.
+    numbered: Numbered = field(default_factory=lambda: Numbered(False))
     kind: Kind | None = None  # what the scores are, where the file declares it
     one_set: bool = False  # whether names such as template_a show that both sides are one set
     claims: bool = False  # whether enrolled templates are named by their subjects alone
@@ -175,6 +184,11 @@ class Layout:
     def get(self, role: str) -> int | None:
         """Return the column of a role."""
         return self.roles.get(role)
+
+    @property
+    def skips_line(self) -> bool:
+        """Whether the first line is none of the list."""
+        return self.header or self.numbered.header
 
     @property
     def score(self) -> int:
@@ -199,7 +213,7 @@ class Layout:
         So may scores with a name: a comparison that failed has none.
         """
         blank = [i for two in self.meta.values() for i in two]
-        known = self.get("species"), self.score if self.header else None
+        known = self.get("species"), self.score if self.skips_line else None
         return [i for i in (*blank, *known) if i is not None]
 
     def called(self, columns: Iterable[int | None]) -> dict[int, str]:
@@ -287,6 +301,41 @@ def signature(head: Any) -> str:
     return "".join(letter(head.column(i)) for i in range(head.width))
 
 
+def counts_columns(cells: Sequence[str]) -> bool:
+    """Whether cells are 0..k-1 in some order, as pandas writes above columns without names."""
+    return {*cells} == {*map(str, range(len(cells)))}
+
+
+def numbered_columns(head: Any, given: Any) -> Numbered:
+    """Return whether the first line of a text without names of columns is none of the data.
+
+    It is where it numbers the columns after a blank cell, or above words for classes, or where
+    `header` says so. Numbers of columns that may be data are asked about.
+    """
+    first, *rows = head.rows
+    index = int(not first[0] and counts_columns(first[1:]))
+    stated = given.take("header")
+    below = replace(head, cells=rows) if rows else None
+    if stated is None and not index and counts_columns(first):
+        if all(map(counts_columns, rows)):
+            return Numbered(False)
+        if below is None or "w" not in signature(below):
+            shown = head.delimiter.join(first)
+            raise fault(
+                head.path,
+                f"{shown!r} may number the columns, as pandas writes them, or be data",
+                "give `header=True` if it numbers the columns and `header=False` if it is data",
+                line=head.first,
+            )
+        stated = True
+    is_header = bool(index) if stated is None else stated
+    if is_header and below is None:
+        raise fault(head.path, "has a header but no rows")
+    if is_header:
+        given.notes.append(f"the first line of {head.path.name} left out: a header")
+    return Numbered(is_header, index if is_header else 0)
+
+
 # ------------------------------------------------------------------------- finding a layout
 
 
@@ -295,9 +344,12 @@ def layout_of(head: Any, given: Any) -> Layout:
     layout = with_header(head, given)
     if layout is not None:
         return layout
-    layout = matched(head, (*KEYED, *LISTS) if given.names_templates else (*LISTS, *KEYED))
+    table = (*KEYED, *LISTS) if given.names_templates else (*LISTS, *KEYED)
+    layout = matched(head, table, given)
     if layout is None:
         raise _unknown(head)
+    if layout.numbered.header:
+        return layout
     _refuse_decimal_commas(head, layout.score)
     first, *below = head.column(layout.score)
     if "%" in head.cells[0] or "%" in head.cells[-1]:
@@ -315,24 +367,29 @@ def layout_of(head: Any, given: Any) -> Layout:
     return layout
 
 
-def matched(head: Any, table: Sequence[Row]) -> Layout | None:
+def matched(head: Any, table: Sequence[Row], given: Any) -> Layout | None:
     """Return the first layout of a table that has the signature of a list without names."""
+    numbered = numbered_columns(head, given)
+    index = numbered.unnamed
+    if numbered.header:
+        head = replace(head, cells=[row[index:] for row in head.rows[1:]])
     letters = signature(head)
     species = _species(head, letters)
     if species is not None:
         letters = f"{letters[:species]}t{letters[species + 1 :]}"
     for row in table if len(letters) <= _MOST_UNNAMED else ():
         if match := re.fullmatch(row.pattern, letters):
-            roles = {role: match.start(role) for role in match.groupdict()}
+            roles = {role: index + match.start(role) for role in match.groupdict()}
             if species is not None:
-                roles["species"] = species
-            names = [*map("column {}".format, range(1, len(letters) + 1))]
+                roles["species"] = index + species
+            names = [*map("column {}".format, range(1, index + len(letters) + 1))]
             for role, i in roles.items():
                 names[i] = role
-            layout = Layout(names, roles, tuple(head.columns_except(*roles.values())))
+            others = [i for i in range(index, len(names)) if i not in roles.values()]
+            layout = Layout(names, roles, tuple(others), numbered=numbered)
             if "subject_a" in roles:  # bob's
                 layout.claims = "template_a" not in roles
-                layout.templates = (roles.get("template_a", 0), roles["template_b"])
+                layout.templates = (roles.get("template_a", index), roles["template_b"])
             return layout
     return None
 
@@ -357,12 +414,15 @@ def with_header(head: Any, given: Any) -> Layout | None:
     A word of ``columns`` that a column might be called gives it this name, and so its role.
     """
     cells = head.cells[0]
+    if given.peek("header") is False:
+        return None
     known = {name for names in COLUMNS.values() for name in names} | {"template"}
     renamed = {word: name for word, name in given.meta.items() if folded(word) in known}
     chosen = {"score": given.peek("columns.scores"), "genuine": given.peek("columns.genuine")}
     if {*renamed.values(), *chosen.values()}.isdisjoint(cells) and not names_columns(head):
         return None
     require_names(head.path, head.first, cells)
+    given.take("header")
     called = [*map(folded, cells)]
     for word, name in renamed.items():
         if name not in cells:
@@ -499,7 +559,9 @@ def trial_layout(head: Any, given: Any) -> Layout:
     letters = signature(head)
     if head.width == 2 and not {*letters}.isdisjoint("wb"):
         _refuse_decimal_commas(head, 1)
-    layout = matched(head, TRIALS)
+    # What is said of the first line of the scores is about trials that could be asked about, too.
+    asked = given if counts_columns(head.cells[0]) else of_trials
+    layout = matched(head, TRIALS, asked)
     if layout is not None:
         return layout
     truths = [i for x in "wb" for i, y in enumerate(letters) if x == y]

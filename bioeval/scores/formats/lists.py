@@ -50,12 +50,13 @@ def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
     if layout.get("score") is None:
         raise no_scores(head, named=True)
     how = how_read(head.path, layout, given)
-    if head.width == 1 and layout.get("genuine") is None or impostor is not None:
+    alone = head.width - layout.numbered.unnamed == 1
+    if alone and layout.get("genuine") is None or impostor is not None:
         return _scores_alone(head, layout, impostor, given, how)
     wanted = wanted_columns(layout, given)
     table = read_columns(
         head,
-        layout.header,
+        layout.skips_line,
         layout.called(wanted),
         layout.called([layout.score]),
         digits=layout.called([layout.get("genuine")]),
@@ -124,7 +125,7 @@ def _scores_alone(
     """Read one score a line: genuine, beside a file of impostor scores, or in order of trials."""
     path = head.path
     if impostor is None and "trials" in given:
-        return in_listed_order(path, _only_column(head), given, how)
+        return in_listed_order(path, _only_column(head, layout), given, how)
     if impostor is None:
         raise DataError(
             f"{path}: holds one number per line; if these are genuine scores, give the file "
@@ -137,11 +138,12 @@ def _scores_alone(
         raise fault(path, f"{name} marks genuine pairs", "give this file alone")
     other = head_of(existing_file(impostor))
     theirs = layout_of(other, given)
-    for one in (head, other):
-        if one.width != 1:
+    for one, form in ((head, layout), (other, theirs)):
+        width = one.width - form.numbered.unnamed
+        if width != 1:
             raise fault(
                 one.path,
-                f"has {one.width} columns",
+                f"has {width} columns",
                 "expected one score on each line in both files, of genuine and of impostor scores",
             )
     if (theirs.kind or layout.kind) != (layout.kind or theirs.kind):
@@ -152,12 +154,14 @@ def _scores_alone(
             "expected distances or similarities in both",
             line=other.first,
         )
-    return two_classes(path, _only_column(head), impostor, _only_column(other), given, how)
+    genuine, impostors = _only_column(head, layout), _only_column(other, theirs)
+    return two_classes(path, genuine, impostor, impostors, given, how)
 
 
-def _only_column(head: Head) -> np.ndarray:
-    header = not is_number(head.cells[0][0])
-    return read_columns(head, header, {}, {0: "score"}).numbers[0]
+def _only_column(head: Head, layout: Layout) -> np.ndarray:
+    header = layout.skips_line or not is_number(head.cells[0][0])
+    names, blanks = {layout.score: "score"}, layout.may_be_blank
+    return read_columns(head, header, {}, names, blanks=blanks).numbers[layout.score]
 
 
 def two_classes(

@@ -191,7 +191,7 @@ def _checked(name: str, value: Any) -> Any:
         return known_metric(value)
     if name in _CHOICES:
         require_choice(backquoted(name), value, _CHOICES[name])
-    if name in ("lists.unordered", "lists.leave_out_query"):
+    if name in ("header", "lists.unordered", "lists.leave_out_query"):
         return require_flag(backquoted(name), value)
     if name == "lists.first_index":
         return require_integer(backquoted(name), value, low=0, high=1)

@@ -15,7 +15,7 @@ from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, looks
 from bioeval.scores.formats.labels import lists_templates
-from bioeval.scores.formats.layouts import like_number, names_columns
+from bioeval.scores.formats.layouts import counts_columns, like_number, names_columns
 from bioeval.scores.formats.lists import read_list
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import head_of
@@ -192,7 +192,9 @@ def _what_text_is(path: Path, given: Given) -> str:
     """Return what a text without names of columns is: a matrix where labels are given for it."""
     labels, gallery = given.peek("labels"), given.peek("gallery")
     cells = head_of(path).cells[0]
-    numbers = len(cells) if all(map(like_number, cells)) else 0
+    if not cells[0] and counts_columns(cells[1:]):
+        cells = cells[1:]
+    numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
     listed = (
         any(x in given for x in ("columns.scores", "trials", "subject_from"))
         or labels is not None

@@ -19,7 +19,9 @@ from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import (
     COLUMNS,
     HEADER_NAMES,
+    counts_columns,
     folded,
+    letter,
     like_number,
     no_scores,
     with_header,
@@ -46,9 +48,11 @@ def is_wide(names: Sequence[str], given: Given) -> bool:
 
 
 def with_corner(head: Head) -> Head:
-    """Return the first lines; an empty first cell is ``label`` in a square matrix."""
+    """Return the first lines; an empty first cell is ``label`` in a square matrix with names."""
     (corner, *names), *rows = head.cells
-    if not corner and len(rows) > 1 and [row[0] for row in rows] == names[: len(rows)]:
+    are_names = len(rows) > 1 and [row[0] for row in rows] == names[: len(rows)]
+    # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
+    if not corner and are_names and not counts_columns(names) and letter(names) != "f":
         head.cells[0][0] = _ROW_NAMES[0]
     return head
 
@@ -68,7 +72,8 @@ def read_wide(head: Head, given: Given) -> Scores | None:
                 "expected a score in each cell; metadata and subjects of the rows are read from a "
                 ".npz file",
             )
-    table = read_columns(head, True, {0: names[0]}, numbers)
+    given.take("header")
+    table = read_columns(head, True, {0: names[0]}, numbers, blanks=numbers)
     return _matrix(table, names, given)
 
 

@@ -20,7 +20,14 @@ from bioeval.counting.threshold_rules import Rule, is_real
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word, species_of
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.layouts import COLUMNS, KINDS, TRUTH, folded, is_number
+from bioeval.scores.formats.layouts import (
+    COLUMNS,
+    KINDS,
+    TRUTH,
+    counts_columns,
+    folded,
+    is_number,
+)
 from bioeval.scores.formats.tables import cells_by_column, head_of
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.scores import accepted_at
@@ -224,7 +231,10 @@ def read_presentations(path: str | Path) -> PresentationList:
     head = head_of(place)
     named = not any(map(is_number, head.cells[0]))
     names = [*map(folded, head.cells[0])] if named else []
-    cells = _Cells(place, names, *cells_by_column(head, named))
+    # Numbers of columns, as pandas writes them, are no data above words for classes.
+    first = head.cells[0]
+    header = named or counts_columns(first) or not first[0] and counts_columns(first[1:])
+    cells = _Cells(place, names, *cells_by_column(head, header))
     score = _score(cells)
     values = np.full(len(cells.lines), np.nan)
     for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):

@@ -88,7 +88,7 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
 def _read_list(place: Path, given: Given) -> Scores:
     """Read two names and a score on each line, in either order of names; all are impostors."""
     head = head_of(place)
-    layout = with_header(head, given) or matched(head, KEYED)
+    layout = with_header(head, given) or matched(head, KEYED, given)
     names: tuple[int, ...] = ()
     if layout is not None:
         names = layout.templates or layout.subjects
@@ -102,7 +102,7 @@ def _read_list(place: Path, given: Given) -> Scores:
     given.take("columns.scores")
     table = read_columns(
         head,
-        layout.header,
+        layout.skips_line,
         layout.called((*names, *layout.subjects)),
         layout.called([layout.score]),
     )

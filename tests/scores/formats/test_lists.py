@@ -437,7 +437,7 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     ("genuine", "impostor", "message"),
     [
         ("0.1\n0.2\n", "1,5\n0,2\n", "i.txt: line 1: columns 1 and 2 .* decimals with a comma"),
-        ("0,1\n0,2\n", "0.5\n0.2\n", "g.txt: line 1: columns 1 and 2 .* decimals with a comma"),
+        ("0,3\n0,2\n", "0.5\n0.2\n", "g.txt: line 1: columns 1 and 2 .* decimals with a comma"),
         ("distance\n1\n", "similarity\n2\n", "i.txt: line 1: .* called 'similarity', and .* 'dist"),
         ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "g.txt: has 2 columns; expected one score"),
         ("0.5\n", "1_1.tif 2_1.tif -1e3\n", "i.txt: has 3 columns; expected one score on each l"),

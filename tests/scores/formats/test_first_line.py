@@ -1,0 +1,140 @@
+"""The first line of a text: names or numbers of columns, as pandas writes them, or data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+SAME = [1, 0, 1, 0, 0]
+SCORES = [0.1, 1.0, 0.3, np.nan, 2.5]
+LIST = pd.DataFrame({0: SAME, 1: SCORES})
+HOW = {"kind": "distance", "nan": "exclude"}
+
+
+def written(folder, frame, **how):
+    """Write a frame as pandas does, and return its path."""
+    frame.to_csv(folder / "x.csv", **how)
+    return folder / "x.csv"
+
+
+def holds(pairs):
+    """Require the attempts of `LIST`, and none of its header."""
+    assert pairs.genuine.tolist() == [*map(bool, SAME)]
+    np.testing.assert_array_equal(pairs.values, SCORES)
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_numbers_of_columns_are_asked_about(tmp_path, mark, turned):
+    frame = LIST[[1, 0]] if turned else LIST
+    path = written(tmp_path, frame, index=False, sep=mark)
+    first = "1.+0" if turned else "0.+1"
+    with pytest.raises(be.DataError, match=f"line 1: '{first}' .*`header=True`.*`header=False`"):
+        be.load(path, **HOW)
+    holds(be.load(path, header=True, **HOW))
+    written(tmp_path, frame.dropna(), index=False, sep=mark)
+    data = be.load(path, header=False, kind="distance")
+    assert data.values.tolist() == [1, 0.1, 1, 0.3, 2.5]
+    assert data.genuine.tolist() == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+def test_a_blank_cell_before_the_numbers_makes_them_a_header(tmp_path, mark):
+    holds(be.load(written(tmp_path, LIST, sep=mark), **HOW))
+    holds(be.load(written(tmp_path, LIST.set_axis([7, 3, 9, 1, 0]), sep=mark), **HOW))
+    holds(be.load(written(tmp_path, LIST[[1, 0]], sep=mark), **HOW))
+
+
+def test_numbers_above_words_are_a_header(tmp_path):
+    for words in (["target", "nontarget"], ["True", "False"]):
+        named = LIST.assign(**{"0": [words[not same] for same in SAME]})[["0", 1]]
+        holds(be.load(written(tmp_path, named, index=False), **HOW))
+
+
+def test_lines_that_all_number_columns_are_data(tmp_path):
+    (tmp_path / "x.txt").write_text("0\n0\n0\n")
+    (tmp_path / "y.txt").write_text("0\n0\n")
+    pairs = be.load([tmp_path / "x.txt", tmp_path / "y.txt"], kind="distance")
+    assert pairs.genuine.tolist() == [True, True, True, False, False]
+    (tmp_path / "x.txt").write_text("0.0 1\n1 0.5\n1 0\n0 1\n")  # pandas writes no point
+    assert be.load(tmp_path / "x.txt", kind="distance").values.tolist() == [1, 0.5, 0, 1]
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_two_files_of_scores(tmp_path, index):
+    places = [tmp_path / "genuine.txt", tmp_path / "impostor.txt"]
+    for place, scores in zip(places, ([0.1, 0.2], [0.9, 1, 0.3]), strict=True):
+        pd.DataFrame(scores).to_csv(place, index=index)
+    if not index:
+        with pytest.raises(be.DataError, match="genuine.txt: line 1: '0' .*`header=True`"):
+            be.load(places, kind="distance")
+    pairs = be.load(places, kind="distance", header=None if index else True)
+    assert pairs.values.tolist() == [0.1, 0.2, 0.9, 1, 0.3]
+    assert pairs.genuine.tolist() == [True, True, False, False, False]
+    if not index:
+        data = be.load(places, kind="distance", header=False)
+        assert data.values.tolist() == [0, 0.1, 0.2, 0, 0.9, 1, 0.3]
+
+
+def test_trials_are_asked_about(tmp_path):
+    scores = tmp_path / "scores.txt"
+    scores.write_text("0 2 0.5\n3 4 0.7\n5 6 0.1\n")
+    trials = tmp_path / "trials.txt"
+    trials.write_text("1 0 2\n0 3 4\n1 5 6\n")
+    with pytest.raises(be.DataError, match="trials.txt: line 1: '1 0 2'"):
+        be.load(scores, trials=trials, kind="distance")
+    pairs = be.load(scores, trials=trials, kind="distance", header=False)
+    assert pairs.genuine.tolist() == [True, False, True]
+
+
+WHO = ["ann", "ann", "bob", "bob"]
+MATRIX = np.array([[0, 0.5, 2, 3.5], [0.5, 0, 1, 4], [2, 1, 0, 0.25], [3.5, 4, 0.25, 0]])
+
+
+@pytest.mark.parametrize(("index", "header"), [(True, True), (False, True), (False, False)])
+def test_a_matrix_of_numbers(tmp_path, index, header):
+    (tmp_path / "who.csv").write_text("label\n" + "\n".join(WHO))
+    blank = np.where(np.eye(4), np.nan, MATRIX)  # pandas writes nothing for NaN
+    path = written(tmp_path, pd.DataFrame(blank), index=index, header=header)
+    asked = {"header": True} if header and not index else {}
+    found = be.load(path, labels=tmp_path / "who.csv", kind="distance", **asked)
+    np.testing.assert_array_equal(found.values, blank)
+    truth = be.verification(be.Scores(MATRIX, WHO))
+    assert be.verification(found).eer == truth.eer
+    assert be.verification(found).genuine_attempts == truth.genuine_attempts == 4
+    if asked:
+        with pytest.raises(be.DataError, match="'0,1,2,3' may number the columns"):
+            be.load(path, labels=tmp_path / "who.csv", kind="distance")
+
+
+def test_rows_of_a_matrix_in_another_order_are_refused(tmp_path):
+    (tmp_path / "who.csv").write_text("label\n" + "\n".join(WHO))
+    path = written(tmp_path, pd.DataFrame(MATRIX).iloc[[1, 0, 2, 3]])
+    with pytest.raises(be.DataError, match="without a name, numbers the rows in another order"):
+        be.load(path, labels=tmp_path / "who.csv", kind="distance")
+
+
+def test_the_option_of_commands(tmp_path, capsys):
+    path = written(tmp_path, LIST.dropna(), index=False)
+    command = ["run", str(path), "--kind", "distance", "--interval", "none"]
+    assert main(command) == 2
+    assert "--header True" in " ".join(capsys.readouterr().err.split())
+    assert main([*command, "--header", "yes"]) == 0
+    np.savez(tmp_path / "x.npz", scores=MATRIX, labels=WHO)
+    with pytest.raises(be.DataError, match="`header` has no meaning for a matrix"):
+        be.load(tmp_path / "x.npz", header=True)
+
+
+def test_attack_presentations(tmp_path, capsys):
+    species = ["-", "print", "-", "replay"]
+    frame = pd.DataFrame({0: species, 1: [0.9, 0.2, 0.8, 0.4]})
+    frame[2] = ["spoof" if x != "-" else "bonafide" for x in species]
+    path = written(tmp_path, frame, index=False)
+    assert main(["pad", str(path), "--kind", "similarity", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bona_fide"] == 2
