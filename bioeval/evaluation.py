@@ -25,8 +25,10 @@ from bioeval.tasks.plan import (
     galleries_of,
     resolve_card,
 )
+from bioeval.views.messages import warns_of_doubts
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def evaluate(
     scores: Scores | Mapping[str, Scores],

@@ -10,6 +10,15 @@ from bioeval.base.messages import Message
 from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, Text
 
+
+class Doubt(str):
+    """A sentence that doubts a number of the result, or says why one is NaN.
+
+    The call that returns the result issues it as a Python warning, too
+    (:func:`bioeval.views.messages.warns_of_doubts`).
+    """
+
+
 SENTENCES: dict[str, str] = {
     # Scores, attempts, kinds and intervals: of every evaluation
     "listed-pairs-missing": (
@@ -177,17 +186,23 @@ SENTENCES: dict[str, str] = {
         "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent {errors:term} "
         "expected of {have:amounts} (rule of 30 needs {needed:range})"
     ),
-    "near-chance": (
-        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} over all attempts): "
-        "check the labels, and whether `kind` is {other}"
+    "near-chance": Doubt(
+        "the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample of "
+        "attempts, 0.5 by chance): check the labels, and whether `kind` is {other}"
     ),
-    "labels-wrong": (
-        "the scores are no better than chance (EER {eer:rate} over all attempts), and their kind "
-        "is certain (metric {metric}): the labels are probably wrong; check them and their order"
+    "labels-wrong": Doubt(
+        "the scores are no better than chance (AUC {auc:decimals 2} of a sample of attempts), and "
+        "their kind is certain (metric {metric}): the labels are probably wrong; check them and "
+        "their order"
     ),
-    "kind-wrong": (
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): "
-        "they are probably of the other kind; state {other} as `kind`"
+    "kind-wrong": Doubt(
+        "the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of "
+        "attempts): they are probably of the other kind; state {other} as `kind`"
+    ),
+    "kind-or-classes-wrong": Doubt(
+        "the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of "
+        "attempts), and scores alone cannot say why: either they are of the other kind, or "
+        "{classes} were exchanged; find out which before you change either"
     ),
     "scores-not-counted": "the scores cannot be evaluated: {why}",
     "interval-of-few-subjects": (

@@ -36,9 +36,9 @@ from bioeval.document.cells import (
 )
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
-from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.variables import figure
 from bioeval.results.words import excluded_in_words, method_in_words
+from bioeval.scores.kind_check import KIND_DOUBTS
 
 #: What is accepted at a threshold, by the kind of the scores.
 _SCORES = {

@@ -1,16 +1,14 @@
-"""What is said about operating points: the rules of 3 and of 30, doubts of the kind, and ties."""
+"""What is said about operating points: the rules of 3 and of 30, and ties."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.counting.points import FAR_TARGETS
@@ -187,61 +185,6 @@ def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
         return []
     does = "accepts" if far else "rejects"
     return [Message("threshold-beyond-scores", threshold=threshold, does=does)]
-
-
-#: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so
-#: that the group of a genuine attempt has one template less than others (of 2 templates, 0.618).
-_CHANCE_OF_FUSED = 0.62
-
-
-#: The messages that labels or kind of the scores are doubtful: reasons to doubt all results.
-KIND_DOUBTS = (
-    "near-chance",
-    "labels-wrong",
-    "kind-wrong",
-)
-
-
-@dataclass(frozen=True)
-class KindVerdict:
-    """What an EER shows of the kind of scores: "ok", a warning or an error with its message."""
-
-    severity: str
-    message: Message | None = None
-
-    @classmethod
-    def of(
-        cls,
-        eer: float,
-        kind: str,
-        people: int,
-        *,
-        fused: bool = False,
-        metric: str = "",
-    ) -> Self:
-        """Return the verdict on an EER.
-
-        `people` is the number of subjects, or of genuine attempts where these are fewer. Attempts
-        of several templates are `fused`. The kind of scores by a `metric` of bioeval is certain.
-        """
-        if kind == "order" or math.isnan(eer):
-            return cls("ok")
-        other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
-        margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-        about: dict[str, Any] = {"kind": kind, "eer": float(eer)}
-        near_chance = Message("near-chance", **about, other=other)
-        if not eer > 0.5 - margin / 2:
-            return cls("ok")
-        if not eer > 0.5:
-            return cls("warning", near_chance)
-        certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
-        if metric:
-            severity = "error" if certain else "warning"
-            return cls(severity, Message("labels-wrong", **about, metric=metric))
-        if certain:
-            about["over"] = "over all attempts"
-            return cls("error", Message("kind-wrong", **about, other=other))
-        return cls("warning", near_chance)
 
 
 # --------------------------------------------------------------------------------------------- ties

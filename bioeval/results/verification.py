@@ -18,7 +18,6 @@ from bioeval.results.dataset import (
     rate,
 )
 from bioeval.results.support import (
-    KindVerdict,
     note_thresholds_beyond_scores,
     support_messages,
     tie_message,
@@ -109,17 +108,4 @@ def _messages(verified: Verified) -> list[Message]:
         messages += support_messages(wanted.targets, points.independent, symmetric, "frr", people)
         pairs = genuine / 2 if symmetric else genuine
         messages += support_messages(wanted.frr_targets, pairs, symmetric, "far", people, "frr")
-    doubt = doubt_of_kind(verified, error.eer)
-    return messages if doubt is None else [*messages, doubt]
-
-
-def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
-    """Return the message of attempts near chance or below it; None where there is no doubt."""
-    genuine, people = verified.attempts.genuine_attempts, verified.compared
-    return KindVerdict.of(
-        eer,
-        verified.about.kind,
-        min(genuine, people.number if people and people.number else genuine),
-        fused=verified.use.fused is not None or bool(verified.about.use),
-        metric=verified.about.metric,
-    ).message
+    return messages

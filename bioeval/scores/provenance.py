@@ -17,6 +17,7 @@ from bioeval.scores.excluded import (
     left_out_rows,
 )
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
+from bioeval.scores.kind_check import kind_notes
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
@@ -43,7 +44,7 @@ def same_labels(scores: Scores) -> bool:
 
 def notes_on_scores(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
-    notes = [*scores.remarks]
+    notes = [*kind_notes(scores), *scores.remarks]
     if scores._incomplete is not None:
         notes += transaction_notes(scores)
     if scores._too_few is not None:

@@ -38,6 +38,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people, people_of_probes, require_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
+from bioeval.views.messages import warns_of_doubts
 
 if TYPE_CHECKING:
     from bioeval.counting.left_out import LeftOut
@@ -151,6 +152,7 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
     return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def open_set(
     scores: Scores,
@@ -256,6 +258,7 @@ def open_set(
         return _identify(scores, options, limits, targets, given)
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def closed_set(
     scores: Scores,
@@ -358,6 +361,7 @@ def _identify(
     return dataset if limits is None else counted.with_intervals(dataset, limits)
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def ranks(
     scores: Scores,

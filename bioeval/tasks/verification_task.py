@@ -30,7 +30,7 @@ from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.views.messages import warn_of_kinds
+from bioeval.views.messages import warns_of_doubts
 
 
 class VerificationTask(Verified):
@@ -42,7 +42,7 @@ class VerificationTask(Verified):
 
     def dataset(self) -> xr.Dataset:
         """Return the result."""
-        return warn_of_kinds(verification_dataset(self))
+        return verification_dataset(self)
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
@@ -51,6 +51,7 @@ class VerificationTask(Verified):
         return verification_intervals(dataset, self, limits)
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def verification(
     scores: Scores,

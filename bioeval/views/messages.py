@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import xarray as xr
 
 from bioeval.base.errors import DataError, escaped, printable, received
-from bioeval.base.messages import Message, messages_of, warn_user
+from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
+from bioeval.document.messages import SENTENCES, Doubt
 from bioeval.document.results import messages_of_result
 from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets
+from bioeval.views.tasks import datasets, system_of
 from bioeval.views.writers.lines import Lines
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Whether a public function is being called, which warns of what it returns.
+_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 class ResultMessage(NamedTuple):
@@ -85,15 +94,41 @@ def sentence_about(message: Message) -> str:
     return ": ".join([*about, lines.message(message)])
 
 
-def warn_of_kind(message: Message | None) -> None:
-    """Issue a warning at the user's line if a message says that the kind is probably wrong."""
-    if message is not None and message.code == "kind-wrong":
-        warn_user(sentence_about(message))
+def warn_of(messages: Iterable[Message]) -> None:
+    """Issue a warning at the user's line for each message that doubts a number, once.
+
+    Inside a function with :func:`warns_of_doubts` there is none: it warns of what it returns.
+    """
+    if _INSIDE.get():
+        return
+    doubts = (message for message in messages if isinstance(SENTENCES[message.code], Doubt))
+    for sentence in dict.fromkeys(map(sentence_about, doubts)):
+        warn_user(sentence)
 
 
-def warn_of_kinds(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset, after a warning if its messages say that the kind is probably wrong."""
-    if "kind-wrong" in dataset.attrs.get("messages", ""):
-        for message in messages_of(dataset.attrs):
-            warn_of_kind(message)
-    return dataset
+def warns_of_doubts(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function warn of the messages of its result that doubt a number, each once."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **options: P.kwargs) -> R:
+        token = _INSIDE.set(True)
+        try:
+            result = function(*args, **options)
+        finally:
+            _INSIDE.reset(token)
+        warn_of(joined_messages(_by_system(result)))
+        return result
+
+    return called
+
+
+def _by_system(result: Any) -> dict[str, dict[Message, None]]:
+    """Return the messages of a result by the names of its systems, each once."""
+    by_system: dict[str, dict[Message, None]] = {}
+    nodes = result.subtree if isinstance(result, xr.DataTree) else [result]
+    for node in nodes:
+        if isinstance(node, xr.Dataset | xr.DataTree) and node.attrs:
+            path = node.path.strip("/") if isinstance(node, xr.DataTree) else ""
+            messages = by_system.setdefault(system_of(path), {})
+            messages |= dict.fromkeys(messages_of(node.attrs))
+    return by_system

@@ -19,7 +19,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.limits import PeopleMeans
 from bioeval.studies.assurance.shares import Shares, pair_shares
-from bioeval.views.messages import sentence_about
+from bioeval.views.messages import sentence_about, warns_of_doubts
 
 PROMISE = {
     "threshold": Variable("threshold that the promise is about", "score", keeps="exact"),
@@ -38,6 +38,7 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
         PROMISE[f"{_rate}_{_end}"] = Variable(_long, iso=_iso)
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def check_promise(
     scores: Scores,

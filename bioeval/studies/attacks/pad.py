@@ -27,12 +27,13 @@ from bioeval.document.results import (
 )
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import Variables, along, dataset
-from bioeval.results.support import ALL_REJECTED, KindVerdict
+from bioeval.results.support import ALL_REJECTED
 from bioeval.results.variables import Variable
+from bioeval.scores.kind_check import KindVerdict
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import DetectionRule, Presentations
 from bioeval.studies.attacks.scores import few_instruments, few_presentations, in_order_of_scores
-from bioeval.views.messages import warn_of_kinds
+from bioeval.views.messages import warns_of_doubts
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -48,6 +49,7 @@ _NEW = {
 }
 
 
+@warns_of_doubts
 def pad(
     values: Any,
     attack: Any,
@@ -160,11 +162,13 @@ def pad(
         **_responses(data),
     }
     warnings = _doubts(data, targets, units.get("instrument"))
-    *attacks, bona_fide = map(len, data.answered)
-    doubt = KindVerdict.of(data.pooled_eer, kind, min(sum(attacks), bona_fide)).message
-    if doubt is not None and doubt.code == "kind-wrong":
-        over = "over all attacks together"
-        warnings.append(Message(doubt.code, **{**doubt.arguments, "over": over}))
+    *attacks, bona_fide = data.answered
+    classes = "bona fide and attack presentations"
+    verdict = KindVerdict.of_attempts(
+        bona_fide, np.concatenate(attacks), kind, len(bona_fide), classes=classes
+    )
+    if verdict.severity == "error" and verdict.message is not None:
+        warnings.append(verdict.message)
     attrs: dict[str, str | int | float] = {}
     at: float | None = None
     if rule is not None:
@@ -209,7 +213,7 @@ def pad(
     }
     species = np.array(data.species, dtype=str)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
-    return warn_of_kinds(dataset(variables, NAMES, coordinates, about))
+    return dataset(variables, NAMES, coordinates, about)
 
 
 def _codes(name: str, values: Any, length: int) -> np.ndarray:

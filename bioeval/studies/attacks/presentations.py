@@ -110,24 +110,16 @@ class Presentations:
     @cached_property
     def points(self) -> ErrorCurve:
         """The operating points: reject-all, then each distinct score, with rates as errors."""
-        return self._against_bpcer("apcer")
-
-    def _against_bpcer(self, apcer: str) -> ErrorCurve:
         every = np.unique(np.concatenate(self.answered))
         reject_all = math.nan if -math.inf in every[:1] else -math.inf
         at = np.append(reject_all, every)
         rates = self.rates(at)
-        return ErrorCurve(at, rates[apcer], rates["bpcer"], 1, 1)
+        return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
 
     @cached_property
     def d_eer(self) -> EqualError:
         """The crossing of APCER and BPCER."""
         return self.points.equal_error()
-
-    @property
-    def pooled_eer(self) -> float:
-        """Where the pooled APCER and BPCER cross: the largest can exceed one half by chance."""
-        return self._against_bpcer("apcer_pooled").equal_error().eer
 
     def at_apcer(self, target: float) -> int | None:
         """Return the loosest point with APCER at most `target`; None if APCER is not defined."""

@@ -46,6 +46,7 @@ from bioeval.stats.people import bilinear_forms, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, without_each
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tasks.verification_task import verification
+from bioeval.views.messages import warns_of_doubts
 
 PRIOR, ODDS, LLR, BLOCK = ("prior",), ("prior_log_odds",), ("llr",), ("pav_block",)
 CALIBRATION = {
@@ -217,6 +218,7 @@ def _messages(
     return messages
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def calibration(
     scores: Scores,

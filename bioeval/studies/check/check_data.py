@@ -19,9 +19,9 @@ from bioeval.document.results import sides_in_words
 from bioeval.document.text import say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs
-from bioeval.results.support import KindVerdict
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import incomplete_claims
+from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
@@ -242,9 +242,8 @@ def _kind(scores: Scores, attempts: Attempts) -> Finding:
     if not genuine or not attempts.impostor_attempts:
         return Finding("kind", "ok", "not checked without both classes")
     eer = attempts.equal_error().eer
-    people = min(genuine, len(scores.subjects) or genuine)
-    verdict = KindVerdict.of(eer, scores.kind, people, metric=scores.metric)
-    count = genuine + attempts.impostor_attempts if eer > 0.5 else 0
+    verdict = KindVerdict.of(scores)
+    count = genuine + attempts.impostor_attempts if verdict.severity == "error" else 0
     message = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
     return Finding("kind", verdict.severity, message, count)
 

@@ -24,7 +24,6 @@ from bioeval.counting.identification import ImpostorProbes, RankUnit, Ties
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.support import KindVerdict
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal, require_same
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FusionRule
@@ -46,7 +45,7 @@ from bioeval.tasks.reid.convention import (
     column_warnings,
     convention_of,
 )
-from bioeval.views.messages import warn_of_kind
+from bioeval.views.messages import warns_of_doubts
 
 #: Adjustments of the conclusions for the number of measures.
 Adjustment = Literal["none", "holm"]
@@ -56,6 +55,7 @@ ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 System: TypeAlias = Scores | Callable[[], Scores]
 
 
+@warns_of_doubts
 def compare(
     a: Scores | Mapping[str, System],
     b: Scores | None = None,
@@ -323,15 +323,6 @@ class _Systems:
             messages += about.lists.messages() if about.searched is not None else []
         elif any(measure.scalar.name in IDENTIFICATION for measure in system.measures):
             messages += scores.completeness.messages()
-        for measure in system.measures:
-            if measure.scalar.name == "eer":
-                fused = bool(scores.claims)
-                doubt = KindVerdict.of(
-                    measure.value, scores.kind, system.people, fused=fused, metric=scores.metric
-                ).message
-                if doubt is not None:
-                    messages.append(doubt)
-                    warn_of_kind(doubt.concerning(name))
         if self.rules is None:
             messages += column_warnings(scores)
         for message in dict.fromkeys(messages):

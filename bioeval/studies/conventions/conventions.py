@@ -32,6 +32,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras
+from bioeval.views.messages import warns_of_doubts
 
 FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)
 _PLACES: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
@@ -48,6 +49,7 @@ MEASURES = {
 _OF_SEARCHES = {x for task in ("open_set", "closed_set", "reid") for x in MEASURES[task]}
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None) -> xr.Dataset:
     """Evaluate scores by every protocol card that fits, one row each.

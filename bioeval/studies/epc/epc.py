@@ -21,13 +21,12 @@ from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import people_of_both_sets
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.people import ratio
-from bioeval.views.messages import warn_of_kind
+from bioeval.views.messages import warns_of_doubts
 
 EPC: dict[str, Variable] = {
     "alpha": Variable("weight of FAR; 1 - alpha is that of FRR"),
@@ -49,6 +48,7 @@ EPC: dict[str, Variable] = {
 ALPHAS = tuple(k / 100 for k in range(101))
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Dataset:
     """Evaluate expected performance: errors on a test set at thresholds of a development set.
@@ -141,10 +141,6 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
         for role in ("genuine", "impostor")
         if not attempts[f"{part}{role}_attempts"]
     ]
-    doubt = doubt_of_kind(made, points.equal_error.eer)
-    warn_of_kind(doubt)
-    if doubt is not None:
-        remarks.append(doubt.concerning("development set"))
     attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return dataset(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)

@@ -40,9 +40,10 @@ from bioeval.studies.folds.folds import (
 )
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
-from bioeval.views.messages import sentence_about
+from bioeval.views.messages import sentence_about, warns_of_doubts
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def cross_evaluate(
     data: Any,

@@ -37,6 +37,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
+from bioeval.views.messages import warns_of_doubts
 from bioeval.views.tasks import report_ranks
 
 GALLERY_SIZE = {
@@ -203,6 +204,7 @@ THRESHOLDS = 100
 SIZES = 12
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def gallery_size(
     scores: Scores,

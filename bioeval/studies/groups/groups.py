@@ -16,7 +16,6 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric
-from bioeval.results.support import KindVerdict
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain, unknown_values
 from bioeval.scores.matrix import Scores, require_scores
@@ -31,12 +30,13 @@ from bioeval.studies.groups.group_rates import (
     group_intervals,
     groups_dataset,
 )
-from bioeval.views.messages import warn_of_kind
+from bioeval.views.messages import warns_of_doubts
 
 # More groups are refused: counts of all their pairs would take too much memory.
 MOST_GROUPS = 256
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def by_group(
     scores: Scores,
@@ -157,20 +157,10 @@ def by_group(
         ((((attempts,),),),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
     chosen = choose(as_distance, attempts)
-    who = np.union1d(codes.probe, codes.gallery)
-    doubt = KindVerdict.of(
-        attempts.equal_error().eer,
-        scores.kind,
-        min(len(who), attempts.genuine_attempts),
-        fused=bool(scores.claims),
-        metric=scores.metric,
-    ).message
-    warn_of_kind(doubt)
     at = to_user(np.array([chosen.threshold]), scores.kind)
     counts = counting.by_fold(chosen.threshold)
     rates = GroupRates(float(at[0]), chosen.defined, by.subjects(codes), by.people is None, counts)
     ds = groups_dataset(rates, by.labels, alpha, Provenance.of(scores), is_symmetric(scores))
-    messages += [] if doubt is None else [doubt]
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     ds.attrs |= {
@@ -181,7 +171,7 @@ def by_group(
     if options is not None:
         with threads_for(scores):
             if by.people is not None:
-                of_people = by.people[who]
+                of_people = by.people[np.union1d(codes.probe, codes.gallery)]
                 ds = group_intervals(ds, scores, of_people, options, defined=chosen.defined)
             elif chosen.defined:
                 ds = condition_intervals(ds, scores, by.sides[0], options)

@@ -17,7 +17,6 @@ from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
-from bioeval.results.support import KindVerdict
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
@@ -26,7 +25,7 @@ from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.results import CurveGrid, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, CountedTask, check_systems, resolve_card
-from bioeval.views.messages import warn_of_kind
+from bioeval.views.messages import warn_of, warns_of_doubts
 
 # Default number of ranks of curves.
 RANKS = 50
@@ -90,15 +89,9 @@ def summary(
 def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
-    """Return the scalars of one system, and warn where its kind is doubtful."""
+    """Return the scalars of one system, and warn of what makes them doubtful."""
     by_task = scalars_of(scores, protocol, options)
-    for node, numbers in by_task.items():
-        if not node.startswith("verification"):
-            continue
-        genuine = numbers["genuine_attempts"]
-        people, fused = min(genuine, numbers.get("subjects") or genuine), node.endswith("multi")
-        eer, metric = numbers["eer"], scores.metric
-        warn_of_kind(KindVerdict.of(eer, scores.kind, people, fused=fused, metric=metric).message)
+    warn_of(Provenance.of(scores).notes)
     return by_task
 
 
@@ -133,6 +126,7 @@ def _counted(
     return tasks.count(curves=curves), card
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def repeat(
     scores: Scores,

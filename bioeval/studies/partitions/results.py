@@ -23,7 +23,7 @@ from bioeval.results.dataset import Variables, assembled, in_order, tree_of
 from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TASKS, Variable, described
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import transaction_notes
+from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.folds.results import (
     parts_without_attempts,
     support_of_parts,
@@ -106,7 +106,7 @@ def partitions_tree(
             queries = Candidates(scores, convention_of(cards[-1], (node,)))  # the same in all
             lists = queries.under(queries.rules.removed).completeness
             notes += lists.among(~queries.left_out).messages()
-        attrs |= message_attrs([*transaction_notes(scores), *notes])
+        attrs |= message_attrs([*notes_on_scores(scores), *notes])
         datasets[node] = assembled(columns, names, coordinates, attrs)
     return tree_of(datasets)
 

@@ -49,6 +49,7 @@ from bioeval.studies.assurance.section import promise_by_strict_threshold
 from bioeval.studies.assurance.shares import pair_shares
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
+from bioeval.views.messages import warns_of_doubts
 
 _PEOPLE = (
     "people who make as many pairs, all compared with each other, rule of {rule}; templates do not "
@@ -103,6 +104,7 @@ _FEW = 20
 MOST = 10_000_000_000
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def sample_size(
     pilot: Scores | None = None,

@@ -46,6 +46,7 @@ from bioeval.results.words import excluded_in_words
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.completeness import MISSING
 from bioeval.stats.options import IntervalMethod
+from bioeval.views.messages import warns_of_doubts
 
 WORKLOAD = {
     "days": Variable("length of the period", "days"),
@@ -146,6 +147,7 @@ class _Rates:
     confidence: float = IntervalMethod.CONFIDENCE
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def workload(
     rates: xr.Dataset | Mapping[str, float] | None = None,

@@ -37,6 +37,7 @@ from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.template_values import known_columns
 from bioeval.stats.people import ratio
 from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.views.messages import warns_of_doubts
 
 ERROR_DISCARD: dict[str, Variable] = {
     "fraction": Variable("proportion of the samples that are discarded, those of lowest quality"),
@@ -119,6 +120,7 @@ def pauc(fractions: np.ndarray, frr: np.ndarray) -> float:
 FRACTIONS = tuple(k / 100 for k in range(51))
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def error_discard(
     scores: Scores, quality: Any, *, threshold: Any, fractions: Sequence[float] = FRACTIONS

@@ -39,6 +39,7 @@ from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.thresholds.section import accepts_where
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
+from bioeval.views.messages import warns_of_doubts
 
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Variable] = {
@@ -70,6 +71,7 @@ JUDGED: dict[str, Variable] = {
 _OF_INTERVALS = (*("interval_method", "confidence", "interval_unit", "interval_for"), "replicates")
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def judge_threshold(
     dev: Scores,

@@ -26,7 +26,6 @@ from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
@@ -46,7 +45,7 @@ from bioeval.studies.folds.folds import FoldOptions, Searched, ThresholdTask, fo
 from bioeval.studies.folds.results import cross_names, fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.judged_threshold import rates_at
-from bioeval.views.messages import warn_of_kind
+from bioeval.views.messages import warns_of_doubts
 
 STUDY = {
     "threshold": Variable("threshold chosen on all data", "score", "threshold T", keeps="rule"),
@@ -103,6 +102,7 @@ _OF_FOLDS = (
 )
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def study_threshold(
     scores: Scores,
@@ -263,9 +263,6 @@ def study_threshold(
         attrs |= words | {"assure": assure}
         messages += remarks_on(assured, scores)
         promised = assured.refusal is None
-    if counted.doubt is not None:
-        messages.append(counted.doubt)
-        warn_of_kind(counted.doubt)
     needed, support = _support(counted.people, rule, promised)
     variables |= needed
     studied = f"open set, {rank_unit} ranks" if searched else "verification"
@@ -298,7 +295,6 @@ class _Counted(NamedTuple):
     variables: Variables
     people: _People
     messages: Sequence[Message] = ()
-    doubt: Message | None = None
     shares: Shares | None = None
 
     def where_chosen(self, kind: str) -> Variables:
@@ -330,9 +326,8 @@ def _of_comparisons(
         variables["subjects"] = subjects
     if compared is not None:
         variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
-    doubt = doubt_of_kind(verified, attempts.about_equal_error())
     limited_by = _People(subjects, pairs, compared)
-    return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages, doubt)
+    return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages)
 
 
 def _in_folds(interval: IntervalMethod) -> IntervalMethod:

@@ -46,6 +46,7 @@ from bioeval.studies.tracking.measures import (
     hota_by_threshold,
     values_of,
 )
+from bioeval.views.messages import warns_of_doubts
 
 TRACKING = {
     **MEASURES,
@@ -95,6 +96,7 @@ TRACKING_DIMENSIONS = {
 }
 
 
+@warns_of_doubts
 def tracking(
     truth: Any,
     result: Any,

@@ -22,6 +22,7 @@ from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.views.messages import warns_of_doubts
 
 WORST_PAIRS = {
     "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),
@@ -95,6 +96,7 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, Lea
     return impostor, genuine
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs.

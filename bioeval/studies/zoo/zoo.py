@@ -40,8 +40,10 @@ from bioeval.studies.zoo.existence import (
 from bioeval.studies.zoo.kernel import add_scores
 from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, ZOO, number_of_best
 from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.views.messages import warns_of_doubts
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def zoo(
     scores: Scores,

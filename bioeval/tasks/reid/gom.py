@@ -47,6 +47,7 @@ from bioeval.tasks.reid.matches import (
     match_sum,
     ranks_of,
 )
+from bioeval.views.messages import warns_of_doubts
 
 GomVariant = Literal["paper", "reference"]
 
@@ -57,6 +58,7 @@ TAUS = 101
 _ROUNDED = 0.006
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def gom(
     scores: Scores,

@@ -35,8 +35,10 @@ from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts, retrieval_thresholds
 from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.lists import ListCounts
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
+from bioeval.views.messages import warns_of_doubts
 
 
+@warns_of_doubts
 @leaves_out_attacks
 def reid(
     scores: Scores,

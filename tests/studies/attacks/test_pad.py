@@ -256,12 +256,12 @@ def test_scores_that_mean_the_opposite_are_said():
     rng = np.random.default_rng(0)
     values = np.r_[rng.normal(5, 1, 50), rng.normal(0, 1, 50)]
     attack = np.repeat(["", "print"], 50)
-    with pytest.warns(be.BioevalWarning, match="over all attacks together"):
+    with pytest.warns(be.BioevalWarning, match="bona fide and attack presentations were exchanged"):
         ds = be.pad(values, attack, kind="distance")
     assert float(ds.d_eer) > 0.9
-    doubt = arguments(ds, "kind-wrong")
-    assert doubt["kind"] == "distance" and doubt["other"] == "similarity"
-    assert "kind-wrong" not in codes(be.pad(values, attack))
+    doubt = arguments(ds, "kind-or-classes-wrong")
+    assert doubt["kind"] == "distance" and doubt["auc"] == 0
+    assert "kind-or-classes-wrong" not in codes(be.pad(values, attack))
 
 
 def test_one_species_that_always_passes_is_no_wrong_kind():
@@ -269,4 +269,4 @@ def test_one_species_that_always_passes_is_no_wrong_kind():
     values = np.r_[np.linspace(2, 3, 50), np.linspace(0, 1, 90), np.linspace(4, 5, 10)]
     ds = be.pad(values, np.repeat(["", "print", "mask"], [50, 90, 10]))
     assert float(ds.d_eer) == 1
-    assert "kind-wrong" not in codes(ds)
+    assert "kind-or-classes-wrong" not in codes(ds)

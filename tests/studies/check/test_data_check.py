@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from result_messages import arguments, codes
+from result_messages import arguments
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -395,51 +395,6 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     assert main(["check", file, "--json", "--far", "0.1"]) == 0
     assert json.loads(capsys.readouterr().out)["misleads"] is False
     assert main(["check", file + "x"]) == 2
-
-
-def drawn(people: int, kind: str, seed: int = 1) -> be.Scores:
-    """Distances of people, half of them women, said to be of some kind."""
-    made = be.simulate(people, 3, random_state=seed)
-    meta = {"sex": np.where(made.probe_labels % 2, "f", "m")}
-    return be.Scores(made.values, made.probe_labels, kind=kind, probe_meta=meta)
-
-
-def pairs_by_group(kind: str) -> Any:
-    scores, (i, j) = drawn(30, kind), np.triu_indices(90, 1)
-    sex = scores.probe_meta["sex"]
-    return be.by_group(scores.at_pairs(i, j), (sex[i], sex[j]))
-
-
-def attacked(kind: str) -> Any:
-    people = drawn(30, kind).select(gallery=np.arange(0, 90, 3), probes=np.arange(1, 90))
-    columns = {"attack": np.r_[np.full(79, ""), np.full(10, "print")]}
-    sides = people.probe_labels, people.gallery_labels
-    return be.vulnerability(be.Scores(people.values, *sides, kind=kind, probe_meta=columns))
-
-
-SHORT = {"interval": "people", "folds": 3, "repeats": 1}
-DISTANCES: dict[str, Any] = {
-    "verification": lambda kind: be.verification(drawn(12, kind)),
-    "evaluate": lambda kind: be.evaluate(drawn(12, kind))["verification/single"],
-    "summary": lambda kind: be.summary(drawn(12, kind)),
-    "compare": lambda kind: be.compare(drawn(12, kind), drawn(12, kind)),
-    "by_group": lambda kind: be.by_group(drawn(30, kind), "sex"),
-    "by_group of many": lambda kind: be.by_group(drawn(130, kind), "sex"),
-    "by_group of pairs": pairs_by_group,
-    "epc": lambda kind: be.epc(drawn(30, kind), drawn(30, kind, 2), alphas=[0.5]),
-    "study_threshold": lambda kind: be.study_threshold(drawn(30, kind), "eer", **SHORT),
-    "vulnerability": attacked,
-}
-
-
-@pytest.mark.parametrize("call", DISTANCES.values(), ids=DISTANCES)
-def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
-    with pytest.warns(be.BioevalWarning, match="worse than chance|of the other kind") as message:
-        wrong = call("similarity")
-    assert {one.filename for one in message} == {__file__}
-    for result, told in ((wrong, True), (call("distance"), False)):
-        if not isinstance(result, dict):
-            assert ("kind-wrong" in codes(result)) == told
 
 
 def test_labels_are_doubted_where_a_metric_gave_the_kind():

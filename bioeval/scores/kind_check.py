@@ -1,0 +1,166 @@
+"""Whether scores are of the kind that they are said to be, decided by the scores themselves.
+
+Genuine attempts are closer than impostor attempts. Where they are not, the kind or the labels are
+wrong, and so is every number: the messages of this file are in the results of all calls that count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.messages import Message
+from bioeval.scores.blocks import is_few
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.rows import give_back, read_rows
+from bioeval.scores.selecting import of_own_columns, selected
+
+# Of many scores: probes, columns of their mates, and columns from everywhere.
+_PROBES, _MATES, _OTHERS = 256, 256, 64
+
+# Cells of whole rows that are read where columns cannot be read alone; chunks of a container; and
+# one of how many chunks, or of computed rows.
+_CELLS, _CHUNKS, _PROPORTION = 1 << 22, 8, 16
+
+# Genuine and impostor attempts, at most.
+_GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
+
+# AUC of fused claims at random, at least: a probe is no template of its own subject, so that a
+# genuine claim is fused of one template less than others (of 2 templates, AUC 1/3).
+_CHANCE_OF_FUSED = 1 / 3
+
+# People of whom scores near chance are told from others, at least.
+_FEW_PEOPLE = 16
+
+#: The messages that labels or kind of the scores are doubtful: reasons to doubt all results.
+KIND_DOUBTS = ("near-chance", "labels-wrong", "kind-wrong", "kind-or-classes-wrong")
+
+
+@dataclass(frozen=True)
+class KindVerdict:
+    """What attempts show of the kind of scores: "ok", a warning or an error with its message."""
+
+    severity: str
+    message: Message | None = None
+
+    @classmethod
+    def of(cls, scores: Scores) -> Self:
+        """Return the verdict on some attempts from everywhere; "ok" of ranks and of top-K lists."""
+        if scores.kind == "order" or scores.layout == "top-k":
+            return cls("ok")
+        if scores.nan != "exclude":  # a failure says nothing of the kind
+            scores = scores._with(nan="exclude")
+        try:
+            genuine, impostor, people = _sample(scores)
+        except DataError:  # raised again where all scores are counted
+            return cls("ok")
+        return cls.of_attempts(
+            genuine,
+            impostor,
+            scores.kind,
+            people,
+            fused=bool(scores.claims),
+            metric=scores.metric,
+            classes="" if knows_people(scores) else "genuine and impostor scores",
+        )
+
+    @classmethod
+    def of_attempts(
+        cls,
+        genuine: np.ndarray,
+        impostor: np.ndarray,
+        kind: str,
+        people: int,
+        *,
+        fused: bool = False,
+        metric: str = "",
+        classes: str = "",
+    ) -> Self:
+        """Return the verdict on distances.
+
+        `people` is the number of subjects with genuine attempts, or of these where subjects are
+        unknown. The kind of scores by a `metric` of bioeval is certain. Attempts are of `classes`
+        that may have been exchanged, where no labels make them.
+        """
+        if not len(genuine) or not len(impostor):
+            return cls("ok")
+        auc = area_under_curve(genuine, impostor)
+        other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
+        about: dict[str, Any] = {"kind": kind, "auc": auc}
+        margin = 1.0 / math.sqrt(max(2, people))  # more than three standard errors by chance
+        if auc < (_CHANCE_OF_FUSED if fused else 0.5) - margin:
+            if metric:
+                return cls("error", Message("labels-wrong", **about, metric=metric))
+            if classes:
+                return cls("error", Message("kind-or-classes-wrong", **about, classes=classes))
+            return cls("error", Message("kind-wrong", **about, other=other))
+        if auc < 0.5 + min(margin, 1.0 / math.sqrt(_FEW_PEOPLE)) / 2:
+            if metric and auc < 0.5:
+                return cls("warning", Message("labels-wrong", **about, metric=metric))
+            return cls("warning", Message("near-chance", **about, other=other))
+        return cls("ok")
+
+
+def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:
+    """Return the share of pairs of attempts whose genuine distance is smaller; ties are halves."""
+    genuine = np.sort(genuine)
+    closer = genuine.searchsorted(impostor, "left").sum()
+    as_close = genuine.searchsorted(impostor, "right").sum()
+    return float(closer + as_close) / (2 * len(genuine) * len(impostor))
+
+
+def kind_notes(scores: Scores) -> list[Message]:
+    """Return the message that the kind or the labels of scores are doubtful, if they are."""
+    message = KindVerdict.of(scores).message
+    return [] if message is None else [message]
+
+
+def _sample(scores: Scores) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return distances of genuine and of impostor attempts, and the people of the genuine ones."""
+    if scores.layout == "pairs":
+        genuine = _some(np.flatnonzero(scores.genuine), _GENUINE)
+        impostor = _some(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+        probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
+        near, far = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
+        return near[~np.isnan(near)], far[~np.isnan(far)], len(np.unique(probe))
+    if not is_few(math.prod(scores.shape)):
+        rows = _rows(scores)
+        _, mates = mate_cells(scores, rows)
+        others = _some(np.arange(scores.shape[1]), _OTHERS)
+        columns = np.union1d(_some(np.unique(mates), _MATES), others)
+        scores = of_own_columns(selected(scores, rows, columns))
+    block = read_rows(scores, slice(0, scores.shape[0]))
+    give_back(scores)
+    probe, _, near = block.genuine()
+    far = block.impostors().values
+    far = far[~np.isnan(far)]
+    return _some(near, _GENUINE), _some(far, _IMPOSTOR), len(np.unique(scores.codes.probe[probe]))
+
+
+def _rows(scores: Scores) -> np.ndarray:
+    """Return probes from everywhere; of a container, those of a few of its chunks."""
+    cells, (m, n) = scores.cells, scores.shape
+    most = _PROBES
+    if cells.embeddings is not None:
+        most = min(most, max(_FEW_PEOPLE, m // _PROPORTION))
+    if cells.is_stored or (cells.streams and cells.mask is not None):
+        most = max(1, min(most, _CELLS // n))
+    if not cells.is_stored:
+        return _some(np.arange(m), most)
+    chunk = cells.row_chunk
+    first = _some(np.arange(0, m, chunk), min(_CHUNKS, max(1, m // chunk // _PROPORTION)))
+    rows = first[:, None] + np.arange(min(chunk, max(1, most // len(first))))
+    return rows[rows < m]
+
+
+def _some(values: np.ndarray, most: int) -> np.ndarray:
+    """Return at most so many values, evenly spaced among all."""
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]

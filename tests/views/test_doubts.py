@@ -1,0 +1,208 @@
+"""What makes the numbers of a call doubtful is in its result, and a warning of Python as well."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from result_messages import arguments, codes
+
+import bioeval as be
+
+
+def warned(call: Any) -> tuple[Any, list[warnings.WarningMessage]]:
+    """Return what a call returns, and all its warnings, repeated ones too."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        return call(), issued
+
+
+def drawn(people: int, kind: str, seed: int = 1) -> be.Scores:
+    """Distances of people, half of them women, said to be of some kind."""
+    made = be.simulate(people, 3, random_state=seed)
+    meta = {
+        "sex": np.where(made.probe_labels % 2, "f", "m"),
+        "camera": np.arange(3 * people) % 3,
+        "quality": np.arange(3.0 * people),
+    }
+    return be.Scores(made.values, made.probe_labels, kind=kind, probe_meta=meta)
+
+
+def pairs_by_group(kind: str) -> Any:
+    scores, (i, j) = drawn(30, kind), np.triu_indices(90, 1)
+    sex = scores.probe_meta["sex"]
+    return be.by_group(scores.at_pairs(i, j), (sex[i], sex[j]))
+
+
+def attacked(kind: str) -> Any:
+    people = drawn(30, kind).select(gallery=np.arange(0, 90, 3), probes=np.arange(1, 90))
+    columns = {"attack": np.r_[np.full(79, ""), np.full(10, "print")]}
+    sides = people.probe_labels, people.gallery_labels
+    return be.vulnerability(be.Scores(people.values, *sides, kind=kind, probe_meta=columns))
+
+
+def beside_another(kind: str) -> Any:
+    return be.evaluate({"a": drawn(20, kind), "b": drawn(20, "distance", 2)})
+
+
+SHORT = {"interval": "people", "folds": 3, "repeats": 1}
+FOLDS = be.partition.SubjectKFold(3)
+
+#: Calls that count, of scores of a kind.
+CALLS: dict[str, Any] = {
+    "verification": lambda kind: be.verification(drawn(12, kind)),
+    "open_set": lambda kind: be.open_set(drawn(12, kind)),
+    "open_set of single templates": lambda kind: be.open_set(drawn(12, kind), gallery="single"),
+    "closed_set": lambda kind: be.closed_set(drawn(12, kind)),
+    "ranks": lambda kind: be.ranks(drawn(12, kind)),
+    "reid": lambda kind: be.reid(drawn(12, kind)),
+    "gom": lambda kind: be.gom(drawn(12, kind)),
+    "conventions": lambda kind: be.conventions(drawn(12, kind)),
+    "evaluate": lambda kind: be.evaluate(drawn(12, kind)),
+    "evaluate, several": beside_another,
+    "market1501": lambda kind: be.evaluate(drawn(12, kind), "market1501"),
+    "course-kfold": lambda kind: be.evaluate(drawn(30, kind), "course-kfold"),
+    "summary": lambda kind: be.summary(drawn(12, kind)),
+    "zoo": lambda kind: be.zoo(drawn(12, kind), permutations=20),
+    "gallery_size": lambda kind: be.gallery_size(drawn(12, kind), [2, 5]),
+    "repeat": lambda kind: be.repeat(drawn(30, kind), FOLDS),
+    "cross_evaluate": lambda kind: be.cross_evaluate(drawn(30, kind), FOLDS),
+    "compare": lambda kind: be.compare(drawn(12, kind), drawn(12, kind)),
+    "by_group": lambda kind: be.by_group(drawn(30, kind), "sex"),
+    "by_group of many": lambda kind: be.by_group(drawn(130, kind), "sex"),
+    "by_group of pairs": pairs_by_group,
+    "epc": lambda kind: be.epc(drawn(30, kind), drawn(30, kind, 2), alphas=[0.5]),
+    "judge_threshold": lambda kind: be.judge_threshold(drawn(30, kind), drawn(30, kind, 2)),
+    "study_threshold": lambda kind: be.study_threshold(drawn(30, kind), "eer", **SHORT),
+    "calibration": lambda kind: be.calibration(drawn(12, kind)),
+    "error_discard": lambda kind: be.error_discard(drawn(12, kind), "quality", threshold="eer"),
+    "worst_pairs": lambda kind: be.worst_pairs(drawn(12, kind)),
+    "vulnerability": attacked,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_wrong_kind_is_said_by_every_call_that_counts(call):
+    wrong, issued = warned(lambda: call("similarity"))
+    texts = [str(one.message) for one in issued if "worse than chance" in str(one.message)]
+    assert texts and len(texts) == len(set(texts))
+    assert {one.filename for one in issued} == {__file__}
+    assert all(issubclass(one.category, be.BioevalWarning) for one in issued)
+    right, issued = warned(lambda: call("distance"))
+    assert not issued
+    for result, is_wrong in ((wrong, True), (right, False)):
+        if not isinstance(result, dict):
+            assert ("kind-wrong" in codes(result)) == is_wrong
+
+
+def test_a_warning_names_the_system():
+    _, issued = warned(lambda: beside_another("similarity"))
+    (text,) = [str(one.message) for one in issued]
+    assert text.startswith("a: the scores, of kind similarity")
+
+
+def auc_by_loops(scores: be.Scores) -> float:
+    """The share of pairs of attempts whose genuine one is closer; ties are halves."""
+    sign = 1 if scores.kind == "distance" else -1
+    near, far = [], []
+    for i, who in enumerate(scores.probe_labels):
+        for j, other in enumerate(scores.gallery_labels):
+            if scores.probe_ids[i] != scores.gallery_ids[j]:
+                (near if who == other else far).append(sign * float(scores.values[i, j]))
+    closer = sum((g < i) + 0.5 * (g == i) for g in near for i in far)
+    return closer / (len(near) * len(far))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_area_under_the_curve_of_a_doubt_is_that_of_the_attempts(seed):
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(20), 2)
+    scores = be.Scores(rng.integers(0, 9, (40, 40)), who, kind=("distance", "similarity")[seed % 2])
+    result, _ = warned(lambda: be.verification(scores))
+    doubts = [x for x in be.messages(result) if x.code in ("near-chance", "kind-wrong")]
+    auc = auc_by_loops(scores)
+    assert bool(doubts) == (auc < 0.5 + 1 / 20**0.5 / 2)
+    for doubt in doubts:
+        assert doubt.arguments["auc"] == pytest.approx(auc, abs=1e-12)
+
+
+def of_embeddings(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
+    return be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind=kind)
+
+
+def masked(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
+    mask = np.where(who[:, None] == who, 2, 1)
+    np.fill_diagonal(mask, 0)
+    return be.Scores(abs(x - x.T), mask=mask, kind=kind)
+
+
+def mapped(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
+    return be.Scores(abs(x - x.T).astype(np.float32), who, kind=kind, nan="reject")
+
+
+def stored(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(store={}, shape=(len(x), len(x)), chunks=(50, 50), dtype="f8")
+    array[:] = abs(x - x.T)
+    return be.Scores(array, who, kind=kind)
+
+
+def against(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
+    return be.Scores(abs(x - x[::2].T), who, who[::2], kind=kind)
+
+
+def excluding(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
+    session = {"session": np.arange(len(who)) % 4}
+    return be.Scores(abs(x - x.T), who, kind=kind, probe_meta=session, exclude=["session"])
+
+
+@pytest.mark.parametrize("order", ["by person", "scattered"])
+@pytest.mark.parametrize("make", [of_embeddings, masked, mapped, stored, against, excluding])
+def test_a_sample_of_many_scores_shows_the_kind(make, order):
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(150), 4)
+    if order == "scattered":
+        who = rng.permutation(who)
+    x = (rng.normal(size=150)[who] + 0.1 * rng.normal(size=600))[:, None]
+    with pytest.warns(be.BioevalWarning, match="kind similarity, are worse than chance"):
+        wrong = be.closed_set(make(x, who, "similarity"), unmated="skip")
+    doubts = {"kind-wrong", "kind-or-classes-wrong", "near-chance"}
+    assert len(doubts & {*codes(wrong)}) == 1
+    assert not doubts & {*codes(be.closed_set(make(x, who, "distance"), unmated="skip"))}
+
+
+@pytest.mark.parametrize("call", ["verification", "open_set", "closed_set", "reid", "zoo"])
+def test_labels_in_another_order_are_said(call):
+    made = drawn(30, "distance")
+    labels = np.random.default_rng(0).permutation(made.probe_labels)
+    shuffled = be.Scores(made.values, labels, probe_meta=dict(made.probe_meta))
+    options = {"zoo": {"permutations": 20}, "reid": {"removed": "none"}}.get(call, {})
+    with pytest.warns(be.BioevalWarning, match="hardly separate subjects.*check the labels"):
+        result = getattr(be, call)(shuffled, **options)
+    assert "near-chance" in codes(result)
+
+
+def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
+    """Each looks like the other, so that neither remedy is advised."""
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(0, 1, 200), rng.normal(3, 1, 500)
+    genuine = np.repeat([True, False], [200, 500])
+    exchanged = be.Scores.from_pairs(np.r_[near, far], ~genuine)
+    other_kind = be.Scores.from_pairs(np.r_[-near, -far], genuine)
+    for scores in (exchanged, other_kind):
+        with pytest.warns(be.BioevalWarning, match="either .* other kind, or genuine and impostor"):
+            result = be.verification(scores)
+        assert "state" not in next(
+            x.sentence for x in be.messages(result) if x.code == "kind-or-classes-wrong"
+        )
+        assert arguments(result, "kind-or-classes-wrong")["kind"] == "distance"
+    assert "kind-or-classes-wrong" not in codes(
+        be.verification(be.Scores.from_pairs(np.r_[near, far], genuine))
+    )
+    people = np.repeat(np.arange(100), 7)
+    named = be.Scores.from_pairs(
+        np.r_[-near, -far], genuine,
+        subjects=np.column_stack([people, np.where(genuine, people, people + 1)]),
+    )  # fmt: skip
+    with pytest.warns(be.BioevalWarning, match="state similarity as `kind`"):
+        be.verification(named)
