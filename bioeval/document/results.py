@@ -74,14 +74,17 @@ def data_facts(
     if attempts:
         data = Fact("Data", say("{data}; {attempts}", data=data.text, attempts=attempts))
 
+    def origin_of(ds: xr.Dataset) -> Text:
+        origin = str(ds.attrs.get("origin", ""))
+        return Label(origin) if origin else ""
+
     def scores_of(ds: xr.Dataset) -> Text:
         return scores_in_words(str(ds.attrs.get("kind", "")), protocol)
 
-    made = {name: ds for name, ds in results.items() if ds.attrs.get("origin")}
     return Facts(
         (
             data,
-            *fact_of_each(made, "Made of", lambda ds: Label(str(ds.attrs["origin"]))),
+            *fact_of_each(results, "Made of", origin_of),
             Fact("Attempts", str(attrs.get("use", ""))),
             *fact_of_each(results, "Scores", scores_of),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
@@ -96,15 +99,16 @@ def data_facts(
 def fact_of_each(
     results: ResultsBySystem, name: str, of: Callable[[xr.Dataset], Text]
 ) -> Iterator[Fact]:
-    """Yield a fact about all systems, or one about each where they differ."""
-    texts = {system: of(dataset) for system, dataset in results.items()}
-    if not texts:
-        return
-    if len(set(map(repr, texts.values()))) == 1:
-        yield Fact(name, next(iter(texts.values())))
-        return
-    for system, text in texts.items():
-        yield Fact(name, say("{system}: {text}", system=Label(system), text=text))
+    """Yield a fact about all systems, or one about those that are alike; an empty one is none."""
+    alike: dict[str, tuple[Text, list[str]]] = {}
+    for system, dataset in results.items():
+        text = of(dataset)
+        alike.setdefault(repr(text), (text, []))[1].append(system)
+    for text, systems in alike.values():
+        if len(alike) > 1 and text:
+            names = Enumeration([Label(system) for system in systems])
+            text = say("{systems}: {text}", systems=names, text=text)
+        yield Fact(name, text)
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:

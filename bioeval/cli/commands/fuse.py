@@ -142,7 +142,7 @@ def _facts(fused: xr.Dataset, protocol: str | None) -> list[Fact]:
             Fact("Threshold", threshold_choice(fused.attrs)),
             Fact("Folds", Count(folds, noun="folds")),
         ]
-    return [*facts, Fact("Fused", Label(fused.attrs["origin"]))]
+    return facts
 
 
 def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, float] | None:

@@ -113,7 +113,7 @@ def _facts(
     from bioeval.document.blocks import Fact
     from bioeval.document.cells import Count, Label
 
-    facts = [Fact("Normalised", Label(made.origin)), Fact("Cohort", Label(", ".join(cohort)))]
+    facts = [Fact("Cohort", Label(", ".join(cohort)))]
     if top is not None:
         facts.append(Fact("Closest", Label(f"{top:,} of each side")))
     for words, attempts in (("Genuine", "genuine_attempts"), ("Impostor", "impostor_attempts")):

@@ -414,7 +414,6 @@ def measures_section(
     """Return what is said of verification by systems, the one made of the others last."""
     datasets = {name: expanded(ds) for name, ds in results.items()}
     dims = next(iter(datasets.values())).dims
-    made_of = dict(list(datasets.items())[:-1])
     measures = verification_of_systems(datasets, "measures")
     (shown,) = tables(measures)
     # Below the table is what the data do not support.
@@ -423,7 +422,7 @@ def measures_section(
         "side_by_side",
         title,
         (
-            data_facts(made_of, *facts),
+            data_facts(datasets, *facts, systems=[*datasets][:-1]),
             measures,
             Paragraph(note, "note"),
             _together("systems", datasets),

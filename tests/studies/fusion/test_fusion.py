@@ -7,6 +7,7 @@ import naive_calibration as twin
 import numpy as np
 import pytest
 from result_messages import codes
+from result_text import as_text
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -274,3 +275,44 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     ):
         assert main(["fuse", *files, *options]) == 2
         assert message in capsys.readouterr().err
+
+
+WORDS = {
+    "distance": "distances, accepted at or below the threshold",
+    "similarity": "similarities, accepted at or above the threshold",
+    "llr": "log-likelihood ratios, accepted at or above the threshold",
+}
+
+
+@pytest.mark.parametrize("writer", [[], ["--markdown"], ["--latex"]])
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        (["--normalise", "z"], "similarity"),
+        (["--method", "logistic"], "llr"),
+        (["--method", "kth:2"], "distance"),
+        (["--method", "logistic", "--protocol", "course-kfold"], "llr"),
+    ],
+)
+def test_the_heading_says_the_kind_of_each_system(
+    tmp_path, monkeypatch, capsys, options, kind, writer
+):
+    monkeypatch.chdir(tmp_path)
+    for i, name in enumerate(("face", "finger")):
+        be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
+    assert main(["fuse", "face.npz", "finger.npz", *options, *writer]) == 0
+    lines = [x.lstrip("%-: ") for x in capsys.readouterr().out.splitlines()]
+    shown = [x.removeprefix("Scores").lstrip(" :") for x in lines if x.startswith("Scores")]
+    expected = [f"face and finger: {WORDS['distance']}", f"fused: {WORDS[kind]}"]
+    assert shown == ([WORDS["distance"]] if kind == "distance" else expected)
+
+
+def test_systems_of_two_kinds_are_headed_by_theirs():
+    scores = {kind: system(i, kind) for i, kind in enumerate(WORDS)}
+    scores["other"] = system(5, "distance")
+    results = {name: be.verification(x) for name, x in scores.items()}
+    lines = as_text(results, width=200).splitlines()
+    assert [x.removeprefix("Scores").strip() for x in lines if x.startswith("Scores")] == [
+        f"distance and other: {WORDS['distance']}",
+        *(f"{kind}: {WORDS[kind]}" for kind in ("similarity", "llr")),
+    ]
