@@ -36,7 +36,7 @@ from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
-from bioeval.scores.labels import Codes, missing_values
+from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
@@ -91,6 +91,58 @@ def as_embeddings(values: Any, input_name: str) -> np.ndarray:
             "them 0"
         )
     return array
+
+
+#: The fewest rows of which a first column that counts them, or has a value a person, is no chance.
+_FEW_ROWS = 5
+_NO_FEATURES = ("", "index", "unnamed: 0", "row", *LABEL_COLUMNS)
+
+
+def names_features(columns: Any) -> bool:
+    """Whether columns have names, of which the first is of no index and of no label."""
+    names = [*columns]
+    named = bool(names) and all(isinstance(x, str) and not x.isdigit() for x in names)
+    return named and names[0].strip().casefold() not in _NO_FEATURES
+
+
+def require_features(values: np.ndarray, labels: np.ndarray, input_name: str) -> None:
+    """Raise where the first column of embeddings is an index of the rows, or their labels."""
+    rows, columns = values.shape
+    if rows < _FEW_ROWS or columns < 2:
+        return
+    first = values[:, 0]
+    about = ""
+    if first.min() in (0, 1) and np.array_equal(np.sort(first), first.min() + np.arange(rows)):
+        about = "counts the rows"
+    elif _tells_people(values, labels):
+        about = "has one value for each person, which no other column has"
+    if about:
+        raise DataError(
+            f"{input_name}: the first of {columns} columns {about}, and would be taken for a "
+            "feature; leave it out (`x[:, 1:]`), or give a table whose columns have names if it "
+            "is one"
+        )
+
+
+def _tells_people(values: np.ndarray, labels: np.ndarray) -> bool:
+    """Whether the first column alone is constant within people, and different between them."""
+    if len(np.unique(values[:, 0])) == len(values):
+        return False
+    _, whose = np.unique([*map(str, labels.tolist())], return_inverse=True)
+    order = np.argsort(whose, kind="stable")
+    starts = np.flatnonzero(np.diff(whose[order], prepend=-1))
+    if not 2 < len(starts) < len(order):
+        return False
+
+    def is_constant(column: np.ndarray) -> bool:
+        sorted_by_person = column[order]
+        low = np.minimum.reduceat(sorted_by_person, starts)
+        return np.array_equal(low, np.maximum.reduceat(sorted_by_person, starts))
+
+    of_people = values[order[starts], 0]
+    if len(np.unique(of_people)) < len(starts) or not is_constant(values[:, 0]):
+        return False
+    return not any(is_constant(values[:, i]) for i in range(1, values.shape[1]))
 
 
 @dataclass

@@ -250,9 +250,11 @@ def compared_embeddings(
     gallery_meta: Mapping[str, Any] | None = None,
     average: Sequence[str] = (),
     as_read: bool = False,
+    named: bool = False,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Attributes]:
     """Compare embeddings; with `as_read` no matrix is made, however small it is.
 
+    Columns of the probes that are `named` are features, whatever they hold.
     Return the first arguments of scores, further ones, and attributes.
     """
     from bioeval.scores.embeddings import (
@@ -260,6 +262,8 @@ def compared_embeddings(
         as_embeddings,
         describe_metric,
         kind_of_metric,
+        names_features,
+        require_features,
     )
 
     left = as_embeddings(probe, "probe embeddings")
@@ -279,10 +283,14 @@ def compared_embeddings(
             "template; give embeddings.T"
         )
     subjects = as_labels(labels, "labels", len(left))
+    if not (named or names_features(getattr(probe, "columns", ()))):
+        require_features(left, subjects, "probe embeddings")
     right = left
     if gallery is not None:
         right = as_embeddings(gallery, "gallery embeddings")
         gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
+        if not names_features(getattr(gallery, "columns", ())):
+            require_features(right, gallery_labels, "gallery embeddings")
     one = gallery is None
     names = [names_of_index(getattr(x, "index", None)) for x in (probe, probe if one else gallery)]
     if all(x is not None for x in names):

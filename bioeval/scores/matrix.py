@@ -275,7 +275,9 @@ class Scores:
         Parameters
         ----------
         probe : array_like, shape (m, f)
-            One embedding a row: an array of any library, or a list of batches.
+            One embedding a row: an array of any library, a table, or a list of batches. A first
+            column that counts the rows, or has one value for each person while no other column
+            has, is refused; in a table whose columns have names, it is a feature.
         labels : sequence, shape (m,)
             The subject of each probe.
         gallery : array_like, shape (n, f), optional
@@ -331,10 +333,16 @@ class Scores:
         )
 
     @classmethod
-    def _from_embeddings(cls, *sides: Any, as_read: bool = False, **how: Any) -> Scores:
-        """Compare embeddings; with `as_read` no matrix is made, however small it is."""
+    def _from_embeddings(
+        cls, *sides: Any, as_read: bool = False, named: bool = False, **how: Any
+    ) -> Scores:
+        """Compare embeddings; with `as_read` no matrix is made, however small it is.
+
+        Columns of the probes that are `named` are features, whatever they hold.
+        """
         of_metric = {name: how.pop(name) for name in OF_EMBEDDINGS if name in how}
-        made, arguments, attributes = compared_embeddings(*sides, as_read=as_read, **of_metric)
+        of_metric |= {"as_read": as_read, "named": named}
+        made, arguments, attributes = compared_embeddings(*sides, **of_metric)
         return cls(made[0], made[1], made[2], **arguments, **how)._with(**attributes)
 
     @classmethod

@@ -33,7 +33,7 @@ from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
-from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
+from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, require_features
 from bioeval.scores.formats.comparisons import (
     in_listed_order,
     is_lfw,
@@ -820,6 +820,7 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
             average=given.take("average", ()),
             as_read=as_read,
         )
+    require_features(left, probe.label, f"{file.path}: {name}")
     listed = _look_up(file, probe.label, probe_meta)
     pairs = Scores.from_pairs(
         EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),

@@ -19,6 +19,8 @@ from bioeval.scores.embeddings import (
     as_embeddings,
     average_embeddings,
     describe_metric,
+    names_features,
+    require_features,
 )
 from bioeval.scores.formats.arrays import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
@@ -26,7 +28,7 @@ from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows, read_templates
-from bioeval.scores.formats.layouts import numbered_columns
+from bioeval.scores.formats.layouts import is_number, numbered_columns
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Head, read_columns
@@ -55,7 +57,8 @@ def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> 
 
 def read_numbers(head: Head, given: Given) -> Scores:
     """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
-    header, index = numbered_columns(head, given)
+    named = not any(map(is_number, head.cells[0]))
+    header, index = (True, int(not head.cells[0][0])) if named else numbered_columns(head, given)
     rows = {i: "the index" for i in range(index)}
     names = {i: f"column {i + 1}" for i in range(index, head.width)}
     table = read_columns(head, header, rows, names, blanks=names)
@@ -63,7 +66,8 @@ def read_numbers(head: Head, given: Given) -> Scores:
         if numbering_in_other_order(numbers):
             raise other_order(f"{head.path}: the first column, without a name,", numbers)
     values = np.column_stack([*table.numbers.values()])
-    scores = _read_matrix(head.path, values, given, False)
+    is_named = named and names_features(head.cells[0][index:])
+    scores = _read_matrix(head.path, values, given, False, is_named)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
@@ -98,8 +102,13 @@ def is_matrix(path: Path | None) -> bool:
     return bool(path and path.is_file() and content(path) == "npy" and open_npy(path).ndim > 1)
 
 
-def _read_matrix(path: Path, values: Any, given: Given, as_read: bool) -> Scores:
-    """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores."""
+def _read_matrix(
+    path: Path, values: Any, given: Given, as_read: bool, named: bool = False
+) -> Scores:
+    """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores.
+
+    Columns of embeddings that are `named` are features, whatever they hold.
+    """
     gallery = given.peek("gallery")
     gallery = gallery if is_matrix(gallery) else None
     if gallery is None and "metric" not in given and "average" not in given:
@@ -114,6 +123,7 @@ def _read_matrix(path: Path, values: Any, given: Given, as_read: bool) -> Scores
         "name": path.stem,
         "average": given.take("average", ()),
         "as_read": as_read,
+        "named": named,
     }
     left = as_embeddings(_checked(path, values)[:], str(path))
     place = given.take("labels")
@@ -154,6 +164,8 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             "give the list of images with their templates and media as `labels`",
         )
     features, templates = as_embeddings(values, str(path)), read_templates(given.take("labels"))
+    if (owners := templates.columns.get("subject")) is not None and len(owners) == len(features):
+        require_features(features, owners, str(path))
     average = given.take("average", ())
     images, number = len(templates.columns["template"]), len(templates.names)
     if len(features) != (images if average else number):

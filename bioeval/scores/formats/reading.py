@@ -195,6 +195,9 @@ def _what_text_is(path: Path, given: Given) -> str:
     if not cells[0] and counts_columns(cells[1:]):
         cells = cells[1:]
     numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
+    if "metric" in given and not any(map(like_number, cells)):
+        named, *rows = head_of(path).rows  # names of features
+        numbers = len(named) if rows and all(map(like_number, rows[0])) else 0
     listed = (
         any(x in given for x in ("columns.scores", "trials", "subject_from"))
         or labels is not None
