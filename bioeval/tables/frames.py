@@ -24,7 +24,8 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The columns have the names of the variables that they show. Limits of intervals have
+        The columns have the names of the variables that they show. Of several systems the first
+        column is ``system``, and there are the rows of all. Limits of intervals have
         columns of their own, ``rate_low`` and ``rate_high``. ``frame.attrs["kinds"]`` says what
         each column holds, such as ``"rate"``, a proportion in [0, 1], ``"count"`` or ``"score"``,
         and ``frame.attrs["table"]`` is the name of the table.
@@ -51,12 +52,27 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     """
     import pandas as pd
 
+    from bioeval.tables.sections import by_system
+
+    require_text("table", table)
+    parts = by_system(results)
+    made = {system: _rows_of(part, table) for system, part in parts.items()}
+    name, kinds, rows = next(iter(made.values()))
+    if len(made) > 1:
+        kinds = {"system": "label"} | kinds
+        rows = [{"system": x, **row} for x, (_, _, of_x) in made.items() for row in of_x]
+    frame = pd.DataFrame(rows)
+    frame.attrs |= {"table": name, "kinds": kinds}
+    return frame
+
+
+def _rows_of(results: Any, table: str) -> tuple[str, dict[str, str], list[dict[str, Any]]]:
+    """Return the name of a table, the kind of each column, and the rows."""
     from bioeval.document.blocks import tables
     from bioeval.tables.sections import sections_of
     from bioeval.views.writers.data import has_data, rows_of_table, units_of
     from bioeval.views.writers.lines import Lines
 
-    require_text("table", table)
     with_data = []
     for section in sections_of(results):
         with_data += [(section, each) for each in tables(section) if has_data(each)]
@@ -65,8 +81,6 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     name = table or with_data[0][1].id
     for section, each in with_data:
         if each.id == name:
-            frame = pd.DataFrame(rows_of_table(each, Lines(task=section.task)))
-            frame.attrs |= {"table": name, "kinds": units_of(each)}
-            return frame
+            return name, units_of(each), rows_of_table(each, Lines(task=section.task))
     hint = " That table needs per_query=True in the evaluation." if table == "queries" else ""
     raise DataError(bad_choice("table", table, [each.id for _, each in with_data]) + hint)

@@ -36,7 +36,7 @@ from bioeval.views.sections.evaluation import evaluation_section
 from bioeval.views.sections.ranks import ranks_section
 from bioeval.views.sections.systems import in_parts, systems_section
 from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets, each_once, systems
+from bioeval.views.tasks import datasets, each_once, system_of, systems
 from bioeval.views.terms import words_of
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -72,6 +72,9 @@ _TOGETHER = {
     "gom": "system",
     "partitions": "",
 }
+
+#: Those of which a table has all systems.
+_IN_ONE_TABLE = _TOGETHER.keys() - {"partitions"}
 
 
 def study_of(dataset: xr.Dataset) -> str:
@@ -121,6 +124,23 @@ def sections_of(results: Any) -> list[Section]:
             in_folds = any("fold" in dataset.dims for dataset in parts.values())
             made.append(folds_section(each_once(parts)) if in_folds else evaluation_section(parts))
     return made
+
+
+def by_system(results: Any) -> dict[str, Any]:
+    """Return the results of each system by its name, as :func:`sections_of` takes them.
+
+    What has one table of all systems is of the system ``""``.
+    """
+    groups = {} if isinstance(results, Shown | Section) else _grouped(results)
+    if not groups or not _IN_ONE_TABLE.isdisjoint(groups):
+        return {"": results}
+    parts: dict[str, Any] = {}
+    for of_study in groups.values():
+        for path, dataset in of_study.items():
+            system = system_of(path)
+            task = path.removeprefix(system).strip("/")
+            parts.setdefault(system, {})[task] = dataset
+    return parts
 
 
 def _vocabulary_of(results: Any) -> str:

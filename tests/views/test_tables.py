@@ -192,3 +192,37 @@ def test_a_comparison_as_a_frame_has_differences():
             )
             assert abs(row["difference"] - (one - other)) < 1e-12
             assert row["difference_low"] == float(ds.difference_low.sel(at))
+
+
+CALLS = {
+    "verification": be.verification,
+    "a card": be.evaluate,
+    "open set": be.open_set,
+    "ranks": be.ranks,
+    "zoo": be.zoo,
+    "calibration": be.calibration,
+    "folds": lambda x: be.cross_evaluate(x, be.partition.SubjectKFold(3), threshold="eer"),
+    "partitions": lambda x: be.repeat(x, be.partition.SubjectKFold(3), "course-all-vs-all"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_frame_has_the_rows_of_all_systems(call):
+    scores = {name: be.simulate(12, 3, random_state=seed) for seed, name in enumerate("abc")}
+    results = {name: CALLS[call](x) for name, x in scores.items()}
+    frame = be.to_frame(results)
+    assert list(frame)[0] == "system"
+    assert list(dict.fromkeys(frame["system"])) == list("abc")
+    for name, result in results.items():
+        alone = be.to_frame(result).drop(columns="system", errors="ignore")
+        rows = frame[frame["system"] == name].drop(columns="system").reset_index(drop=True)
+        assert rows[list(alone)].astype(object).equals(alone.astype(object))
+
+
+def test_a_frame_of_a_tree_of_systems_has_the_rows_of_all():
+    scores = {name: be.simulate(12, 3, random_state=seed) for seed, name in enumerate("ab")}
+    frame = be.to_frame(be.evaluate(scores), "open_set")
+    for name, x in scores.items():
+        alone = be.to_frame(be.evaluate(x), "open_set")
+        rows = frame[frame["system"] == name].drop(columns="system").reset_index(drop=True)
+        assert rows.equals(alone)
