@@ -45,7 +45,7 @@ from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, listing, missing, wrong_shape
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
-from bioeval.scores.formats.layouts import MOST_COLUMNS
+from bioeval.scores.formats.layouts import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.options import Given
 from bioeval.scores.labels import IDS_OF_NO_PERSON, NAME_COLUMNS
 from bioeval.scores.listed_templates import ListRules, places
@@ -87,6 +87,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "values": ("distances", "similarities", "scores"),  # of the entries of top-K lists
 }
 _OWN = ("scores", "embeddings", "indices")
+_IMPOSTOR = "impostor"  # the word of ``columns`` beside genuine, of an array of scores
+_SIDES = ("subject_a", "subject_b", "template_a", "template_b")  # of the pairs of a list
 
 #: Names of the layout, which are no metadata.
 RESERVED = {
@@ -321,6 +323,11 @@ class Arrays:
         listed = prod(shape) == max(shape, default=0) > 1 and not name.startswith(_PREFIXES)
         return listed and name not in RESERVED | self.used | {"fold", _PEOPLE_NAMES}
 
+    def _has_two_columns(self, name: str) -> bool:
+        """Whether an array that has no role lists two values, as metadata of pairs do."""
+        shape = self.shape(name)
+        return len(shape) == 2 and shape[1] == 2 and name not in RESERVED | self.used
+
     def of_other_length(self, name: str, count: int) -> DataError:
         """Return the error of metadata that have not one value a template, or a pair."""
         return DataError(
@@ -405,7 +412,7 @@ def scores_of(
             )
     file = Arrays(path, arrays, given, matlab)
     scores = _by_role(file, as_read)
-    unused = [name for name in arrays if file._is_column(name)]
+    unused = [name for name in arrays if file._is_column(name) or file._has_two_columns(name)]
     if unused:  # they might have been meant as metadata
         remark = Message("arrays-left-out", arrays=unused)
         scores = scores._with(remarks=(*scores.remarks, remark))
@@ -421,6 +428,8 @@ def scores_of(
 def _by_role(file: Arrays, as_read: bool) -> Scores:
     """Return what a file holds, by its main arrays: lists, embeddings, scores, or two classes."""
     given, arrays = file.given, file.arrays
+    if "columns.genuine" in given and _IMPOSTOR in given.meta and "columns.scores" not in given:
+        return _two_named_vectors(file)
     roles = _main_roles(file)
     if len(roles) > 1:
         names = [next(x for x in NAMES[role] if x in arrays) for role in roles]
@@ -624,7 +633,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
     pairs = Scores.from_pairs(
         values,
         file.read(genuine),
-        subjects=file.read_if_there("subjects"),
+        subjects=_both_sides(file, "subject", count),
         pair_folds=file.read_if_there("fold"),
         pair_templates=_templates(file, count),
         meta=_meta_of_pairs(file, count),
@@ -634,10 +643,64 @@ def _pairs(file: Arrays, name: str) -> Scores:
     return pairs._with(reading=file.notes)
 
 
+def _both_sides(file: Arrays, noun: str, pairs: int) -> np.ndarray | None:
+    """Return the subjects or templates of both sides: an array of two columns, or one of each.
+
+    They are called as columns of a list are, or as ``columns`` says; None where the file has none.
+    """
+    if f"{noun}s" in file.arrays:
+        return file.read(f"{noun}s")
+    sides = []
+    for side in (f"{noun}_a", f"{noun}_b"):
+        chosen = next((x for x in COLUMNS[side] if x in file.given.meta), None)
+        if chosen is not None:
+            file.require(file.given.meta[chosen], f'`columns={{"{chosen}": ...}}`')
+        words = [x for x in COLUMNS[side] if x not in TRIAL_NAMES]
+        sides.append(
+            file.given.meta[chosen]
+            if chosen is not None
+            else next((x for x in words if x in file.arrays), None)
+        )
+    named = [name for name in sides if name is not None]
+    if not named:
+        return None
+    if len(named) == 1:
+        raise fault(
+            file.path,
+            f"{named[0]!r} has the {noun}s of one side of the pairs alone",
+            f'name those of both, as in `columns={{"{noun}_a": ...}}` and `columns={{"{noun}_b": '
+            "...}`",
+        )
+    for name in named:
+        if file.shape(name) != (pairs,):
+            raise file.of_other_length(name, pairs)
+    file.used |= {*named}
+    return np.column_stack([file.read(name) for name in named])
+
+
 def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
-    """Return the metadata of both templates of each pair: ``probe_<name>``, ``gallery_<name>``."""
+    """Return the metadata of both templates of each pair.
+
+    They are ``probe_<name>`` and ``gallery_<name>``, arrays of two columns, the enrolled one first,
+    and those that ``columns`` names; one value for each pair is that of both templates.
+    """
     columns = {}
+    roles = {word for side in _SIDES for word in COLUMNS[side]}
+    wanted = {word: x for word, x in file.given.all_meta().items() if word not in roles}
+    for word, name in wanted.items():
+        file.require(name, f'`columns={{"{word}": ...}}`')
+        if file.shape(name) not in ((pairs,), (pairs, 2)):
+            raise file.of_other_length(name, pairs)
+        values = file.read(name)
+        columns[word] = values if values.ndim == 2 else np.column_stack([values, values])
+        file.used.add(name)
     for name in file.arrays:
+        if file.shape(name) == (pairs, 2) and name not in RESERVED | file.used:
+            columns[name] = file.read(name)
+            file.used.add(name)
+    for name in file.arrays:
+        if name in file.used:
+            continue
         column = name.removeprefix("probe_")
         other = f"gallery_{column}"
         if name == column or other not in file.arrays or not RESERVED.isdisjoint((name, other)):
@@ -652,7 +715,8 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
 
 def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
     """Return the names of the templates of both sides; None where the file has none."""
-    codes, names = map(file.read_if_there, ("templates", "template_names"))
+    names = file.read_if_there("template_names")
+    codes = _both_sides(file, "template", pairs)
     if codes is None or names is None:
         return codes
     known = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
@@ -677,6 +741,18 @@ def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
     return next(
         ((vectors[a], vectors[b]) for a, b in _TWO_CLASSES if a in vectors and b in vectors), None
     )
+
+
+def _two_named_vectors(file: Arrays) -> Scores:
+    """Return the scores of two arrays that ``columns`` names, of genuine and impostor attempts."""
+    names = {"genuine": file.given.take("columns.genuine")} | file.given.all_meta()
+    for word, name in names.items():
+        if word not in ("genuine", _IMPOSTOR):
+            raise file.given.no_meaning(file.path, f"columns.{word}", "scores of two classes")
+        file.require(name, f'`columns={{"{word}": ...}}`')
+        if not file.arrays[name].is_vector:
+            raise wrong_shape(file.path, repr(name), file.arrays[name].shape, "one score a pair")
+    return _two_vectors(file, names["genuine"], names[_IMPOSTOR])
 
 
 def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:

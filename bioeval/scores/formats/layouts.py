@@ -73,8 +73,8 @@ KINDS: dict[str, Kind] = {
     "similarity": "similarity",
     "llr": "llr",
 }
-# Names of the sides of a trial, which lists of speakers give to subjects or to recordings.
-_TRIAL_NAMES = ("enrol", "enroll", "test")
+#: Names of the sides of a trial, which lists of speakers give to subjects or to recordings.
+TRIAL_NAMES = ("enrol", "enroll", "test")
 # Names that only number the sides: both are one set of templates.
 _NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
 
@@ -514,7 +514,7 @@ def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) ->
     An argument then says whose they are, or a genuine pair has two names.
     """
     a, b = layout.subjects
-    if called[a] not in _TRIAL_NAMES or called[b] not in _TRIAL_NAMES:
+    if called[a] not in TRIAL_NAMES or called[b] not in TRIAL_NAMES:
         return False
     if given.names_templates:
         return True

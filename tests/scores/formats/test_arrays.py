@@ -523,3 +523,67 @@ def test_a_matrix_with_names_finds_its_labels_by_name(tmp_path):
     table.write_text("\n".join(["file,label,side", *lines[1:]]))
     with refused("people.csv lacks 1 template of 18: 'p"):
         be.load(square, kind="distance", labels=table)
+
+
+# ------------------------------------------------------------------------- both sides of pairs
+
+PAIRS = {"scores": [0.1, 0.2, 0.9, 0.8], "genuine": [1, 1, 0, 0]}
+ENROLLED, PROBES = ["ann", "bob", "ann", "bob"], ["ann", "bob", "bob", "cem"]
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (("subject_a", "subject_b"), {}),
+        (("claimed_id", "real_id"), {}),
+        (("x", "y"), {"subject_a": "x", "subject_b": "y"}),
+        (("test", "subject_b"), {"subject_a": "test"}),
+    ],
+)
+def test_subjects_of_pairs_by_name(tmp_path, names, columns):
+    sides = dict(zip(names, (ENROLLED, PROBES), strict=True))
+    light = [["day", "day"], ["day", "night"], ["day", "night"], ["day", "day"]]
+    np.savez(tmp_path / "x.npz", **PAIRS, **sides, light=light, site=[1, 1, 2, 2], age=np.eye(4))
+    more = {"columns": {**columns, "place": "site"}}
+    pairs = be.load(tmp_path / "x.npz", kind="distance", **more)
+    assert pairs.pair_subjects.tolist() == [*map(list, zip(ENROLLED, PROBES, strict=True))]
+    assert pairs.gallery_meta["light"].tolist() == [a for a, _ in light]
+    assert pairs.probe_meta["light"].tolist() == [b for _, b in light]
+    assert (
+        pairs.probe_meta["place"].tolist() == pairs.gallery_meta["place"].tolist() == [1, 1, 2, 2]
+    )
+
+
+def test_templates_of_pairs_by_name(tmp_path):
+    sides = {"template_1": ["a", "b", "a", "a"], "template_2": ["a", "c", "d", "c"]}
+    np.savez(tmp_path / "x.npz", **PAIRS, **sides)
+    pairs = be.load(tmp_path / "x.npz", kind="distance")
+    assert pairs.values.tolist() == PAIRS["scores"][1:]  # a with itself is no attempt
+    assert pairs.pair_templates.tolist() == [["b", "c"], ["a", "d"], ["a", "c"]]
+
+
+def test_one_side_of_pairs_is_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", **PAIRS, subject_a=ENROLLED)
+    with refused("'subject_a' has the subjects of one side"):
+        be.load(tmp_path / "x.npz")
+    np.savez(tmp_path / "x.npz", **PAIRS, subject_a=ENROLLED, subject_b=PROBES[:3])
+    with refused(r"'subject_b' have shape \(3,\); expected \(4,\)"):
+        be.load(tmp_path / "x.npz")
+
+
+def test_two_arrays_of_scores_by_columns(tmp_path):
+    np.savez(tmp_path / "x.npz", HD_same=[0.1, 0.2], HD_diff=[0.9, 0.8, 0.7])
+    roles = {"genuine": "HD_same", "impostor": "HD_diff"}
+    pairs = be.load(tmp_path / "x.npz", kind="distance", columns=roles)
+    assert pairs.values.tolist() == [0.1, 0.2, 0.9, 0.8, 0.7]
+    assert pairs.genuine.tolist() == [True, True, False, False, False]
+    with refused("no array 'HD_dif'.*Did you mean 'HD_diff'"):
+        be.load(tmp_path / "x.npz", columns={**roles, "impostor": "HD_dif"})
+    with refused("has no meaning for scores of two classes"):
+        be.load(tmp_path / "x.npz", columns={**roles, "camera": "HD_diff"})
+
+
+def test_two_values_for_each_template_are_left_out_and_said(tmp_path):
+    np.savez(tmp_path / "x.npz", scores=D, labels=list("aabb"), place=np.ones((4, 2)))
+    found = be.load(tmp_path / "x.npz", kind="distance")
+    assert [remark.arguments["arrays"] for remark in found.remarks] == [["place"]]
