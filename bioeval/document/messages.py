@@ -25,7 +25,7 @@ SENTENCES: dict[str, str] = {
         "{pairs:count} of the {listed:count pairs} of the list are left out: one of their "
         "templates is missing"
     ),
-    "no-mate-in-gallery": (
+    "no-mate-in-gallery": Doubt(
         "no subject of a probe is in the gallery (probe labels are {probe_dtype}, gallery labels "
         "{gallery_dtype}): check that both sides use the same labels"
     ),
@@ -33,27 +33,32 @@ SENTENCES: dict[str, str] = {
         "probe and gallery labels are the same list; if these are the same templates, leave "
         "`gallery_labels` out, so that no template is compared with itself"
     ),
+    "diagonal-counted": Doubt(
+        "each template seems to be compared with itself: probe and gallery labels are the same "
+        "list, and the scores on the diagonal are the nearest; leave `gallery_labels` out, so that "
+        "no template is compared with itself"
+    ),
     "failures": (
         "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
         "{meaning}"
     ),
-    "same-value-counted": (
+    "same-value-counted": Doubt(
         "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
     ),
-    "not-all-against-all": (
+    "not-all-against-all": Doubt(
         "the matrix does not look like one of all templates against all: most templates are not "
         "nearest to themselves (the diagonal), and it is not symmetric; if its columns are other "
         "templates than its rows, `gallery_labels` is missing, and each row lacks a comparison"
     ),
-    "half-matrix": (
+    "half-matrix": Doubt(
         "one side of the diagonal has one value alone, and half of the comparisons are no scores: "
         "give the whole matrix (D + D.T of a half that is 0), or leave this half out by a mask"
     ),
-    "exclusion-without-effect": (
+    "exclusion-without-effect": Doubt(
         "{exclusion:name}, which is to leave out comparisons, leaves out none: check whether both "
         "sides write its values alike"
     ),
-    "values-look-alike": (
+    "values-look-alike": Doubt(
         "{values:count} of {of:count values} of {column:name} differ from another only in case, "
         "blanks, zeros before a number or after its point, and are compared as different values "
         "({examples}); write them alike"
@@ -67,7 +72,7 @@ SENTENCES: dict[str, str] = {
         "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
         "and {templates:count gallery templates}: {treatment}"
     ),
-    "labels-doubtful": (
+    "labels-doubtful": Doubt(
         "{why}, so there is no {role} attempt: the labels of both sides must name subjects, and "
         "not templates"
     ),
@@ -88,7 +93,7 @@ SENTENCES: dict[str, str] = {
         "{comparisons:count comparisons} of a template with itself left out; "
         '`lists={{"keep": "self"}}` counts them'
     ),
-    "infinite-scores": (
+    "infinite-scores": Doubt(
         "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
         "that these comparisons did not fail"
     ),
@@ -110,7 +115,7 @@ SENTENCES: dict[str, str] = {
         "there are no names (metadata template or name) and no column impression"
     ),
     "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
-    "candidates-missing": (
+    "candidates-missing": Doubt(
         "{probes:count} of {searches:count probes} were compared with only a part of the gallery "
         "(each probe with at least {least:count} and at most {most:count} of {candidates:count "
         "templates}), and ranks and identification rates count the compared templates alone; "
@@ -148,7 +153,9 @@ SENTENCES: dict[str, str] = {
         "was searched with its own templates, these are to be left out: `query_positions` "
         'names them, `lists={{"leave_out_query": ...}}` says that query i is entry i'
     ),
-    "no-attempt": "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides",
+    "no-attempt": Doubt(
+        "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides"
+    ),
     "probes-without-mate": (
         "{probes:count probes} without a usable mate in the gallery left out{where}"
     ),
@@ -161,16 +168,16 @@ SENTENCES: dict[str, str] = {
         "check what is excluded"
     ),
     "claims-not-enrolled": "{claims:count claims} of subjects who are not enrolled left out",
-    "ties-decide": (
+    "ties-decide": Doubt(
         "equal scores decide {words:template}: {pessimistic:rate} if genuine scores come last "
         "among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the "
         "scores are rounded"
     ),
-    "threshold-beyond-scores": (
+    "threshold-beyond-scores": Doubt(
         "the threshold {threshold:digits 6} {does} all attempts: it is beyond all scores; check "
         "its scale, and the kind of the scores"
     ),
-    "no-threshold": (
+    "no-threshold": Doubt(
         "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"
     ),
     "not-all-ranks": (
@@ -205,10 +212,10 @@ SENTENCES: dict[str, str] = {
         "{classes} were exchanged; find out which before you change either"
     ),
     "scores-not-counted": "the scores cannot be evaluated: {why}",
-    "interval-of-few-subjects": (
+    "interval-of-few-subjects": Doubt(
         "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
     ),
-    "dependent-attempts": (
+    "dependent-attempts": Doubt(
         "{method} intervals assume independent {attempts}; those of one subject are dependent, "
         'and the intervals are then too narrow: `interval="people"` is by subject'
     ),
@@ -216,7 +223,7 @@ SENTENCES: dict[str, str] = {
         "for the intervals {groups:count groups} of the {subjects:count subjects} are left out in "
         "turn, and not each subject by itself"
     ),
-    "no-interval": "no interval of {of:template}: {why:template}",
+    "no-interval": Doubt("no interval of {of:template}: {why:template}"),
     "limit-not-supported": (
         "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, which too few "
         "people or attempts support"
@@ -225,22 +232,22 @@ SENTENCES: dict[str, str] = {
         "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a "
         "system that always {answer}; choose the threshold on scores like these, or calibrate them"
     ),
-    "people-of-both-sets": (
+    "people-of-both-sets": Doubt(
         "{who} of the {set} set are in the development set, too, and its errors are optimistic; "
         "judge the threshold on other people"
     ),
     # Ranked lists of the nearest K
     "queries-without-match": ("no match for {queries:count queries} ({why:template}): {treatment}"),
-    "matches-beyond-lists": (
+    "matches-beyond-lists": Doubt(
         "some matches are beyond the lists: {what:names} are not defined; save longer lists"
     ),
     # Re-identification
-    "more-matches-than-places": (
+    "more-matches-than-places": Doubt(
         "{beyond:count} of {queries:count queries} with more matches in the gallery than a list "
         "cut at rank {places:count} has places: even a perfect list has a rank-K average "
         "precision below 1"
     ),
-    "expected-ties": (
+    "expected-ties": Doubt(
         "{queries:count queries} with ties: {measures:names} are not defined under expected ties; "
         "choose another value of `ties`"
     ),
@@ -249,7 +256,7 @@ SENTENCES: dict[str, str] = {
         "nothing; `junk_ids` and `distractor_ids` choose the ids"
     ),
     "no-query-with-match": "no query has a match, and {consequence}: {why}",
-    "all-queries-in-gallery": (
+    "all-queries-in-gallery": Doubt(
         "the identity of every query is in the gallery, so mFR is not defined; add queries of "
         "other people as rows"
     ),
@@ -314,7 +321,7 @@ SENTENCES: dict[str, str] = {
         'count failed comparisons with `nan="reject"`'
     ),
     # Groups
-    "inequity-undefined": (
+    "inequity-undefined": Doubt(
         "{what:template} are not defined: {why} ({groups:names}){advice:template}"
     ),
     "groups-of-few-subjects": (
@@ -332,11 +339,11 @@ SENTENCES: dict[str, str] = {
     ),
     "groups-not-compared": "whether {what:template} is not concluded: {why}",
     # A zoo
-    "infinite-scores-left-out": (
+    "infinite-scores-left-out": Doubt(
         "{attempts:count attempts} with an infinite score are in no mean; give failed comparisons "
         "as NaN"
     ),
-    "animals-not-tested": "the test of {animals} is not defined: {why}",
+    "animals-not-tested": Doubt("the test of {animals} is not defined: {why}"),
     # Calibration
     "scores-are-no-ratios": (
         "the scores are {scores}, not log-likelihood ratios: only the minima are given; a "
@@ -346,17 +353,17 @@ SENTENCES: dict[str, str] = {
         "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone; "
         "calibrate the scores on other people"
     ),
-    "cllr-infinite": (
+    "cllr-infinite": Doubt(
         "Cllr is infinite{where}: attempts have an infinite ratio of the wrong sign, as isotonic "
         'regression gives beyond the scores of one class; a calibration with `ends="laplace"` has '
         "finite ratios alone"
     ),
-    "training-scores-separable": (
+    "training-scores-separable": Doubt(
         "the genuine and impostor scores of the training data are separable: the logistic "
         "regression has no finite solution, and a penalty on its squared weights keeps them "
         "finite; ratios far from 0 rest on the penalty, not on data; those of `pav` rest on counts"
     ),
-    "calibration-turns-order": (
+    "calibration-turns-order": Doubt(
         "of the training scores, {scores}, genuine ones are the farther: calibration turns their "
         "order round; check `kind`"
     ),
@@ -366,12 +373,12 @@ SENTENCES: dict[str, str] = {
         "whether the cohort has subjects of the trials; `subject_from` or `labels` gives "
         "the subjects"
     ),
-    "trained-on-same-scores": (
+    "trained-on-same-scores": Doubt(
         "the {model} has learnt from the scores that it is applied to, and results are "
         "optimistic; train it on scores of other people, or evaluate in folds"
     ),
     # Folds and repeated partitions
-    "undefined-in-parts": (
+    "undefined-in-parts": Doubt(
         "{what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s, means "
         "are over the others: {why}; divide by subject, into fewer parts"
     ),
@@ -379,10 +386,10 @@ SENTENCES: dict[str, str] = {
         "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
         "partitions, by the rule of ties; ties = optimistic and ties = pessimistic give the range"
     ),
-    "no-spread-between-parts": (
+    "no-spread-between-parts": Doubt(
         "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval"
     ),
-    "one-part": (
+    "one-part": Doubt(
         "there is one {unit} only: no interval and no standard deviation; divide the data more "
         "than once"
     ),
@@ -394,7 +401,7 @@ SENTENCES: dict[str, str] = {
         "training and test have galleries of different sizes, so their rates are not comparable: "
         "a smaller gallery makes fewer errors"
     ),
-    "subjects-in-both-parts": (
+    "subjects-in-both-parts": Doubt(
         "up to {subjects:count subjects} of a test part are in its training part, too (in "
         "{parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide "
         "by subject, as SubjectKFold does"
@@ -404,7 +411,7 @@ SENTENCES: dict[str, str] = {
         "{folds:count folds} in place of {usual:count}: there are only {there:count} {what}; "
         "`folds` sets another number"
     ),
-    "no-spread-in-folds": (
+    "no-spread-in-folds": Doubt(
         "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"
     ),
     "pairs-divided": (
@@ -423,22 +430,22 @@ SENTENCES: dict[str, str] = {
         "the threshold {which}is uncertain: to expect 30 {errors:term} at {rate:term} "
         "{target:rate}, {needed:amounts} are needed (rule of 30){beside:template}"
     ),
-    "wilson-without-subjects": (
+    "wilson-without-subjects": Doubt(
         "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
         "assume independent attempts: they are too narrow, since the attempts of one subject are "
         "dependent; if names contain the subjects, give `subject_from`, such as "
         "'{pattern:name}'"
     ),
     # Assured thresholds
-    "no-impostor-attempts": "there are no impostor attempts",
-    "too-few-people-to-resample": (
+    "no-impostor-attempts": Doubt("there are no impostor attempts"),
+    "too-few-people-to-resample": Doubt(
         "there are only {people:count} {who}; at least {needed:count} are needed"
     ),
-    "strictest-threshold-above-target": (
+    "strictest-threshold-above-target": Doubt(
         "even at the strictest threshold that was tried, {far:rate} {event} in these data, and "
         "the target is {target:rate}; more people do not help"
     ),
-    "too-few-people-to-promise": (
+    "too-few-people-to-promise": Doubt(
         "even at a strict threshold, at which {far:rate} {event} in these data, the upper limit "
         "of this rate is {high:rate} with {confidence:rate} confidence, above the target of "
         "{target:rate}; {people:count} {over} are too few"
@@ -463,28 +470,28 @@ SENTENCES: dict[str, str] = {
         "there are fewer than {needed:count instruments} of a species, however often each is "
         "presented: {species:counts}"
     ),
-    "species-without-response": (
+    "species-without-response": Doubt(
         "{rate} is without {species:names}, of which no presentation {has}{advice:template}"
     ),
-    "no-bona-fide-response": (
+    "no-bona-fide-response": Doubt(
         "no bona fide presentation has a response; NaN means that there is none"
     ),
     # Error against discard
-    "pauc-undefined": "pAUC is not defined (NaN): {why:template}",
+    "pauc-undefined": Doubt("pAUC is not defined (NaN): {why:template}"),
     # Galleries of other sizes
-    "one-subject-left-out": (
+    "one-subject-left-out": Doubt(
         "{far} at {subjects:count subjects} is undefined: an enrolled probe has {others:count "
         "other subjects}"
     ),
     # Plans
     "plan-uncertain": "the plan is a rough one: {why:template}",
     # Tracking
-    "results-without-truth": (
+    "results-without-truth": Doubt(
         "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "
         "compare the names of both sides"
     ),
-    "no-boxes": "the {side} has no box to evaluate",
-    "no-matches": (
+    "no-boxes": Doubt("the {side} has no box to evaluate"),
+    "no-matches": Doubt(
         "no box of the result overlaps a target by {iou:digits 6}; compare the coordinates (left, "
         "top, width and height in pixels) and the frame numbers (from 1) of both sides"
     ),
@@ -504,7 +511,9 @@ SENTENCES: dict[str, str] = {
         "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
         "rates per frame are over the frames with rows; give it in seqinfo.ini or as `frames`"
     ),
-    "few-sequences": "no intervals over {sequences:count sequences}: at least {needed} are needed",
+    "few-sequences": Doubt(
+        "no intervals over {sequences:count sequences}: at least {needed} are needed"
+    ),
     "sequences-not-in-common": (
         "left out: {left_out:count} of {sequences:count sequences}, such as {names:names}; "
         "sequences without a result: {trackers:counts}"

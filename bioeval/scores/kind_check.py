@@ -15,18 +15,10 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
-from bioeval.scores.blocks import is_few
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.people import knows_people
 from bioeval.scores.rows import give_back, read_rows
-from bioeval.scores.selecting import of_own_columns, selected
-
-# Of many scores: probes, columns of their mates, and columns from everywhere.
-_PROBES, _MATES, _OTHERS = 256, 256, 64
-
-# Cells of whole rows that are read where columns cannot be read alone; chunks of a container; and
-# one of how many chunks, or of computed rows.
-_CELLS, _CHUNKS, _PROPORTION = 1 << 22, 8, 16
+from bioeval.scores.sampled import sample_of, some
 
 # Genuine and impostor attempts, at most.
 _GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
@@ -124,43 +116,15 @@ def kind_notes(scores: Scores) -> list[Message]:
 def _sample(scores: Scores) -> tuple[np.ndarray, np.ndarray, int]:
     """Return distances of genuine and of impostor attempts, and the people of the genuine ones."""
     if scores.layout == "pairs":
-        genuine = _some(np.flatnonzero(scores.genuine), _GENUINE)
-        impostor = _some(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+        genuine = some(np.flatnonzero(scores.genuine), _GENUINE)
+        impostor = some(np.flatnonzero(~scores.genuine), _IMPOSTOR)
         probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
         near, far = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
         return near[~np.isnan(near)], far[~np.isnan(far)], len(np.unique(probe))
-    if not is_few(math.prod(scores.shape)):
-        rows = _rows(scores)
-        _, mates = mate_cells(scores, rows)
-        others = _some(np.arange(scores.shape[1]), _OTHERS)
-        columns = np.union1d(_some(np.unique(mates), _MATES), others)
-        scores = of_own_columns(selected(scores, rows, columns))
+    scores = sample_of(scores)
     block = read_rows(scores, slice(0, scores.shape[0]))
     give_back(scores)
     probe, _, near = block.genuine()
     far = block.impostors().values
     far = far[~np.isnan(far)]
-    return _some(near, _GENUINE), _some(far, _IMPOSTOR), len(np.unique(scores.codes.probe[probe]))
-
-
-def _rows(scores: Scores) -> np.ndarray:
-    """Return probes from everywhere; of a container, those of a few of its chunks."""
-    cells, (m, n) = scores.cells, scores.shape
-    most = _PROBES
-    if cells.embeddings is not None:
-        most = min(most, max(_FEW_PEOPLE, m // _PROPORTION))
-    if cells.is_stored or (cells.streams and cells.mask is not None):
-        most = max(1, min(most, _CELLS // n))
-    if not cells.is_stored:
-        return _some(np.arange(m), most)
-    chunk = cells.row_chunk
-    first = _some(np.arange(0, m, chunk), min(_CHUNKS, max(1, m // chunk // _PROPORTION)))
-    rows = first[:, None] + np.arange(min(chunk, max(1, most // len(first))))
-    return rows[rows < m]
-
-
-def _some(values: np.ndarray, most: int) -> np.ndarray:
-    """Return at most so many values, evenly spaced among all."""
-    if len(values) <= most:
-        return values
-    return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+    return some(near, _GENUINE), some(far, _IMPOSTOR), len(np.unique(scores.codes.probe[probe]))

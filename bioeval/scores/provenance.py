@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
+from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.excluded import (
     claims_of_few_templates,
     excludes_same,
@@ -30,16 +31,6 @@ _CELLS, _EXAMPLES = 1 << 22, 3
 
 # Between the names of exclusions, of which a result has one attribute.
 _BETWEEN_NAMES = ", "
-
-
-def same_labels(scores: Scores) -> bool:
-    """Whether probes and gallery, each a list of its own templates, have equal labels."""
-    if scores.layout != "probe-against-gallery":
-        return False
-    m, n = scores.shape
-    apart = np.array_equal(scores.probe_ids, np.arange(n, n + m))  # else chosen from one list
-    labels = scores.codes.labelled
-    return apart and np.array_equal(labels.probe, labels.gallery)
 
 
 def notes_on_scores(scores: Scores) -> list[Message]:
@@ -63,9 +54,8 @@ def notes_on_scores(scores: Scores) -> list[Message]:
         if not present(gallery, len(labelled.values))[probe].any():
             probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
             notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
-        elif len(np.unique(gallery)) < len(gallery) and same_labels(scores):
-            # With one template a subject, leaving it out leaves no probe a mate.
-            notes.append(Message("same-labels-twice"))
+        elif counts_diagonal(scores):
+            notes.append(Message("diagonal-counted"))
     if scores.doubt_of_square:
         notes.append(Message(scores.doubt_of_square))
     if counts_same(scores, "session"):

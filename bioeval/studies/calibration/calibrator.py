@@ -8,7 +8,6 @@ which nothing is kept but sums.
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
-from bioeval.base.messages import Message, MessageWarning
+from bioeval.base.messages import Message
 from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -30,7 +29,7 @@ from bioeval.studies.calibration.several_systems import (
     Spread,
     derived,
 )
-from bioeval.views.messages import sentence_about
+from bioeval.views.messages import warn_of
 
 
 class ScoreTransformer(Parameters, ABC):
@@ -67,8 +66,7 @@ class ScoreTransformer(Parameters, ABC):
     def _remark(self, remarks: Iterable[Message]) -> None:
         """Warn of a finding of `fit`, and keep it for the results of the new scores."""
         self.remarks_ = tuple(remarks)
-        for message in self.remarks_:
-            warnings.warn(sentence_about(message), MessageWarning, stacklevel=3)
+        warn_of(self.remarks_)
 
     def _fitted(self, name: str) -> Any:
         """Return what `fit` has learnt, or raise :class:`DataError`."""

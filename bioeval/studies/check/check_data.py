@@ -20,11 +20,11 @@ from bioeval.document.text import say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.excluded import incomplete_claims
 from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.people import knows_people
-from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
+from bioeval.scores.provenance import Provenance, transaction_notes
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import copies_of_matrix, copies_of_pairs, duplicates
 from bioeval.studies.check.failure_codes import (
@@ -40,10 +40,6 @@ from bioeval.studies.check.scan import SHOWN, DataScan, scan, sign_of
 from bioeval.studies.check.section import DataCheck
 from bioeval.studies.check.wrong_labels import label_errors, two_names
 from bioeval.tasks.plan import compared, resolve_card
-
-# Templates are compared with themselves where at least this proportion is nearest to itself, in at
-# least this number of rows of subjects with several templates.
-_SELF_NEAREST, _TELLING_ROWS = 0.95, 12
 
 
 @leaves_out_attacks
@@ -204,7 +200,7 @@ def _findings(
             kind = _kind(scores, attempts)
             impostors = attempts.impostor_attempts // (1 + is_symmetric(scores))
     if scanned is not None:
-        self_compared = _compared_with_themselves(scores, scanned)
+        self_compared = counts_diagonal(scores)
     yield from label_checks(
         scores, targets, impostors, convention=convention, self_compared=self_compared
     )
@@ -246,15 +242,3 @@ def _kind(scores: Scores, attempts: Attempts) -> Finding:
     count = genuine + attempts.impostor_attempts if verdict.severity == "error" else 0
     message = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
     return Finding("kind", verdict.severity, message, count)
-
-
-def _compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
-    """Whether probe and gallery template of one place are equal: nearest in nearly all rows.
-
-    Of subjects with one template in the gallery, this is so anyway.
-    """
-    if not knows_people(scores) or not same_labels(scores):
-        return False
-    several = np.bincount(scores.codes.gallery)[scores.codes.gallery] > 1
-    nearest = (scanned.diagonal <= scanned.rows[:, 0])[several & np.isfinite(scanned.diagonal)]
-    return len(nearest) >= _TELLING_ROWS and bool(nearest.mean() > _SELF_NEAREST)

@@ -12,10 +12,11 @@ from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
+from bioeval.scores.diagonal import same_labels
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
-from bioeval.scores.provenance import counts_same, exclusion_notes, pairs_of_same, same_labels
+from bioeval.scores.provenance import counts_same, exclusion_notes, pairs_of_same
 from bioeval.studies.check.findings import Finding, listed, passed
 
 # Labels that stand for no person, in lower case.
@@ -118,9 +119,10 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
         severity = "error" if doubt == "half-matrix" else "warning"
         return Finding("layout", severity, Message(doubt), count=m)
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
-    if self_compared is not False and sizes.max() > 1 and same_labels(scores):
-        severity = "warning" if self_compared else "note"
-        return Finding("layout", severity, Message("same-labels-twice"), count=m)
+    if self_compared:
+        return Finding("layout", "warning", Message("diagonal-counted"), count=m)
+    if self_compared is None and sizes.max() > 1 and same_labels(scores):
+        return Finding("layout", "note", Message("same-labels-twice"), count=m)
     return passed("layout")
 
 

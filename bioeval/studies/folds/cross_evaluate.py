@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import MessageWarning, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
@@ -20,7 +18,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
-from bioeval.partition.base import Parameters, SplitterLike
+from bioeval.partition.base import SplitterLike
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
@@ -40,7 +38,7 @@ from bioeval.studies.folds.folds import (
 )
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
-from bioeval.views.messages import sentence_about, warns_of_doubts
+from bioeval.views.messages import warns_of_doubts
 
 
 @warns_of_doubts
@@ -145,12 +143,6 @@ def cross_evaluate(
         trained on as well. A fold whose class has no attempt is NaN, is left out of the mean, and
         is counted.
 
-    Warns
-    -----
-    BioevalWarning
-        Where a splitter that is not of :mod:`bioeval.partition` has the same subjects in training
-        and test; the results of every splitter say so in their ``warnings``.
-
     Raises
     ------
     DataError
@@ -217,11 +209,7 @@ def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) 
 
 
 def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
-    """Return the results of several tasks.
-
-    A splitter of this package says by its name that it divides samples; where others have the same
-    subjects in both parts, a :class:`BioevalWarning` is issued, once for all tasks.
-    """
+    """Return the results of several tasks."""
     datasets = []
     plan = system.plan
     for options, folds in zip(tasks, evaluate_folds(system, tasks), strict=True):
@@ -236,10 +224,6 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, system.sides)
         datasets.append(made)
-    if not isinstance(plan.splitter, Parameters):
-        for message in messages_of(datasets[0].attrs):
-            if message.code == "subjects-in-both-parts":
-                warnings.warn(sentence_about(message), MessageWarning, stacklevel=2)
     return datasets
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from warnings import warn
 
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import ProtocolError
-from bioeval.base.messages import MessageWarning, messages_of
+from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Ties, check_max_rank
 from bioeval.counting.thresholds import require_values, to_internal
@@ -35,7 +34,7 @@ from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts, retrieval_thresholds
 from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.lists import ListCounts
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
-from bioeval.views.messages import warns_of_doubts
+from bioeval.views.messages import sentence_about, warns_of_doubts
 
 
 @warns_of_doubts
@@ -138,12 +137,6 @@ def reid(
     ProtocolError
         If cameras are needed and not given, or no query has a match left.
 
-    Warns
-    -----
-    BioevalWarning
-        If a query has more matches than `rank_k`, over ``"positives"``: then even a perfect list
-        has a rank-K average precision below 1.
-
     Notes
     -----
     ``be.to_frame(result, "queries")`` has all queries of ``per_query=True``, the worst first.
@@ -187,8 +180,6 @@ def reid(
         counts = counting(per_query=per_query)
     result = counts.dataset()
     require_matches(result)
-    if "rank_k_mean_ap" in result:
-        warn_of_cut_lists(result)
     return result if limits is None else counts.with_intervals(result, limits)
 
 
@@ -236,20 +227,9 @@ def plan_retrieval(
     return partial(counting, per_query=options.per_query)
 
 
-def warn_of_cut_lists(result: xr.Dataset) -> None:
-    """Warn where a query has more matches than fit into a list cut at rank K."""
-    for message in messages_of(result.attrs):
-        if message.code == "more-matches-than-places":
-            from bioeval.views.messages import sentence_about
-
-            warn(sentence_about(message), MessageWarning, stacklevel=3)
-
-
 def require_matches(dataset: xr.Dataset) -> None:
     """Raise :class:`ProtocolError` with the reason if a mean over queries is over none."""
     if int(dataset["queries"]):
         return
-    from bioeval.views.messages import sentence_about
-
     message = next(x for x in messages_of(dataset.attrs) if x.code == NO_MATCH)
     raise ProtocolError(sentence_about(message))
