@@ -234,7 +234,7 @@ SENTENCES: dict[str, str] = {
     ),
     "people-of-both-sets": Doubt(
         "{who} of the {set} set are in the development set, too, and its errors are optimistic; "
-        "judge the threshold on other people"
+        "judge them on other people"
     ),
     # Ranked lists of the nearest K
     "queries-without-match": ("no match for {queries:count queries} ({why:template}): {treatment}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -140,18 +140,27 @@ def marking(scores: Scores, distractor_ids: Sequence[int], junk_ids: Sequence[in
     return view
 
 
-def people_of_both_sets(dev: Scores, judged: Scores, set_name: str) -> list[Message]:
-    """Return a message where a set is the development set, or has people of it."""
-    if dev.fingerprint == judged.fingerprint:
-        return [Message("people-of-both-sets", set=set_name, who="all attempts")]
-    if not (knows_people(dev) and knows_people(judged)):
-        return []
-    people = set(map(likeness, judged.subjects.tolist()))
-    shared = len(people.intersection(map(likeness, dev.subjects.tolist())))
-    if not shared:
-        return []
-    who = f"{shared:,} of {counted(len(people), 'subjects')}"
-    return [Message("people-of-both-sets", set=set_name, who=who)]
+class LearntFrom(NamedTuple):
+    """What is kept of scores that something was learnt from: a fingerprint, and their people."""
+
+    fingerprint: str
+    people: frozenset[Any]  # empty where they are unknown
+
+    @classmethod
+    def of(cls, scores: Scores) -> Self:
+        """Take fingerprint and people of scores."""
+        subjects = scores.subjects.tolist() if knows_people(scores) else []
+        return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
+
+    def people_in(self, judged: Scores, set_name: str) -> list[Message]:
+        """Return a message where a set is this one, or has people of it."""
+        other = self.of(judged)
+        if self.fingerprint == other.fingerprint:
+            return [Message("people-of-both-sets", set=set_name, who="all attempts")]
+        if not (shared := len(self.people & other.people)):
+            return []
+        who = f"{shared:,} of {counted(len(other.people), 'subjects')}"
+        return [Message("people-of-both-sets", set=set_name, who=who)]
 
 
 def people_of_probes(scores: Scores) -> np.ndarray:

@@ -286,3 +286,47 @@ def test_a_command_shows_a_message_once(tmp_path, capfd, monkeypatch):
     out, err = capfd.readouterr()
     text = " ".join((out + err).split())
     assert text.count("worse than chance") == 1
+
+
+def halves(kind: str = "distance", first: int = 0) -> tuple[be.Scores, be.Scores, be.Scores]:
+    """Scores of 40 people, of the first 20 and of the others."""
+    made = drawn(40, kind, 1 + first)
+    return made, made.select(np.arange(60)), made.select(np.arange(60, 120))
+
+
+def fused(fit: Any, transform: Any, **options: Any) -> be.Scores:
+    return be.SystemFusion(**options).fit(fit).transform(transform)
+
+
+@pytest.mark.parametrize("learn", ["logistic", "pav", "fusion", "fuse", "fit_transform"])
+def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(learn):
+    whole, some, others = halves()
+    more = halves(first=1)
+
+    def applied(place_of_training: int, place: int) -> be.Scores:
+        sets = [{"a": a, "b": b} for a, b in zip((whole, some, others), more, strict=True)]
+        if learn == "fusion":
+            options: Any = {"method": "logistic"}
+            return fused(sets[place_of_training], sets[place], **options)
+        if learn == "fuse":
+            return be.fuse(sets[place], normalise="z", train=sets[place_of_training])
+        one, other = sets[place_of_training]["a"], sets[place]["a"]
+        if learn == "fit_transform":
+            return be.Calibrator().fit_transform(one) if one is other else whole
+        return be.Calibrator(learn).fit(one).transform(other)
+
+    with pytest.warns(be.BioevalWarning, match="has learnt from the scores that it is applied to"):
+        result = be.verification(applied(1, 1))
+    assert codes(result).count("trained-on-same-scores") == 1
+    if learn != "fit_transform":
+        with pytest.warns(be.BioevalWarning, match="20 of 40 subjects of the evaluation set are"):
+            be.verification(applied(1, 0))
+        unseen = codes(be.verification(applied(1, 2)))
+        assert not {"people-of-both-sets", "trained-on-same-scores"} & {*unseen}
+
+
+def test_a_fusion_that_learns_nothing_says_nothing_of_training():
+    whole, *_ = halves()
+    more, *_ = halves(first=1)
+    result = be.verification(be.fuse({"a": whole, "b": more}, "mean"))
+    assert "trained-on-same-scores" not in codes(result)

@@ -14,7 +14,6 @@ from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
-    from bioeval.scores.matrix import Scores
 
 
 @click.command("calibration", cls=Command)
@@ -62,6 +61,7 @@ def calibration_command(
     FILE holds the trials of DATA, as of `bioeval run`; options for reading apply to all files.
     """
     from bioeval.studies.calibration.calibration import calibration
+    from bioeval.studies.calibration.calibrator import Calibrator
 
     if calibrate is None and (train or save_to):
         word = "--train" if train else "--save"
@@ -75,7 +75,7 @@ def calibration_command(
     if calibrate is not None:
         train_set = run.read_set(train, Path(train[0]).stem) if train else evaluated
         run.stages("calibrating")
-        made = _calibrated(calibrate, prior, train_set, evaluated)
+        made = Calibrator(calibrate, prior).fit(train_set).transform(evaluated)
         read[f"{evaluated.name}, calibrated"] = made
         run.save_scores(made, save_to)
     datasets = {}
@@ -86,16 +86,3 @@ def calibration_command(
     require_defined([ds["min_cllr"] for ds in datasets.values()], read.values())
     how = {"calibrate": calibrate, "prior": prior, "save_to": save_to}
     run.finish(datasets, more={**how, "train": train[0] if train else None}, overlaid=True)
-
-
-def _calibrated(method: Any, prior: float, train: Scores, scores: Scores) -> Scores:
-    """Return calibrated scores, with a remark if they were learnt from the same scores."""
-    from bioeval.base.messages import Message
-    from bioeval.scores.people import people_of_both_sets
-    from bioeval.studies.calibration.calibrator import Calibrator
-
-    calibrator = Calibrator(method, prior)
-    made = calibrator.fit(train).transform(scores)
-    if train is scores or train.fingerprint == scores.fingerprint:
-        return made.with_remarks(Message("trained-on-same-scores", model="calibration"))
-    return made.with_remarks(*people_of_both_sets(train, scores, "evaluation"))

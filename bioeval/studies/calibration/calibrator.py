@@ -22,6 +22,7 @@ from bioeval.base.messages import Message
 from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import LearntFrom
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.several_systems import (
     LogisticSums,
@@ -63,10 +64,21 @@ class ScoreTransformer(Parameters, ABC):
 
         return BaseEstimator().__sklearn_tags__()
 
-    def _remark(self, remarks: Iterable[Message]) -> None:
-        """Warn of a finding of `fit`, and keep it for the results of the new scores."""
+    def _learnt(self, systems: Iterable[Scores], remarks: Iterable[Message]) -> None:
+        """Keep whose scores `fit` learnt from and what it found, and warn of what it found."""
+        self._learnt_from = [*map(LearntFrom.of, systems)]
         self.remarks_ = tuple(remarks)
         warn_of(self.remarks_)
+
+    def _remarks_on(self, systems: Iterable[Scores], model: str) -> dict[Message, None]:
+        """Return what `fit` found, and whether it learnt from these scores or their people."""
+        remarks = dict.fromkeys(self.remarks_)
+        for training, scores in zip(self._learnt_from, systems, strict=False):  # or from nothing
+            for message in training.people_in(without_attacks(scores), "evaluation"):
+                if message.arguments["who"] == "all attempts":
+                    message = Message("trained-on-same-scores", model=model)
+                remarks[message] = None
+        return remarks
 
     def _fitted(self, name: str) -> Any:
         """Return what `fit` has learnt, or raise :class:`DataError`."""
@@ -311,7 +323,7 @@ class Calibrator(ScoreTransformer):
             self._map = steps
             self.knots_, self.ratios_ = steps.knots, steps.of([steps.knots])
         self.kind_ = X.kind
-        self._remark(remarks)
+        self._learnt([X], remarks)
         return self
 
     def transform(self, X: Scores) -> Scores:
@@ -336,7 +348,7 @@ class Calibrator(ScoreTransformer):
         fitted = self._map
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        return made.with_remarks(*self.remarks_)
+        return made.with_remarks(*self._remarks_on([X], "calibration"))
 
 
 class _Steps:

@@ -23,7 +23,7 @@ from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
-from bioeval.scores.people import people_of_both_sets
+from bioeval.scores.people import LearntFrom
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.people import ratio
 from bioeval.views.messages import warns_of_doubts
@@ -134,7 +134,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
         **attempts,
     }
     remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
-    remarks += people_of_both_sets(dev, test, "test")
+    remarks += LearntFrom.of(dev).people_in(test, "test")
     remarks += [
         without_attempts(role).concerning(f"{name} set")
         for part, name in (("", "test"), ("dev_", "development"))

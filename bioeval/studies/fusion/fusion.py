@@ -15,7 +15,6 @@ import xarray as xr
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
-from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
 from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
@@ -205,7 +204,7 @@ class SystemFusion(ScoreTransformer):
             self.offset_, self.separable_ = self._line.offset, self._line.separable
             if self.separable_:
                 remarks.append(SEPARABLE)
-        self._remark(remarks)
+        self._learnt(systems.values() if self.learns else (), remarks)
         return self
 
     def transform(self, X: Systems) -> Scores:
@@ -249,8 +248,9 @@ class SystemFusion(ScoreTransformer):
         entering = self._kinds[names[0]] if self.normalise == "none" else "similarity"
         fuse = partial(self._fuse, by_closeness(self.method, entering), entering)
         made = derived([systems[name] for name in names], fuse, kind, origin)
-        remarks = chain.from_iterable(scores.remarks for scores in systems.values())
-        return made.replace(name="fused").with_remarks(*remarks, *self.remarks_)
+        remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
+        remarks |= self._remarks_on([systems[name] for name in names], "fusion")
+        return made.replace(name="fused").with_remarks(*remarks)
 
     def _fuse(
         self, rule: str, kind: str, blocks: list[np.ndarray], index: np.ndarray
@@ -315,11 +315,7 @@ def fuse(
     """
     fusion = SystemFusion(method, normalise, weights)
     require_systems(systems)
-    fused = fusion.fit(systems if train is None else train).transform(systems)
-    if train is None and fusion.learns:
-        message = Message("trained-on-same-scores", model="fusion")
-        return fused.with_remarks(message)
-    return fused
+    return fusion.fit(systems if train is None else train).transform(systems)
 
 
 def require_systems(systems: Any) -> dict[str, Scores]:

@@ -32,7 +32,7 @@ from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern_of
+from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
@@ -150,7 +150,7 @@ def judge_threshold(
         variables |= _costs(variables, rule)
         variables["min_dcf"] = there["min_dcf"].values[0].item()
     remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
-    remarks += people_of_both_sets(dev, test, "evaluation")
+    remarks += LearntFrom.of(dev).people_in(test, "evaluation")
     remarks += [
         without_attempts(role).concerning("evaluation set")
         for role in ("genuine", "impostor")
