@@ -490,6 +490,11 @@ SENTENCES: dict[str, str] = {
         "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "
         "compare the names of both sides"
     ),
+    "cameras-of-one-side": Doubt(
+        "the {other} lacks {number:count cameras} of the {side} ({cameras:names}), whose "
+        "{boxes:count boxes} count as {counted_as}; compare the numbers of the cameras, or leave "
+        "these out of both"
+    ),
     "no-boxes": Doubt("the {side} has no box to evaluate"),
     "no-matches": Doubt(
         "no box of the result overlaps a target by {iou:digits 6}; compare the coordinates (left, "

@@ -352,6 +352,7 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
 
     Attempts are in the order of their subjects' first probes.
     """
+    scores._require_kept(column, "attempts", scores.probe_meta)
     values = _known_column(scores.probe_meta, column, "attempts", "probe")
     subject, value = scores.codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
@@ -433,6 +434,7 @@ def _places(scores: Scores, column: str) -> np.ndarray:
     place, _ = places_in_order(scores.gallery_meta, scores.shape[1])
     if not column:
         return place
+    scores._require_kept(column, "enrol", scores.gallery_meta)
     values = _known_column(scores.gallery_meta, column, "enrol", "gallery template")
     try:
         of_column = np.unique(values.astype(np.float64), return_inverse=True)[1].reshape(-1)

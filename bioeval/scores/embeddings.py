@@ -36,7 +36,7 @@ from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
-from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values
+from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values, plain
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
@@ -739,7 +739,7 @@ Columns = dict[str, np.ndarray]
 
 def average_embeddings(
     embeddings: np.ndarray, columns: Mapping[str, np.ndarray], names: Sequence[str], side: str
-) -> tuple[np.ndarray, Columns]:
+) -> tuple[np.ndarray, Columns, dict[str, str]]:
     """Return one embedding for each template, the mean of means within nested groups.
 
     Of the names ``("template", "media")``: the mean of the rows of each medium of a template, then
@@ -758,8 +758,8 @@ def average_embeddings(
 
     Returns
     -------
-    tuple of array, shape (templates, f), and dict
-        In the order of the first row of each template.
+    tuple of array, shape (templates, f), and two dict
+        In the order of the first row of each template; and why other columns are left out.
     """
     groups = [_group_codes(columns, name, side) for name in names]
     templates, first, template = np.unique(groups[0], return_index=True, return_inverse=True)
@@ -770,21 +770,27 @@ def average_embeddings(
         values, keys = _means(values, keys[:, :depth])
     means = np.full((len(templates), embeddings.shape[1]), np.nan)
     means[np.searchsorted(templates, keys[:, 0])] = values
-    shared = {}
+    shared, left_out = {}, {}
     for name, column in columns.items():
         codes = Codes(column, column).gallery
         differ = codes != codes[first][template]
         if not differ.any():
             shared[name] = column[first][order]
-        elif not name:
-            row = int(np.argmax(differ))
+            continue
+        row = int(np.argmax(differ))
+        before = int(first[template[row]])
+        if not name:
             raise DataError(
                 f"{len(np.unique(template[differ]))} {side} templates hold embeddings of several "
                 f"subjects; {names[0]} {columns[names[0]][row]!r} has {column[row]!r} in row "
-                f"{row} and {column[first][template[row]]!r} in row {first[template[row]]}; "
-                "expected one subject per template"
+                f"{row} and {column[before]!r} in row {before}; expected one subject per template"
             )
-    return means[order], shared
+        clip, values = plain(columns[names[0]][row]), [*map(plain, column[[before, row]])]
+        left_out[name] = (
+            f"differs within a {side} template: {names[0]} {clip!r} has {values[0]!r} in row "
+            f"{before} and {values[1]!r} in row {row}"
+        )
+    return means[order], shared, left_out
 
 
 def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarray:

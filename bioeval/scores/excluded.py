@@ -32,7 +32,9 @@ def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
         )
     for text in texts:
         require_text("exclude", text)
-        Exclusion.parse(text).require(scores.probe_meta, scores.gallery_meta)
+        exclusion, sides = Exclusion.parse(text), (scores.probe_meta, scores.gallery_meta)
+        scores._require_kept(exclusion.column, "exclude", *sides)
+        exclusion.require(*sides)
     if texts and not scores._labelled:
         raise DataError("exclude needs labels; a mask does not identify subjects")
     return tuple(dict.fromkeys(texts))

@@ -303,14 +303,18 @@ def compared_embeddings(
         gallery_meta = None if one else enrolled
     listed = [average] if isinstance(average, str) else require_list("average", average)
     rows, averaged = len(left), tuple(require_text("average", name) for name in listed)
+    left_out: dict[str, str] = {}
     if averaged:
-        left, subjects, probe_meta = _averaged(left, subjects, probe_meta, averaged, "probe")
+        left, subjects, probe_meta, left_out = _averaged(
+            left, subjects, probe_meta, averaged, "probe"
+        )
         if gallery is None:
             right = left
         else:
-            right, gallery_labels, gallery_meta = _averaged(
+            right, gallery_labels, gallery_meta, others = _averaged(
                 right, gallery_labels, gallery_meta, averaged, "gallery"
             )
+            left_out = others | left_out
     source = EmbeddingSource(left, right, metric, dtype)
     kind = kind_of_metric(metric, kind)
     limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
@@ -321,19 +325,26 @@ def compared_embeddings(
     return (
         (source.matrix() if small and not as_read else source, subjects, gallery_labels),
         {"kind": kind, "probe_meta": probe_meta, "gallery_meta": gallery_meta},
-        {"origin": origin, "metric": source.metric if isinstance(source.metric, str) else ""},
+        {
+            "origin": origin,
+            "metric": source.metric if isinstance(source.metric, str) else "",
+            "_columns_left_out": left_out,
+        },
     )
 
 
 def _averaged(
     values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Return the templates averaged from embeddings, with their labels and metadata."""
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, str]]:
+    """Return the templates averaged from embeddings, with their labels and metadata.
+
+    The last are columns that are left out, and why.
+    """
     from bioeval.scores.embeddings import average_embeddings
 
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
-    means, shared = average_embeddings(values, columns, names, side)
-    return means, shared.pop(""), shared
+    means, shared, left_out = average_embeddings(values, columns, names, side)
+    return means, shared.pop(""), shared, left_out
 
 
 # ---------------------------------------------------------------- top-K lists

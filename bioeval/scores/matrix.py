@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -342,8 +342,10 @@ class Scores:
         """
         of_metric = {name: how.pop(name) for name in OF_EMBEDDINGS if name in how}
         of_metric |= {"as_read": as_read, "named": named}
+        exclude = how.pop("exclude", ())  # which may name a column that is left out
         made, arguments, attributes = compared_embeddings(*sides, **of_metric)
-        return cls(made[0], made[1], made[2], **arguments, **how)._with(**attributes)
+        scores = cls(made[0], made[1], made[2], **arguments, **how)._with(**attributes)
+        return scores.replace(exclude=exclude) if len(exclude) else scores
 
     @classmethod
     def from_pairs(
@@ -827,6 +829,15 @@ class Scores:
         if exclude is not None:
             view._set(exclude=as_exclusions(self, exclude))
         return view
+
+    def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
+        """Raise where a column is not among the metadata of sides, as it has several values."""
+        there = all(column in meta for meta in sides)
+        if not there and isinstance(column, str) and column in self._columns_left_out:
+            raise DataError(
+                f"`{argument}` is {received(column)}, and this column "
+                f"{self._columns_left_out[column]}; give each template one value"
+            )
 
     @cached_property
     def exclusions(self) -> Exclusions:

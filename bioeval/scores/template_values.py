@@ -107,11 +107,8 @@ def is_pair(column: Any) -> bool:
 
 def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
     """Return a metadata column of both sides, or of probes; the error names those there are."""
-    if name in scores._columns_left_out and name not in scores.probe_meta:
-        raise DataError(
-            f"`{input_name}` is {received(name)}, and this column "
-            f"{scores._columns_left_out[name]}; give each template one value"
-        )
+    sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
+    scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
             f"`{input_name}` is {received(name)}, but this list of pairs has no metadata; "

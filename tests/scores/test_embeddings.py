@@ -243,3 +243,23 @@ def test_distances_are_the_same_on_any_number_of_threads(metric):
     numba.set_num_threads(1)
     for one, two in zip(found[0], found[-1], strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_a_column_that_differs_within_an_average_is_named():
+    x = np.random.default_rng(5).normal(size=(6, 4))
+    clips = ["c1", "c1", "c2", "c2", "c3", "c3"]
+    meta = {"clip": clips, "light": ["day", "day", "day", "night", "day", "day"]}
+    who = [1, 1, 1, 1, 2, 2]
+    reason = r"differs within a probe template: clip 'c2' has 'day' in row 2 and 'night' in row 3"
+    scores = be.Scores.from_embeddings(x, who, probe_meta=meta, average=["clip"])
+    assert "light" not in scores.probe_meta
+    for ask in (
+        lambda: be.by_group(scores, "light"),
+        lambda: scores.excluding("light"),
+        lambda: be.claim_scores(scores, attempts="light"),
+        lambda: be.Scores.from_embeddings(
+            x, who, probe_meta=meta, average="clip", exclude=["light"]
+        ),
+    ):
+        with pytest.raises(be.DataError, match=reason):
+            ask()

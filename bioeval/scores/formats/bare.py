@@ -197,7 +197,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
                 f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
                 "first, as in template,media"
             )
-        features, _ = average_embeddings(features, templates.columns, average, "template")
+        features, _, _ = average_embeddings(features, templates.columns, average, "template")
     metric, subjects = given.take("metric", "cosine"), None
     if whose is not None:
         owner = np.array([whose[name] for name in templates.names], dtype=object)

@@ -361,7 +361,35 @@ def read_pairs(
             read_boxes(result.value, layout, result.role, of_result=True),
         )
         pairs.append(Pair(name, *rows, length, source))
-    return pairs, notes
+    return pairs, [*notes, *_cameras_of_one_side(pairs)]
+
+
+def _cameras_of_one_side(pairs: list[Pair]) -> list[Message]:
+    """Return messages on cameras that only the ground truth has, or only the result."""
+    notes = []
+    for side, other, counted_as in (
+        ("ground truth", "result", "missed"),
+        ("result", "ground truth", "false positives"),
+    ):
+        boxes, cameras = 0, list[str]()
+        for pair in pairs:
+            rows, others = pair.truth, pair.result
+            if side == "result":
+                rows, others = others, rows
+            if not len(others):  # which a message of its own says
+                continue
+            lacking = ~np.isin(rows.camera, others.camera)
+            boxes += int(np.count_nonzero(lacking))
+            numbers = np.unique(rows.camera[lacking]).tolist()
+            cameras += [f"{pair.name}/{number}" if pair.name else f"{number}" for number in numbers]
+        if cameras:
+            number, shown = len(cameras), cameras[:LISTED]
+            facts = {"side": side, "other": other, "counted_as": counted_as}
+            message = Message(
+                "cameras-of-one-side", number=number, cameras=shown, boxes=boxes, **facts
+            )
+            notes.append(message)
+    return notes
 
 
 def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str, int]:

@@ -556,3 +556,19 @@ def test_wrong_usage(in_folder, capsys, args, says):
     assert output.out == ""
     assert output.err.count("\n") == 1
     assert re.search(says, output.err), output.err
+
+
+def test_a_camera_of_one_side_is_said():
+    truth = [(camera, who, frame, *BOX) for camera in (1, 2) for frame in (1, 2) for who in (7, 8)]
+    truth = [(c, w, f, 100 * w, 0, 40, 80) for c, w, f, *_ in truth]
+    first = [row for row in truth if row[0] == 1]
+    with pytest.warns(be.BioevalWarning, match="the result lacks 1 camera of the ground truth"):
+        lower = be.tracking(truth, first, columns="cityflow")
+    assert float(lower.idf1) == pytest.approx(2 * 4 / (2 * 4 + 4))  # four boxes are missed
+    said = arguments(lower, "cameras-of-one-side")
+    assert (said["number"], said["cameras"], said["boxes"]) == (1, ["2"], 4)
+    with pytest.warns(be.BioevalWarning, match="the ground truth lacks 1 camera of the result"):
+        be.tracking(first, truth, columns="cityflow")
+    assert (
+        "cameras-of-one-side" not in be.tracking(truth, truth, columns="cityflow").attrs["warnings"]
+    )
