@@ -51,12 +51,18 @@ _SINGLE = {str, int, float, bool, bytes, type(None)}
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 
+#: The first whole number that is no float64 of its own: the next one is the same float64.
+LEAST_INEXACT = 2.0**53
+
 _PIECE = 1 << 20  # numbers of a digest
 
 
 def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
-    """Return `labels` as a 1-D array, checked for length and for missing values."""
-    array = fixed(one_dimensional(labels, input_name), labels)
+    """Return `labels` as a 1-D array, checked for length and for missing values.
+
+    Whole floats are integers.
+    """
+    array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
     if length is not None and len(array) != length:
         side = "columns" if "gallery" in str(input_name) else "rows"
         raise DataError(
@@ -71,6 +77,43 @@ def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.nda
             "subject"
         )
     return array
+
+
+def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
+    """Return labels with integers in place of whole floats: 1.0 is 1.
+
+    Raise where floats are so large that two whole numbers may have become one.
+    """
+    if array.dtype.kind == "O":
+        kinds = {kind for kind in set(map(type, array)) if issubclass(kind, float | np.floating)}
+        if not kinds:
+            return array
+        array = array.copy()
+        for kind in kinds:
+            places = np.flatnonzero([type(x) is kind for x in array])
+            dtype = np.dtype(kind)
+            labels = with_whole_numbers(np.array(array[places].tolist(), dtype), input_name)
+            array[places] = labels.tolist()
+        return array
+    if array.dtype.kind != "f":
+        return array
+    digits = np.finfo(array.dtype).nmant + 1
+    too_large = np.abs(array) >= 2.0**digits
+    if too_large.any():
+        place = int(np.argmax(too_large))
+        raise DataError(
+            f"{input_name} holds {array.dtype} numbers from 2**{digits} on, where different whole "
+            f"numbers are one, the first at position {place}: {array[place].item()!r}. Give "
+            "integers or text"
+        )
+    is_whole = array == np.floor(array)
+    if is_whole.all():
+        return array.astype(np.int64)
+    if not is_whole.any():
+        return array
+    mixed = as_objects(array.tolist())
+    mixed[is_whole] = array[is_whole].astype(np.int64).tolist()
+    return mixed
 
 
 def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:

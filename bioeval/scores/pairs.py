@@ -25,6 +25,7 @@ from bioeval.scores.labels import (
     fixed,
     one_dimensional,
     require_one_type,
+    with_whole_numbers,
 )
 from bioeval.scores.listed_templates import (
     EXAMPLE_PATTERN,
@@ -313,14 +314,14 @@ def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, Cod
         raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")
     columns = {}
     for name, column in meta.items():
-        sides = _both_sides(column, f"meta {name!r}", length)
+        sides = _both_sides(column, f"meta {name!r}", length, are_labels=False)
         if not isinstance(sides, CodedSides):
             sides = CodedSides.of(sides, name, one_dimensional)
         columns[str(name)] = sides
     return columns
 
 
-def _both_sides(names: Any, input_name: str, length: int) -> Any:
+def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = True) -> Any:
     """Return names of both sides as coded sides, or as an array, (p, 2)."""
     if names is None or isinstance(names, CodedSides):
         return names
@@ -329,6 +330,9 @@ def _both_sides(names: Any, input_name: str, length: int) -> Any:
         raise DataError(
             f"{input_name} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
+    values = array.ravel()
     if array.dtype.kind == "O":
-        array = one_dimensional(array.ravel(), input_name).reshape(array.shape)
-    return fixed(array, names)
+        values = one_dimensional(values, input_name)
+    if are_labels:
+        values = with_whole_numbers(values, f"`{input_name}`")
+    return fixed(values.reshape(array.shape), names)

@@ -146,7 +146,7 @@ def test_unknown_cameras_remove_nothing():
         (np.array([2**62 + 1, -3], dtype="int64"), np.array([2**62, 2**63 + 1, 2**63], "uint64")),
         (np.array([1, 0]), np.array([True, False])),
         (np.array([1, 2]), np.array([1.0, 2.5])),
-        (np.array([2**53 + 1, 2**53]), np.array([float(2**53)])),
+        (np.array([2**53 - 1, 2**53]), np.array([float(2**53 - 1)])),
         (np.array(["a", "bb"]), np.array(["bb", "ccc"])),
         (np.array(["a", 1, "x"], dtype=object), np.array(["a", "2"])),
         (np.array([0.1, 0.2], dtype="float32"), np.array([0.1, 0.2])),
@@ -161,9 +161,7 @@ def test_arrays_of_different_dtypes_name_the_same_subjects(probes, gallery):
     )
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint8", "int32", "uint64", "float16", "float64", "U3", "S3", "O"]
-)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "uint64", "U3", "S3", "O"])
 def test_label_arrays_keep_their_dtype(dtype):
     labels = np.array([1, 0, 1]).astype(dtype)
     scores = square(labels)
@@ -252,3 +250,103 @@ def test_masked_labels_do_not_lose_their_mask():
     with refused(r"masked array \(1 value masked\)"):
         be.Scores(np.ma.masked_equal([[0.1, 0.2], [0.3, 0.4]], 0.4), [1, 2])
     assert be.Scores(d, np.ma.masked_equal([1, 2, 2], 9)).probe_labels.tolist() == [1, 2, 2]
+
+
+FLOATS = {"float16": 11, "float32": 24, "float64": 53}
+
+
+def people_at(low: int, dtype: str) -> np.ndarray:
+    """Six people of four templates with adjacent numbers."""
+    return (low + np.repeat(np.arange(6), 4)).astype(dtype)
+
+
+def doors(tmp_path) -> dict:
+    """Every way in which labels come."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(24, 3))
+    d = np.linalg.norm(x[:, None] - x, axis=2)
+    i, j = np.nonzero(~np.eye(24, dtype=bool))
+
+    def frame(who):
+        names = {"probe": [f"t{k}" for k in i], "gallery": [f"t{k}" for k in j], "score": d[i, j]}
+        return pd.DataFrame(names | {"probe_subject": who[i], "gallery_subject": who[j]})
+
+    def text(who):
+        frame(who).to_csv(tmp_path / "list.csv", index=False)
+        return be.load(tmp_path / "list.csv", kind="distance")
+
+    def parquet(who):
+        frame(who).to_parquet(tmp_path / "list.parquet")
+        return be.load(tmp_path / "list.parquet", kind="distance")
+
+    def arrays(who):
+        np.savez(tmp_path / "a.npz", scores=d, labels=who)
+        return be.load(tmp_path / "a.npz", kind="distance")
+
+    def table(who):
+        np.savez(tmp_path / "b.npz", scores=d)
+        pd.DataFrame({"subject": who}).to_csv(tmp_path / "labels.csv", index=False)
+        return be.load(tmp_path / "b.npz", labels=tmp_path / "labels.csv", kind="distance")
+
+    return {
+        "matrix": lambda who: be.Scores(d, who),
+        "objects": lambda who: be.Scores(d, [*who]),
+        "series": lambda who: be.Scores(d, pd.Series(who)),
+        "embeddings": lambda who: be.Scores.from_embeddings(x, who),
+        "pairs": lambda who: be.Scores.from_pairs(
+            d[i, j], who[i] == who[j], subjects=np.column_stack([who[i], who[j]]), kind="distance"
+        ),
+        "arrays": arrays,
+        "frame": lambda who: be.load(frame(who), kind="distance"),
+        "parquet": parquet,
+        "text": text,
+        "table": table,
+    }
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("door", doors(None))
+def test_floats_that_may_be_several_people_are_refused(tmp_path, door, dtype):
+    read, limit = doors(tmp_path)[door], 2 ** FLOATS[dtype]
+    below = be.verification(read(people_at(limit - 6, dtype)))
+    assert float(below.subjects) == 6
+    assert int(below.genuine_attempts) == 72
+    if door in ("text", "table") and dtype != "float64":
+        return  # a text has lost the type
+    if door == "parquet" and dtype == "float16":
+        return  # which Parquet lacks
+    with pytest.raises(be.DataError, match=f"numbers from 2..{FLOATS[dtype]} on"):
+        be.verification(read(people_at(limit, dtype)))
+    assert float(be.verification(read(people_at(2**53, "int64"))).subjects) == 6
+
+
+@pytest.mark.parametrize("door", doors(None))
+def test_whole_floats_are_integers(tmp_path, door):
+    whole, read = np.repeat(np.arange(6), 4), doors(tmp_path)[door]
+    as_read = [read(who) for who in (whole, whole.astype(float))]
+    one, other = map(be.verification, as_read)
+    assert one.equals(other)
+    if door != "pairs":
+        assert [*map(str, as_read[1].subjects)] == [*map(str, as_read[0].subjects)]
+
+
+@pytest.mark.parametrize("door", ["frame", "text", "pairs"])
+def test_sides_of_other_types_of_numbers_name_the_same_people(tmp_path, door):
+    """A column of integers with a blank is one of floats in pandas."""
+    whole = np.repeat(np.arange(6), 4)
+    i, j = np.nonzero(~np.eye(24, dtype=bool))
+    score = np.random.default_rng(1).normal(size=len(i))
+    frame = pd.DataFrame(
+        {"score": score, "probe_subject": whole[i].astype(float), "gallery_subject": whole[j]}
+    )
+    if door == "text":
+        frame.to_csv(tmp_path / "x.csv", index=False)
+    scores = {
+        "frame": lambda: be.load(frame, kind="distance"),
+        "text": lambda: be.load(tmp_path / "x.csv", kind="distance"),
+        "pairs": lambda: be.Scores.from_pairs(
+            score, whole[i] == whole[j], kind="distance",
+            subjects=np.column_stack([whole[i].astype(float).astype(object), whole[j]]),
+        ),
+    }[door]()  # fmt: skip
+    assert int(be.verification(scores).genuine_attempts) == sum(whole[i] == whole[j])

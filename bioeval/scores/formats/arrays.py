@@ -47,7 +47,7 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
 from bioeval.scores.formats.layouts import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.options import Given
-from bioeval.scores.labels import IDS_OF_NO_PERSON, NAME_COLUMNS
+from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, NAME_COLUMNS
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import NAN_POLICIES, as_ids
 from bioeval.scores.matrix import Scores
@@ -162,7 +162,7 @@ class Arrays:
             return values
         values = values.reshape(-1)
         whole = values.dtype.kind == "f" and np.isfinite(values).all()
-        if whole and (np.abs(values) <= 2.0**53).all() and (values == np.floor(values)).all():
+        if whole and (np.abs(values) < LEAST_INEXACT).all() and (values == np.floor(values)).all():
             return values.astype(np.int64)
         return values
 

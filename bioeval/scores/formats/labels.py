@@ -1,6 +1,7 @@
 """Labels of one side (CSV, an array, names of images), and tables of templates with their subjects.
 
-Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other.
+Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other;
+but a column of whole floats (1.0, as pandas writes a column with blanks) holds integers.
 Only blanks around a cell are dropped, since two subjects never differ by these alone. A blank cell
 is an unknown value of metadata, as ``""`` is in Python; a label cannot be unknown.
 """
@@ -22,9 +23,23 @@ from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.layouts import COLUMNS, require_names
 from bioeval.scores.formats.options import Given
-from bioeval.scores.formats.tables import Columns, Head, cells_by_column, head_of, read_columns
+from bioeval.scores.formats.tables import (
+    Columns,
+    Head,
+    as_integers,
+    cells_by_column,
+    head_of,
+    read_columns,
+    whole_floats,
+)
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS, NUMBER_COLUMNS
+from bioeval.scores.labels import (
+    IMAGE_COLUMNS,
+    LABEL_COLUMNS,
+    NAME_COLUMNS,
+    NUMBER_COLUMNS,
+    with_whole_numbers,
+)
 from bioeval.scores.numbering import numbering_in_other_order, other_order
 
 #: How the files beside ``x.npy`` end.
@@ -142,7 +157,12 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
     if key is not None and "" in cells[key]:
         line = lines[cells[key].index("")]
         raise fault(path, f"the cell {names[key]!r} is blank", line=line)
-    columns = {name: text_array(cells[i], f"{path}: {name}") for i, name in enumerate(names)}
+    if key is not None and (numbers := whole_floats(cells[key])) is not None:
+        with_whole_numbers(numbers, f"{path}: the column {names[key] or 1!r}")
+    columns = {
+        name: text_array([*as_integers(cells[i])], f"{path}: {name}")
+        for i, name in enumerate(names)
+    }
     return (None if key is None else names[key]), columns
 
 

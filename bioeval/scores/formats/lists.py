@@ -32,8 +32,8 @@ from bioeval.scores.formats.layouts import (
     unknown_words,
 )
 from bioeval.scores.formats.options import Given
-from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns
-from bioeval.scores.labels import as_objects, natural_places
+from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
+from bioeval.scores.labels import as_objects, natural_places, with_whole_numbers
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
@@ -213,6 +213,10 @@ class Listed:
             genuine = self._join()
         elif truth is not None:
             genuine = truth_of(table.words[truth], table, layout.names[truth])
+        for column in (*layout.templates, *layout.subjects):
+            if (numbers := whole_floats(table.words[column].values)) is not None:
+                where = f"{table.path}: column {layout.names[column]!r}"
+                with_whole_numbers(numbers, where)
         self.subjects = self._subjects(genuine is not None)
         if genuine is None and self.subjects is None:
             names = self._every_name()

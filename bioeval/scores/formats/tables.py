@@ -28,6 +28,7 @@ from bioeval.scores.formats.files import (
     rows_of,
 )
 from bioeval.scores.formats.layouts import HEADER_NAMES, folded, is_number, require_few
+from bioeval.scores.labels import LEAST_INEXACT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,6 +153,8 @@ class Words:
 
     def renamed(self, values: Iterable[str]) -> Words:
         """Return a column with other words in place of the distinct values."""
+        if values is self.values:
+            return self
         return Words.of(self.codes, values)
 
     @property
@@ -257,6 +260,28 @@ def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]
     return [line for line, _ in rows], [[*map(from_cell, column)] for column in columns]
 
 
+#: A whole number as pandas writes a float, of a column with blanks; from 1e16 on with an exponent.
+_WHOLE_FLOAT = re.compile(
+    r"-?(0|[1-9][0-9]*)\.0|-?[0-9](\.[0-9]+)?e\+(1[6-9]|[2-9][0-9]|[1-3][0-9]{2})"
+)
+
+
+def whole_floats(cells: Iterable[str]) -> np.ndarray | None:
+    """Return the numbers of a column whose cells are whole floats, or blank; None of another."""
+    numbers = [cell for cell in cells if cell]
+    if not numbers or not all(map(_WHOLE_FLOAT.fullmatch, numbers)):
+        return None
+    return np.array(numbers, dtype=np.float64)
+
+
+def as_integers(cells: Sequence[str]) -> Sequence[str]:
+    """Return the cells of a column, 1 in place of 1.0 if it has whole floats alone."""
+    numbers = whole_floats(cells)
+    if numbers is None or (np.abs(numbers) >= LEAST_INEXACT).any():
+        return cells
+    return [str(int(float(cell))) if cell else cell for cell in cells]
+
+
 def _grown(
     head: Head,
     first: int,
@@ -283,6 +308,7 @@ def _grown(
             )
     if not rows:
         raise fault(head.path, "has a header but no rows")
+    columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
     return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, first)
 
 

@@ -28,7 +28,8 @@ from bioeval.scores.formats.layouts import (
 )
 from bioeval.scores.formats.lists import Listed, how_read, wanted_columns
 from bioeval.scores.formats.options import Given
-from bioeval.scores.formats.tables import Columns, Head, Words, read_columns
+from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
+from bioeval.scores.labels import with_whole_numbers
 from bioeval.scores.matrix import Scores
 
 _ROW_NAMES = ("label", "probe")
@@ -178,7 +179,8 @@ def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
     how, words = how_read(path, layout, given), wanted_columns(layout, given)
-    table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank)
+    labels = {*layout.templates, *layout.subjects}
+    table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank, labels)
     return Listed(table, layout, given).scores(how)
 
 
@@ -189,8 +191,12 @@ def _columns(
     numbers: Sequence[int],
     words: Sequence[int],
     blanks: Collection[int],
+    labels: Collection[int] = (),
 ) -> Columns:
-    """Read columns of numbers, NaN where there is none, and of words, blank only in `blanks`."""
+    """Read columns of numbers, NaN where there is none, and of words, blank only in `blanks`.
+
+    Whole floats of `labels` are integers.
+    """
     text, values = {i: Words() for i in words}, dict[int, GrowingColumn]()
     done, names = 0, head.cells[0]
 
@@ -214,9 +220,17 @@ def _columns(
             if i not in blanks:
                 refuse(codes < 0, i, "has no value", "expected one in each row")
             blank = [""] * bool((codes < 0).any())  # of the code -1, the last one
-            column.append(codes, [*map(str, distinct.tolist()), *blank])
+            values_there = distinct.tolist()
+            if i in labels:
+                where = f"{head.path}: column {names[i]!r}"
+                labels_there = np.asarray(distinct)
+                if piece[i].dtype in (np.float16, np.float32):
+                    labels_there = labels_there.astype(piece[i].dtype)  # which factorize may widen
+                values_there = with_whole_numbers(labels_there, where).tolist()
+            column.append(codes, [*map(str, values_there), *blank])
         done += len(piece[numbers[0]])
         report(done, rows)
+    text = {i: column.renamed(as_integers(column.values)) for i, column in text.items()}
     return Columns(head.path, text, {i: x.array() for i, x in values.items()}, None)
 
 

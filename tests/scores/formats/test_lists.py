@@ -187,7 +187,7 @@ def test_the_page_has_the_table_and_each_example_is_of_its_row():
             assert next(x for x in table if re.fullmatch(x.pattern, signature)) is row
 
 
-@pytest.mark.parametrize("name", ["0001", "1e5", "NA", "007", "1.0"])
+@pytest.mark.parametrize("name", ["0001", "1e5", "NA", "007", "1.00", "01.0"])
 def test_names_stay_the_text_that_they_are(tmp_path, name):
     text = f"similarity,genuine,template_a,template_b\n0.5,1,{name},2\n0.1,0,{name},3\n"
     read = load(tmp_path, text, "x.csv", kind=None)

@@ -124,11 +124,13 @@ def test_own_names_words_and_pairs(load):
 
 def test_types_of_values(load):
     truth = np.array([[True, False], [False, True]])
-    found = load({"x": truth, "who": np.array([1e300, 2.0])}, columns=SCORES)
-    assert found.dtype == bool and found.probe_labels.tolist() == [1e300, 2.0]
+    found = load({"x": truth, "who": np.array([2.0**53 - 1, 2.5])}, columns=SCORES)
+    assert found.dtype == bool and found.probe_labels.tolist() == [2**53 - 1, 2.5]
     np.testing.assert_array_equal(found.values, truth)
-    found = load({"x": truth, "who": np.array([2.0**53, 2.0])}, columns=SCORES)
+    found = load({"x": truth, "who": np.array([2.0**53 - 1, 2.0])}, columns=SCORES)
     assert found.probe_labels.dtype == np.int64
+    with pytest.raises(be.DataError, match="float64 numbers from 2..53 on"):
+        load({"x": truth, "who": np.array([2.0**53, 2.0])}, columns=SCORES)
 
 
 def test_bad_layouts(load):
