@@ -38,6 +38,11 @@ SENTENCES: dict[str, str] = {
         "list, and the scores on the diagonal are the nearest; leave `gallery_labels` out, so that "
         "no template is compared with itself"
     ),
+    "templates-again": Doubt(
+        "{templates:count templates} came again with the embedding and the subject of an earlier "
+        "one, and each counts twice; if batches came again, give `index`, by which each template "
+        "counts once"
+    ),
     "failures": (
         "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
         "{meaning}"

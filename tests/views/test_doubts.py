@@ -330,3 +330,23 @@ def test_a_fusion_that_learns_nothing_says_nothing_of_training():
     more, *_ = halves(first=1)
     result = be.verification(be.fuse({"a": whole, "b": more}, "mean"))
     assert "trained-on-same-scores" not in codes(result)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_a_meter_says_that_templates_came_twice(metric):
+    people = be.simulate_embeddings(20, 3, random_state=1)
+    again = np.r_[np.arange(60), np.arange(15)]
+
+    def metered(rows: np.ndarray, **options: Any) -> be.Meter:
+        meter = be.Meter(metric=metric)
+        for part in np.array_split(rows, 4):
+            named = {name: x[part] for name, x in options.items()}
+            meter.update(people.embeddings[part], people.labels[part], **named)
+        return meter
+
+    for call in ("compute", "result"):
+        with pytest.warns(be.BioevalWarning, match="15 templates came again"):
+            getattr(metered(again), call)()
+        for sound in (metered(np.arange(60)), metered(again, index=np.arange(60))):
+            _, issued = warned(getattr(sound, call))
+            assert not issued

@@ -20,7 +20,7 @@ from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, notes_on_scores
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.results import CurveGrid, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
@@ -91,7 +91,7 @@ def _summary_of_system(
 ) -> dict[str, Any]:
     """Return the scalars of one system, and warn of what makes them doubtful."""
     by_task = scalars_of(scores, protocol, options)
-    warn_of(Provenance.of(scores).notes)
+    warn_of(notes_on_scores(scores))
     return by_task
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
+from bioeval.base.messages import Message
 from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
@@ -19,8 +20,10 @@ from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_
 from bioeval.scores.labels import as_labels, as_meta
 from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
+from bioeval.views.messages import warn_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,6 +45,21 @@ class _Batch:
     labels: np.ndarray
     meta: dict[str, np.ndarray]
     index: np.ndarray | None  # the name of each template, by which repeats are found
+
+    @property
+    def number_again(self) -> int:
+        """How many templates have the embedding of an earlier one of the same label."""
+        if self.index is not None:
+            return 0
+        row = np.dtype((np.void, self.embeddings[0].nbytes))
+        _, first, place = np.unique(
+            np.ascontiguousarray(self.embeddings).view(row).reshape(-1),
+            return_index=True,
+            return_inverse=True,
+        )
+        earlier = first[place.reshape(-1)]
+        is_again = (earlier != np.arange(len(earlier))) & (self.labels == self.labels[earlier])
+        return int(np.count_nonzero(is_again))
 
     def require_fit(self, batch: _Batch) -> None:
         """Raise :class:`DataError` if a later batch has other features or columns."""
@@ -215,11 +233,13 @@ class Meter:
                 )
         probes, *gallery = (_joined(self._batches[role]) for role in sides)
         options = {"metric": self._metric, "probe_meta": probes.meta, **self._comparison}
-        if not gallery:
-            return Scores.from_embeddings(probes.embeddings, probes.labels, **options)
-        options["gallery_meta"] = gallery[0].meta
-        other = gallery[0].embeddings, gallery[0].labels
-        return Scores.from_embeddings(probes.embeddings, probes.labels, *other, **options)
+        other: tuple[np.ndarray, ...] = ()
+        if gallery:
+            options["gallery_meta"] = gallery[0].meta
+            other = gallery[0].embeddings, gallery[0].labels
+        scores = Scores.from_embeddings(probes.embeddings, probes.labels, *other, **options)
+        again = sum(batch.number_again for batch in (probes, *gallery))
+        return scores.with_remarks(Message("templates-again", templates=again)) if again else scores
 
     def compute(self) -> dict[str, float | int]:
         """Return the numbers of all templates so far.
@@ -240,6 +260,7 @@ class Meter:
         flat: dict[str, float | int] = {}
         scores = without_attacks(self.scores())
         numbers = scalars_of(scores, self._protocol, options)
+        warn_of(notes_on_scores(scores))
         for task, scalars in numbers.items():
             for name, value in scalars.items():
                 if not isinstance(value, Mapping):
