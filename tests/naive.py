@@ -17,6 +17,8 @@ Every function on data takes the same arguments:
     ``"raise"``, ``"reject"`` or ``"exclude"``.
 ``mask``
     For each cell 0 ignore, 1 impostor, 2 genuine, in place of the labels.
+    A label that is missing, or one of :data:`NO_PERSON`, is of no person: each such template is
+    somebody else for all people, and two of them are not compared.
 ``probe_ids``, ``gallery_ids``
     Identities of the templates, for a part of a square matrix: cells with equal ids are a
     template against itself, and are not compared. With gallery labels the layout is
@@ -69,6 +71,38 @@ class Failed(float):
 
 
 FAILED = Failed(INF)
+
+#: Labels of no person, in lower case and without blanks around them.
+NO_PERSON = ("-1", "nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
+
+
+@dataclass(frozen=True)
+class Nobody:
+    """The subject of a template of no person: nobody else has it."""
+
+    side: str
+    template: Any
+
+
+def is_nobody(label: Any) -> bool:
+    """Whether a label names no person."""
+    if label is None or label != label:
+        return True
+    if isinstance(label, str):
+        return label.strip() == "" or label.strip().lower() in NO_PERSON
+    return isinstance(label, int | float) and label == -1
+
+
+def subjects_of(labels: Any, side: str, ids: Any) -> list[Any] | None:
+    """Return the subject of each template of a side."""
+    if labels is None:
+        return None
+    return [
+        Nobody("" if ids is not None else side, i if ids is None else ids[i])
+        if is_nobody(label)
+        else label
+        for i, label in enumerate(labels)
+    ]
 
 
 # --- Reading -------------------------------------------------------------------------------------
@@ -134,11 +168,18 @@ def read(
     mask: Any = None,
     probe_ids: Any = None,
     gallery_ids: Any = None,
+    names: bool = False,
 ) -> Data:
-    """Turn the arguments that all functions share into the comparisons that happened."""
+    """Turn the arguments that all functions share into the comparisons that happened.
+
+    With `names` all labels are names, those of no person too.
+    """
     sign = sign_of(kind)
     scores = [[number(x) for x in row] for row in values]
     probes, gallery = as_list(probe_labels), as_list(gallery_labels)
+    if not names:
+        probes = subjects_of(probes, "probe", probe_ids)
+        gallery = subjects_of(gallery, "gallery", gallery_ids)
     m = len(scores)
     n = len(scores[0]) if m else len(gallery or [])
 
@@ -163,6 +204,9 @@ def read(
         for j in range(n):
             if probe_ids is not None and gallery_ids is not None and probe_ids[i] == gallery_ids[j]:
                 continue  # by identity, never by value; its score is not read
+            who = [side[place] for side, place in ((probes, i), (gallery, j)) if side is not None]
+            if len(who) == 2 and all(isinstance(x, Nobody) for x in who):
+                continue
             if mask is not None:
                 if mask[i][j] == 0:
                     continue  # an ignored cell is not a comparison: a NaN there is no failure
@@ -184,7 +228,7 @@ def read(
             row.append(Cell(j, distance, mate, None if gallery is None else gallery[j]))
         rows.append(row)
         if probes is not None:
-            is_enrolled = probes[i] in (gallery or ())
+            is_enrolled = not isinstance(probes[i], Nobody) and probes[i] in (gallery or ())
         enrolled.append(is_enrolled)
     return Data(
         rows=rows,
@@ -632,7 +676,10 @@ def closed_set(
     probes = ranked(data, unit, fusion, ties)
     mated = [r for r in probes if r.rank is not None]
     skipped = len(probes) - len(mated)
-    if skipped and unmated == "raise":
+    people = [not isinstance(who, Nobody) for who in data.probe_labels or probes]
+    if unmated == "raise" and any(
+        is_person and r.rank is None for is_person, r in zip(people, probes, strict=True)
+    ):
         raise ValueError(f"{skipped} probes without a mate")
     k_max = attainable(data, unit) if max_rank is None else max_rank
     counts = [sum(within(r.rank, k) for r in mated) for k in range(1, k_max + 1)]

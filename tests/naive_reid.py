@@ -52,7 +52,7 @@ def queries(
 
     Entries of `kept_ids`, distractors and junk that is kept, stay. A query of either is left out.
     """
-    data = naive.read(**case)
+    data = naive.read(**case, names=True)
     probes = data.probe_labels
     gallery = naive.as_list(case["gallery_labels"]) or probes
     found = []

@@ -41,7 +41,7 @@ SIZES = (
 PROBES = (1, 2, 3, 5, 8)
 
 INT_NAMES = (7, -3, 100, 0, 42, 5, 9)
-STR_NAMES = ("b", "anna", " ", "Zoë", "10", "9", "id 3")
+STR_NAMES = ("b", "anna", " c", "Zoë", "10", "9", "id 3")
 
 
 def examples_of(most: int) -> int:

@@ -52,7 +52,7 @@ _READ = (
         "failed",
         "metric",
     ),
-    *("average", "exclude", "subject_from", "names_of"),
+    *("average", "exclude", "subject_from", "names_of", "distractor_ids"),
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state")
@@ -68,6 +68,10 @@ class Run:
     def __init__(self, options: dict[str, Any]):
         take = options.pop
         self.reading = {x: take(x) for x in _READ} if "labels" in options else {}
+        if labels := self.reading.get("distractor_ids"):
+            self.reading["distractor_ids"] = tuple(filter(None, labels))
+        elif self.reading:
+            self.reading["distractor_ids"] = None
         for name in ("columns", "lists"):
             if name in self.reading:
                 self.reading[name] = _by_key(name, self.reading[name])

@@ -100,6 +100,12 @@ _READING = option_group(
         "read: text files with a name on each line, CSV files with a column name, or arrays"
         " of text.",
     ),
+    option(
+        "--distractor-ids LABEL",
+        "Labels of no known person, in place of the words for them that Scores lists; an empty one "
+        "says that all labels are names.",
+        multiple=True,
+    ),
     heading="Reading",
 )
 

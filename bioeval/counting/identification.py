@@ -17,7 +17,7 @@ from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
-from bioeval.scores.people import are_enrolled, has_subjects
+from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
@@ -77,6 +77,7 @@ class Searches:
     rank_unit: str
     fusion: str
     enrolled: np.ndarray
+    of_people: np.ndarray  # bool: probes that are of a known person
     mate: np.ndarray
     closer: np.ndarray
     tied: np.ndarray
@@ -156,11 +157,13 @@ class Searching:
         about = (self.about or Provenance.of(self.scores)).without_claims(*too_few)
         of_templates = templates or ranked
         best, nearest = of_templates.best, of_templates.nearest
+        of_people = people_of_probes(self.scores) >= 0
         return Searches(
             about=about.searching(self.scores),
             rank_unit=self.search.rank_unit,
             fusion=self.search.fused,
             enrolled=are_enrolled(self.scores),
+            of_people=of_people,
             mate=self._scores(ranked.best),
             closer=ranked.closer,
             tied=ranked.tied,

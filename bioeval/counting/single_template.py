@@ -18,7 +18,7 @@ from bioeval.kernels import single_template as kernel
 from bioeval.kernels.count import Chances, Grid, within_chances
 from bioeval.scores.blocks import Block, among_distances
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import are_enrolled
+from bioeval.scores.people import are_enrolled, people_of_probes
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import blocks_of, threads_for
 
@@ -97,7 +97,8 @@ class SingleTemplateCounts:
     #: Of them, those with a usable template of another subject.
     impostors_enrolled: int = 0
     impostors_unenrolled: int = 0
-    first_unmated: int = -1  # the first probe without a mate, -1 if there is none
+    unmated_people: int = 0  # of `unmated`, those of known people, and the first of them
+    first_unmated: int = -1
 
 
 class CountSingleTemplates:
@@ -109,6 +110,7 @@ class CountSingleTemplates:
     def __init__(self, scores: Scores, *, ties: str, thresholds: np.ndarray, ranks: int):
         """Prepare counts of zero, and what all blocks share."""
         self.scores, self.ranks, self.enrolled = scores, ranks, are_enrolled(scores)
+        self.of_people = people_of_probes(scores) >= 0
         self.thresholds = among_distances(scores, thresholds)
         count = len(thresholds)
         self.counts = SingleTemplateCounts(
@@ -173,8 +175,10 @@ class CountSingleTemplates:
         counts.genuine += int(mated.sum())
         counts.unmated += int((~mated).sum())
         counts.unmated_targets += int((~mated & enrolled).sum())
-        if counts.first_unmated < 0 and not mated.all():
-            counts.first_unmated = low + int(np.argmin(mated))
+        lacking = ~mated & self.of_people[low : low + len(mated)]
+        counts.unmated_people += int(lacking.sum())
+        if counts.first_unmated < 0 and lacking.any():
+            counts.first_unmated = low + int(np.argmax(lacking))
 
     def _within(
         self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray

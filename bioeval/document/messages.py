@@ -98,6 +98,11 @@ SENTENCES: dict[str, str] = {
         "{comparisons:count comparisons} of a template with itself left out; "
         '`lists={{"keep": "self"}}` counts them'
     ),
+    "no-person": (
+        "{templates} of no person ({labels:names}): {treatment}; `distractor_ids` chooses such "
+        "labels"
+    ),
+    "pairs-of-no-person": "{pairs:count pairs} of two templates of no person left out",
     "infinite-scores": Doubt(
         "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
         "that these comparisons did not fail"
@@ -273,10 +278,6 @@ SENTENCES: dict[str, str] = {
     "labels-in-several-spellings": (
         "{labels:count labels} in several spellings, counted as different subjects; if these are "
         "the same people, write their labels alike"
-    ),
-    "labels-of-unknown-people": (
-        "labels for unknown people are counted as one subject; leave these templates out, mask "
-        "them, or evaluate under a re-identification card to remove junk"
     ),
     "names-repeated": (
         "{values:count values} of {column:name} {how}; leave the repetitions out, unless these "

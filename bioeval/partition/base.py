@@ -17,7 +17,15 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.scores.labels import Codes, as_labels, as_meta, digest, places_in_order
+from bioeval.scores.labels import (
+    NO_PERSON,
+    Codes,
+    as_labels,
+    as_meta,
+    as_subjects,
+    digest,
+    places_in_order,
+)
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, people_of_probes
 
@@ -32,10 +40,10 @@ class LabelCodes:
     `values`; `codes` has one entry for each sample, and `counts` the number of samples of each.
     """
 
-    def __init__(self, labels: Any, name: str):
+    def __init__(self, labels: Any, name: str, *, may_be_missing: bool = False):
         """Code the labels; `name` is what messages call them."""
-        self.labels = array = as_labels(labels, name)
-        coded = Codes(array, array, name)
+        self.labels = array = (as_subjects if may_be_missing else as_labels)(labels, name)
+        coded = Codes(array, array, name, of_any_type=NO_PERSON)
         self.values, self.codes = coded.values, coded.gallery
         if array.dtype.kind == "O":
             order = _canonical_order(coded.values.tolist())
@@ -162,7 +170,7 @@ class SplitInput:
                 "pairs by PredefinedPairFolds, or as samples by SampleKFold. be.cross_evaluate "
                 "divides the subjects of pairs"
             )
-        return LabelCodes(self._labels, self._source)
+        return LabelCodes(self._labels, self._source, may_be_missing=bool(self.no_person.any()))
 
     def column(self, name: str) -> np.ndarray:
         """Return a metadata column."""
@@ -397,10 +405,10 @@ class Division(Parameters, ABC, Generic[Parts]):
         X : array_like, Scores or None
             Only its number of samples is used. Of all-against-all :class:`bioeval.Scores`, the
             labels and the metadata are used as well, where `y`, `groups` and `meta` do not say
-            otherwise; their distractors and junk are not divided, and are in every part but among
-            its probes.
+            otherwise; their templates of no person are not divided, and are in every part but
+            among its probes.
         y : sequence of hashable, optional
-            The subject of each sample.
+            The subject of each sample; here all labels are names.
         groups : sequence of hashable, optional
             The subject of each sample, where `y` is something else; it overrides `y`.
         meta : mapping of str to sequence, optional
@@ -431,8 +439,8 @@ class Division(Parameters, ABC, Generic[Parts]):
         people, no_people = np.flatnonzero(~samples.no_person), np.flatnonzero(samples.no_person)
         if not len(people):
             raise DataError(
-                f"{samples.who}: all {samples.n} templates are of distractors or junk; expected "
-                "people to divide"
+                f"{samples.who}: all {samples.n} templates are of no person; expected people to "
+                "divide"
             )
         for parts in self.among(people, samples.n)._splits(samples.at(people)):
             chosen = []

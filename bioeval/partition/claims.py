@@ -116,7 +116,7 @@ class ClaimSampler(Parameters):
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
-        enrolled = np.unique(scores.codes.gallery)
+        enrolled = scores.codes.people(scores.codes.gallery)
         place = np.searchsorted(enrolled, scores.codes.probe)
         place[place == len(enrolled)] = 0
         known = enrolled[place] == scores.codes.probe

@@ -65,16 +65,16 @@ class ClosedSetCounts:
         )
         return 100, [left_out]
 
-    def require_mated(self, layout: str, unmated: str, first: int) -> None:
-        """Raise :class:`ProtocolError` where probes without a mate may not be skipped.
+    def require_mated(self, layout: str, unmated: str, lacking: int, first: int) -> None:
+        """Raise :class:`ProtocolError` where probes of people without a mate may not be skipped.
 
-        `first` is the first of these probes.
+        There are `lacking`, and `first` is the first of them.
         """
         allowed = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
-        if self.skipped and not allowed:
+        if lacking and not allowed:
             raise ProtocolError(
                 "closed-set identification requires that every probe is enrolled, but "
-                f"{self.skipped} of {self.attempts + self.skipped} probes have no usable mate, the "
+                f"{lacking} of {self.attempts + self.skipped} probes have no usable mate, the "
                 f'first is probe {first}; `unmated="skip"` leaves them out and counts '
                 "them, or use open_set"
             )
@@ -156,8 +156,9 @@ def closed_set_counts(
         at_rank = at_rank.astype(np.int64)
     tied = np.int64((searches.tied[chosen] > 0).sum())
     counts = ClosedSetCounts(np.cumsum(at_rank), len(chosen), skipped, tied)
-    first_unmated = int(np.argmin(has_mate)) if skipped else -1
-    counts.require_mated(searches.about.layout, unmated, first_unmated)
+    lacking = ~has_mate & searches.of_people
+    first = int(np.argmax(lacking))
+    counts.require_mated(searches.about.layout, unmated, int(lacking.sum()), first)
     return counts, notes
 
 

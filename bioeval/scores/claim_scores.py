@@ -141,6 +141,7 @@ def claim_scores(
         probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
         gallery_meta={name: values[column] for name, values in meta.items()},
         name=scores.name,
+        distractor_ids=scores.distractor_ids,
     )
     m, n = claims.shape
     # A row is an attempt and no template, though it has the name of its first try.

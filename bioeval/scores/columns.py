@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores.labels import Codes, as_labels, as_objects
+from bioeval.scores.labels import NO_PERSON, Codes, as_labels, as_objects, as_subjects
 
 #: Values of a column that are worked on together, so few that their memory is taken but once.
 PIECE = 1 << 17
@@ -59,7 +59,8 @@ class CodedSides:
     ) -> CodedSides:
         """Return names given as an array, (p, 2)."""
         a, b = names.T.tolist()
-        coded = Codes(checked(a, input_name), checked(b, input_name), input_name)
+        of_any_type = NO_PERSON if checked is as_subjects else ()
+        coded = Codes(checked(a, input_name), checked(b, input_name), input_name, of_any_type)
         a, b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
         return cls(coded.values.tolist(), a, b)
 

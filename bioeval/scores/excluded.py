@@ -54,7 +54,7 @@ def excludes_same(scores: Scores, column: str) -> bool:
 
 
 def excluded(scores: Scores, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
+    """Return which of the cells ``(i, j)`` are pairs that exclusions leave out."""
     mates = scores.codes.probe[i] == scores.codes.gallery[j]
     return np.zeros(len(i), dtype=bool) | scores.exclusions.hold(i, j, mates)
 
@@ -62,7 +62,7 @@ def excluded(scores: Scores, i: np.ndarray, j: np.ndarray) -> np.ndarray:
 def excluded_rows(
     scores: Scores, rows: slice | np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return which cells of some rows `exclude` leaves out."""
+    """Return which cells of some rows exclusions leave out."""
     columns = slice(None) if order is None else order
     mates = scores.codes.probe[rows, None] == scores.codes.gallery[columns]
     held = scores.exclusions.hold(np.arange(scores.shape[0])[rows, None], columns, mates)
@@ -77,11 +77,11 @@ def masked(scores: Scores, mask: Any) -> Scores:
 def left_out_rows(
     scores: Scores, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """Return which comparisons of rows ``low:high`` a mask or `exclude` leaves out, if any."""
+    """Return which comparisons of rows ``low:high`` a mask or exclusions leave out, if any."""
     left_out = None
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
-    if scores.exclude:
+    if scores.exclusions.rules:
         held = excluded_rows(scores, slice(low, high), order)
         left_out = held if left_out is None else left_out | held
     return left_out
@@ -105,8 +105,7 @@ def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.nd
             failed &= ~left_out
         row, column = np.nonzero(failed)
         if scores._labelled:
-            nobody, subject = scores.codes.no_person, scores.codes.probe[low + row]
-            genuine = (subject == scores.codes.gallery[column]) & ~nobody[subject]
+            genuine = scores.codes.probe[low + row] == scores.codes.gallery[column]
         else:
             genuine = scores.cells.read_mask(low, high)[row, column] == Mask.GENUINE
         yield low + row, column, genuine
@@ -114,13 +113,13 @@ def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.nd
 
 def has_rules(scores: Scores) -> bool:
     """Whether a protocol leaves out comparisons of two templates."""
-    return bool(scores.exclude) or hasattr(scores.cells.mask, "removed")
+    return bool(scores.exclusions.rules) or hasattr(scores.cells.mask, "removed")
 
 
 def left_out_by_protocol(scores: Scores, rows: np.ndarray) -> np.ndarray:
     """Return which comparisons of some rows are not to be made: with itself, or excluded."""
     gone = scores.probe_ids[rows, None] == scores.gallery_ids
-    if scores.exclude:
+    if scores.exclusions.rules:
         mates = scores.codes.probe[rows, None] == scores.codes.gallery
         gone |= scores.exclusions.hold(rows[:, None], slice(None), mates)
     return gone | scores.cells.removed(rows)

@@ -132,6 +132,10 @@ class ExclusionRule:
         return every - int(known.sum()) - equal
 
 
+#: Two templates of no person are not compared, as if an exclusion of all pairs said so.
+NO_PERSON_TWICE = Exclusion("no person", "no person", None, differs=False, of_all=True)
+
+
 def _equal_pairs(
     probe: tuple[np.ndarray, np.ndarray], gallery: tuple[np.ndarray, np.ndarray]
 ) -> int:
@@ -170,15 +174,19 @@ class Exclusions:
         texts: tuple[str, ...],
         probe_meta: Mapping[str, np.ndarray],
         gallery_meta: Mapping[str, np.ndarray],
+        subjects: Codes | None = None,
     ) -> Self:
-        """Return what texts say, of columns of both sides."""
-        each = map(Exclusion.parse, texts)
-        return cls(
-            [
-                ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
-                for exclusion in each
-            ]
-        )
+        """Return what texts say, of columns of both sides, and what subjects of no person do."""
+        rules = [
+            ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
+            for exclusion in map(Exclusion.parse, texts)
+        ]
+        if subjects is not None:
+            probe, gallery = (subjects.no_person[x] for x in (subjects.probe, subjects.gallery))
+            if probe.any() and gallery.any():
+                sides = np.where(probe, 0, -1), np.where(gallery, 0, -2)
+                rules.append(ExclusionRule(NO_PERSON_TWICE, Codes.known(np.zeros(1), *sides)))
+        return cls(rules)
 
     def hold(
         self, probe: np.ndarray | slice, gallery: np.ndarray | slice, mates: np.ndarray | bool

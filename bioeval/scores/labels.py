@@ -57,10 +57,22 @@ LEAST_INEXACT = 2.0**53
 _PIECE = 1 << 20  # numbers of a digest
 
 
-def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
-    """Return `labels` as a 1-D array, checked for length and for missing values.
+def as_labels(labels: Any, input_name: str) -> np.ndarray:
+    """Return `labels`, of which none may be missing, as a 1-D array; whole floats are integers."""
+    array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
+    missing = missing_values(array)
+    if missing.any():
+        raise DataError(
+            f"{input_name} has {counted(int(missing.sum()), 'missing labels')} (None, NaN or "
+            f"empty), the first at position {int(np.argmax(missing))}; expected a value for each"
+        )
+    return array
 
-    Whole floats are integers.
+
+def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
+    """Return the labels of subjects as a 1-D array, checked for length; whole floats are integers.
+
+    A missing one is of no person; all missing ones are None, or empty where the others are texts.
     """
     array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
     if length is not None and len(array) != length:
@@ -69,13 +81,14 @@ def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.nda
             f"{input_name} has {len(array)} labels, but the scores have {length} {side}; expected "
             "one label for each"
         )
-    missing = missing_values(array)
+    missing = missing_values(array) if array.dtype.kind == "O" else np.zeros(0, dtype=bool)
     if missing.any():
-        raise DataError(
-            f"{input_name} has {counted(int(missing.sum()), 'missing labels')} (None, NaN or "
-            f"empty), the first at position {int(np.argmax(missing))}; every template needs a "
-            "subject"
-        )
+        of_texts = all(isinstance(label, str) for label in array[~missing].tolist())
+        array = array.copy()
+        array[missing] = None
+        if of_texts:
+            array = _narrow(as_objects(["" if x is None else str(x) for x in array.tolist()]))
+        array = fixed(array)
     return array
 
 
@@ -339,15 +352,28 @@ class Codes:
     _label: np.ndarray
     _labels: np.ndarray
 
-    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: str = "labels"):
-        """Number the labels of both sides together; one array for both stays one."""
+    def __init__(
+        self,
+        probe: np.ndarray,
+        gallery: np.ndarray,
+        input_name: str = "labels",
+        of_any_type: Sequence[Any] = (),
+    ):
+        """Number the labels of both sides together; one array for both stays one.
+
+        Labels `of_any_type` may be texts among numbers.
+        """
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
             every = np.concatenate([gallery, probe]) if not same else gallery
             self.values, codes = np.unique(every, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
         else:
-            require_one_type(probe, gallery, input_name)
+            typed = [
+                side[~are_of_no_person(side, of_any_type)] if of_any_type else side
+                for side in (probe, gallery)
+            ]
+            require_one_type(typed[0], typed[1], input_name)
             both = _objects(gallery)
             if not same:
                 both += _objects(probe)
@@ -363,7 +389,7 @@ class Codes:
         return codes
 
     def code(self, label: Any) -> int:
-        """Return the code of a label, or -1 if no template bears it."""
+        """Return the code of a person's label, or -1 if no template bears it."""
         label = plain(label)
         if isinstance(label, Hashable):
             return self.lookup.get(label, -1)
@@ -371,10 +397,10 @@ class Codes:
 
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
-        """The code of each label."""
-        return {plain(v): i for i, v in enumerate(_objects(self.labelled.values))}
+        """The code of the label of each person."""
+        return {plain(v): i for i, v in enumerate(_objects(self.values[: self._people]))}
 
-    def apart(self, ids: Sequence[int], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
+    def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
         """Return codes in which each template with one of the labels `ids` has one of its own."""
         by_label = self.labelled
         no_person = by_label.of_no_person(ids)
@@ -405,7 +431,7 @@ class Codes:
         alike = spellings(self.values)
         return alike if sum(map(len, alike)) >= _MANY * len(self.values) else []
 
-    def unmated(self, ids: Sequence[int]) -> Codes:
+    def unmated(self, ids: Sequence[Any]) -> Codes:
         """Return the codes of the labels, but for probes with one of the labels `ids`: no person's.
 
         In the gallery all templates with one of these labels are one.
@@ -442,13 +468,18 @@ class Codes:
         distinct = np.unique(np.concatenate(sides))
         return distinct[~self.no_person[distinct]]
 
-    def of_no_person(self, ids: Sequence[int]) -> np.ndarray:
-        """Return which codes are of ids of distractors or junk, as numbers or as text."""
-        if not len(ids):
-            return np.zeros(len(self.values), dtype=bool)
-        if self.values.dtype.kind in "iufb":
-            return np.isin(self.values, ids)
-        return np.array([likeness(x) in ids for x in self.values.tolist()], dtype=bool)
+    def of_no_person(self, ids: Sequence[Any]) -> np.ndarray:
+        """Return which codes are of labels of no person, which `ids` lists."""
+        return are_of_no_person(self.values, ids)
+
+    def labels_of_no_person(self, ids: Sequence[Any]) -> list[str]:
+        """Return the distinct labels of no person that templates bear, as they are shown."""
+        by_label = self.labelled
+        is_borne = present(np.concatenate([by_label.probe, by_label.gallery]), len(by_label.values))
+        labels = by_label.values[is_borne & by_label.of_no_person(ids)]
+        missing = are_of_no_person(labels, [""])
+        shown = [*map(repr, map(plain, labels[~missing].tolist()))]
+        return [*shown, "missing"] if missing.any() else shown
 
     def codes_of(self, labels: np.ndarray, input_name: str) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
@@ -500,6 +531,33 @@ def spellings(values: np.ndarray) -> list[list[Any]]:
 
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
+
+#: Labels of no person unless `distractor_ids` says which are; the empty one is any that is missing.
+NO_PERSON = (*("", -1, "nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual"),)
+
+
+def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return the labels of no person: those given, else those of the rule; and missing ones."""
+    return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
+
+
+def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:
+    """Return which labels are among `ids`, as numbers or as texts of any case, blanks stripped."""
+    wanted = {*map(_as_id, ids)}
+    missing = missing_values(labels) if "" in wanted else np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind in "iufb":
+        return missing | np.isin(labels, [x for x in wanted if not isinstance(x, str)])
+    return missing | np.array([_as_id(x) in wanted for x in labels.tolist()], dtype=bool)
+
+
+def _as_id(label: Any) -> Any:
+    """Return a label as ids of no person are compared: the number that it is, else its text."""
+    value = label.decode(errors="replace") if isinstance(label, bytes) else plain(label)
+    if not isinstance(value, str):
+        return value
+    text = value.strip().casefold()
+    may_be_number = text[:1].isdigit() or text[:1] in ("+", "-", ".")
+    return likeness(text) if may_be_number else text
 
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:

@@ -278,9 +278,11 @@ def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order[~new], first[~new]
 
 
-def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Where) -> None:
-    """Raise where the class of a pair contradicts its subjects `a` and `b`."""
-    wrong = np.flatnonzero((a == b) != genuine)
+def require_classes(
+    genuine: np.ndarray, a: np.ndarray, b: np.ndarray, of_people: np.ndarray, where: Where
+) -> None:
+    """Raise where the class of a pair `of_people` contradicts its subjects `a` and `b`."""
+    wrong = np.flatnonzero(((a == b) != genuine) & of_people)
     if len(wrong):
         contradict = "contradicts" if len(wrong) == 1 else "contradict"
         classes = f"{counted(len(wrong), 'pairs')} {contradict} their subjects"

@@ -15,7 +15,15 @@ from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import as_mask, subjects_of_mask
-from bioeval.scores.labels import Codes, as_labels, as_meta, fixed, names_of_table
+from bioeval.scores.labels import (
+    NO_PERSON,
+    Codes,
+    as_meta,
+    as_subjects,
+    fixed,
+    names_of_table,
+    plain,
+)
 from bioeval.scores.template_names import (
     NamedTemplates,
     are_names,
@@ -50,10 +58,16 @@ def length_of(labels: Any) -> int:
         return -1
 
 
-def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int, ...]:
-    """Return identities of no person; labels that are text may be these numbers, too."""
-    listed = require_list(name, ids)
-    return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
+def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int | str, ...] | None:
+    """Return the labels of no person, numbers or texts; None where the rule says which they are."""
+    if ids is None:
+        return None
+    listed = (plain(x) for x in require_list(name, ids))
+    return tuple(
+        dict.fromkeys(
+            x if isinstance(x, str) else require_integer(name, x, low=-(2**62)) for x in listed
+        )
+    )
 
 
 def memory_attributes() -> Attributes:
@@ -82,11 +96,12 @@ def sides_of_matrix(
     mask: Any,
     probe_meta: Mapping[str, Any] | None,
     gallery_meta: Mapping[str, Any] | None,
-    distractor_ids: tuple[int, ...],
+    no_person: Sequence[Any],
 ) -> Attributes:
     """Return what is known of both sides of a matrix, and its checked mask as ``mask``.
 
-    `values` are as they were given: a table may name its rows and columns.
+    `values` are as they were given: a table may name its rows and columns. Labels `no_person` are
+    of nobody.
     """
     m, n = shape
     labels, probe_meta = _joined(labels, probe_meta, values, "labels", "probe_meta")
@@ -105,7 +120,7 @@ def sides_of_matrix(
         are_labels = labels is None
         labels, gallery_labels, order = sides_of_table(table, labels, gallery_labels, has_names)
         if order is not None:
-            gallery_labels = as_labels(labels, "`labels`", m)[order]
+            gallery_labels = as_subjects(labels, "`labels`", m)[order]
             if enrolled is None:
                 enrolled = {name: fixed(x[order]) for name, x in columns.items()}
         if are_labels or len({*table[0].tolist()}) < m or len({*table[1].tolist()}) < n:
@@ -123,7 +138,7 @@ def sides_of_matrix(
     made |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
     made["probe_ids"] = _identified(made, labels is not None)
     if labels is not None:
-        codes = made["_codes"].apart(distractor_ids, made["probe_ids"], made["gallery_ids"])
+        codes = made["_codes"].apart(no_person, made["probe_ids"], made["gallery_ids"])
         checked = None if mask is None else as_mask(mask, shape, codes)
         made |= {"_codes": codes, "mask": checked}
     return made
@@ -151,14 +166,14 @@ def _two_sides(labels: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
             f"and {m:,} of the gallery: is the matrix transposed? Expected a row for each "
             "probe; give scores.T, or exchange the labels"
         )
-    probe = as_labels(labels, "`labels`", m)
-    gallery = as_labels(gallery_labels, "`gallery_labels`", n)
+    probe = as_subjects(labels, "`labels`", m)
+    gallery = as_subjects(gallery_labels, "`gallery_labels`", n)
     return {
         "probe_labels": probe,
         "gallery_labels": gallery,
         "probe_ids": np.arange(n, n + m, dtype=np.int64),
         "gallery_ids": np.arange(n, dtype=np.int64),
-        "_codes": Codes(probe, gallery),
+        "_codes": Codes(probe, gallery, of_any_type=NO_PERSON),
     }
 
 
@@ -172,14 +187,14 @@ def _square_sides(labels: Any, gallery_meta: Any, m: int, n: int) -> Attributes:
         )
     if gallery_meta is not None:
         raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
-    labels = as_labels(labels, "`labels`", m)
+    labels = as_subjects(labels, "`labels`", m)
     ids = np.arange(n, dtype=np.int64)
     return {
         "probe_labels": labels,
         "gallery_labels": labels,
         "probe_ids": ids,
         "gallery_ids": ids,
-        "_codes": Codes(labels, labels),
+        "_codes": Codes(labels, labels, of_any_type=NO_PERSON),
         "_without_gallery_labels": True,
     }
 
@@ -282,13 +297,13 @@ def compared_embeddings(
             f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
             "template; give embeddings.T"
         )
-    subjects = as_labels(labels, "labels", len(left))
+    subjects = as_subjects(labels, "labels", len(left))
     if not (named or names_features(getattr(probe, "columns", ()))):
         require_features(left, subjects, "probe embeddings")
     right = left
     if gallery is not None:
         right = as_embeddings(gallery, "gallery embeddings")
-        gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
+        gallery_labels = as_subjects(gallery_labels, "gallery_labels", len(right))
         if not names_features(getattr(gallery, "columns", ())):
             require_features(right, gallery_labels, "gallery embeddings")
     one = gallery is None
@@ -366,18 +381,18 @@ def searched_lists(
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
-    enrolled = as_labels(gallery_labels, "`gallery_labels`")
+    enrolled = as_subjects(gallery_labels, "`gallery_labels`")
     n = len(enrolled)
     if n == 0:
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
     lists = TopKLists.of(indices, distances, n, kind)
     q = len(lists.indices)
-    searched = as_labels(labels, "`labels`")
+    searched = as_subjects(labels, "`labels`")
     if len(searched) != q:
         raise DataError(
             f"`labels` has {len(searched)} labels for {q} lists; expected one per query"
         )
-    codes = Codes(searched, enrolled)
+    codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
     columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")
     named = NamedTemplates.of(*columns, (searched, enrolled))
     entries = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)

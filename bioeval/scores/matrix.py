@@ -33,7 +33,7 @@ from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.exclusions import Exclusions
-from bioeval.scores.labels import Codes, digest, fixed, present
+from bioeval.scores.labels import Codes, digest, fixed, ids_of_no_person, present
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (
     MEMORY_LIMIT,
@@ -47,7 +47,7 @@ from bioeval.scores.making import (
     sides_of_matrix,
 )
 from bioeval.scores.pairs import PairList
-from bioeval.scores.people import ids_of_no_person
+from bioeval.scores.people import marking
 from bioeval.scores.selecting import chosen_sides, pairs_at, selected
 from bioeval.scores.template_names import names_of_sides, table_by_name
 from bioeval.scores.top_k import TopKLists
@@ -108,10 +108,14 @@ class Scores:
         ``"clothes!="``: those of mates whose clothes are not the same; ``"camera=3/2"``: those of
         mates, camera 3 as probe and 2 in the gallery. With ``all:`` in front, as
         ``"all:camera=3/2"``, all such pairs and not mates alone.
-    distractor_ids : sequence of int
-        Labels of templates of no labelled person, such as 0 in Market-1501: wrong entries for every
-        probe, each other too, in every task; no subjects. Divisions never split them: they are in
-        the gallery of every part, and no probes of any.
+    distractor_ids : sequence of int or str, optional
+        Labels of templates of no known person, numbers or texts in any case; an empty one says that
+        all labels are names. By default -1, ``nan``, ``null``, ``none``, ``n/a``, ``unknown``,
+        ``unidentified`` and ``new_individual``. A missing label (None, NaN, empty) is of no person
+        in any case. In every task these are impostors to every person (strangers as probes,
+        distractors in the gallery), two of them make no attempt, and they are no subjects;
+        results say how many they are. Divisions never split them: they are in the gallery of every
+        part, and no probes of any.
 
     Attributes
     ----------
@@ -178,8 +182,9 @@ class Scores:
     _columns_left_out: Mapping[str, str] = {}
     #: How a file was read, for the description of the data: phrases.
     reading: tuple[str, ...] = ()
-    #: Identities that mark distractors and junk: as given, or as the names of images say.
-    distractor_ids: tuple[int, ...] = ()
+    #: Labels that mark distractors and junk: as given, or as the names of images say; None: the
+    #: words for unknown people, and -1.
+    distractor_ids: tuple[int | str, ...] | None = None
     junk_ids: tuple[int, ...] = ()
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -234,7 +239,7 @@ class Scores:
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
         exclude: Sequence[str] = (),
-        distractor_ids: Sequence[int] = (),
+        distractor_ids: Sequence[int | str] | None = None,
     ):
         """Check what is given, and mark what is left out."""
         made = as_values(values)
@@ -242,7 +247,13 @@ class Scores:
         distractors = as_ids(distractor_ids)
         metas = probe_meta, gallery_meta
         sides = sides_of_matrix(
-            values, made.shape, labels, gallery_labels, mask, *metas, distractor_ids=distractors
+            values,
+            made.shape,
+            labels,
+            gallery_labels,
+            mask,
+            *metas,
+            no_person=ids_of_no_person(distractors),
         )
         self._set(_source=Cells(made, sides.pop("mask")), distractor_ids=distractors, **sides)
         self._set(exclude=as_exclusions(self, exclude))
@@ -265,7 +276,7 @@ class Scores:
         name: str | None = None,
         exclude: Sequence[str] = (),
         average: Sequence[str] = (),
-        distractor_ids: Sequence[int] = (),
+        distractor_ids: Sequence[int | str] | None = None,
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -362,6 +373,7 @@ class Scores:
         keep: Kept | Sequence[Kept] = (),
         unordered: bool = False,
         meta: Mapping[str, Any] | None = None,
+        distractor_ids: Sequence[int | str] | None = None,
     ) -> Scores:
         """Take fixed trials: one score per pair, and whether the pair is genuine.
 
@@ -389,6 +401,8 @@ class Scores:
             default they are two, as in a matrix.
         meta : mapping of str to array_like, shape (p, 2), optional
             Metadata columns of both templates of each pair, as for :func:`by_group`.
+        distractor_ids : sequence of int or str, optional
+            As for :class:`Scores`: who is no subject. What is an attempt, `genuine` decides.
 
         Returns
         -------
@@ -422,8 +436,11 @@ class Scores:
             meta=meta,
         )
         require_choice("kind", kind, KINDS)
-        listed, notes = listed.attempts(rules, kind, lambda rows: places("pair", rows))
-        return cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=notes)
+        ids = as_ids(distractor_ids)
+        where = lambda rows: places("pair", rows)  # noqa: E731
+        listed, notes = listed.attempts(rules, kind, where, ids_of_no_person(ids))
+        made = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=notes)
+        return marking(made, ids)
 
     @classmethod
     def _of_pairs(
@@ -455,6 +472,7 @@ class Scores:
         name: str | None = None,
         leave_out_query: bool | None = None,
         query_positions: Any = None,
+        distractor_ids: Sequence[int | str] | None = None,
     ) -> Scores:
         """Take for each query its K nearest gallery entries alone, as a search returns them.
 
@@ -474,7 +492,7 @@ class Scores:
             The scores of the entries, in the order of the list.
         kind : {"distance", "similarity", "llr"}
             What `distances` are: ``"similarity"`` for inner products.
-        probe_meta, gallery_meta, name
+        probe_meta, gallery_meta, name, distractor_ids
             As for :class:`Scores`.
         leave_out_query : bool, optional
             Whether a query that is itself a gallery entry is left out of its list and of its
@@ -524,7 +542,7 @@ class Scores:
         made._set(
             **searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *queries)
         )
-        return made
+        return marking(made, as_ids(distractor_ids))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None
@@ -536,7 +554,8 @@ class Scores:
         probe_index, gallery_index : array_like of int, shape (p,)
             The rows and columns of the cells.
         genuine : array_like of bool, shape (p,), optional
-            If left out, a pair is genuine iff its labels are equal.
+            If left out, a pair is genuine iff its labels are equal, and pairs of two templates of
+            no person are left out.
         pair_folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
 
@@ -545,7 +564,7 @@ class Scores:
         Scores
             Scores of layout ``"pairs"``.
         """
-        pairs = pairs_at(self, probe_index, gallery_index, genuine, pair_folds)
+        pairs, notes = pairs_at(self, probe_index, gallery_index, genuine, pair_folds)
         made = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
         return made._with(
             origin=self.origin,
@@ -556,6 +575,7 @@ class Scores:
             _excluded_before=(*self._excluded_before, *self.exclude),
             claims=self.claims,
             tries=self.tries,
+            remarks=tuple(notes),
         )
 
     # ---------------------------------------------------------------- what it is
@@ -629,8 +649,13 @@ class Scores:
         """The subjects of both sides as codes; the second of a pair is the probe's."""
         if self.layout != "pairs":
             return self._codes
-        codes, ids = self.pairs.codes, ids_of_no_person(self)
-        return codes.apart(ids, 2 * codes.probe + 1, 2 * codes.gallery) if ids else codes
+        codes = self.pairs.codes
+        return codes.apart(self.no_person_ids, 2 * codes.probe + 1, 2 * codes.gallery)
+
+    @property
+    def no_person_ids(self) -> tuple[Any, ...]:
+        """The labels of junk and of distractors, with the empty one for those that are missing."""
+        return (*self.junk_ids, *ids_of_no_person(self.distractor_ids))
 
     @property
     def subjects(self) -> np.ndarray:
@@ -841,8 +866,9 @@ class Scores:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        """What `exclude` leaves out, as codes of both sides."""
-        return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta)
+        """What `exclude` and the labels of no person leave out, as codes of both sides."""
+        subjects = self.codes if self._labelled else None
+        return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta, subjects)
 
     @cached_property
     def gallery_order(self) -> GalleryOrder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,12 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, with_failures
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import (
+    NO_PERSON,
     Codes,
+    are_of_no_person,
     as_labels,
     as_objects,
+    as_subjects,
     digest,
     digest_of_values,
     fixed,
@@ -107,7 +110,9 @@ class PairList:
             coded = CodedSides.of(coded, "pair_templates")
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
-            require_one_type(people[:, 0], people[:, 1], "subjects")
+            people = fixed(as_subjects(people.reshape(-1), "subjects").reshape(people.shape))
+            typed = [side[~are_of_no_person(side, NO_PERSON)] for side in people.T]
+            require_one_type(typed[0], typed[1], "subjects")
         folds = None
         if pair_folds is not None:
             folds = as_labels(pair_folds, "pair_folds")
@@ -154,7 +159,7 @@ class PairList:
     def sides(self) -> CodedSides | None:
         """The subjects of both sides, each name once; None where they are not known."""
         if isinstance(self.people, np.ndarray):
-            return CodedSides.of(self.people, "subjects")
+            return CodedSides.of(self.people, "subjects", as_subjects)
         return self.people
 
     @cached_property
@@ -169,8 +174,8 @@ class PairList:
         """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
         if isinstance(self.people, CodedSides):
             return self.people.codes()
-        enrolled, probes = self.people.T.tolist()
-        return Codes(as_labels(probes, "subjects"), as_labels(enrolled, "subjects"))
+        enrolled, probes = (as_subjects(side, "subjects") for side in self.people.T.tolist())
+        return Codes(probes, enrolled, of_any_type=NO_PERSON)
 
     def distinct_subjects(self, codes: Codes) -> np.ndarray:
         """Return the distinct subjects, as they are first listed, without those of no person."""
@@ -229,20 +234,26 @@ class PairList:
         return replace(self, templates=templates, people=people, meta=meta)
 
     def attempts(
-        self, rules: ListRules, kind: Kind, where: Where
+        self, rules: ListRules, kind: Kind, where: Where, no_person: Sequence[Any] = NO_PERSON
     ) -> tuple[PairList, tuple[Message, ...]]:
         """Return the pairs that are attempts, and notes on the others; see :meth:`examined`."""
-        keep, notes = self.examined(rules, kind, where)
+        keep, notes = self.examined(rules, kind, where, no_person=no_person)
         kept = self if keep is None else self.kept(keep)
         return replace(kept, unordered=rules.unordered), tuple(notes)
 
     def examined(
-        self, rules: ListRules, kind: Kind, where: Where, classes: bool = True
+        self,
+        rules: ListRules,
+        kind: Kind,
+        where: Where,
+        classes: bool = True,
+        no_person: Sequence[Any] = NO_PERSON,
     ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the others.
 
         `where` names the places of pairs, for messages; without `classes`, an impostor pair of one
-        subject is none that contradicts its subjects.
+        subject is none that contradicts its subjects. Of a pair with a subject that is
+        `no_person`, its class decides.
 
         Raises
         ------
@@ -252,7 +263,10 @@ class PairList:
         who = self.people
         if who is not None and classes:
             a, b = (who.a, who.b) if isinstance(who, CodedSides) else (who[:, 0], who[:, 1])
-            require_classes(self.genuine, a, b, where)
+            codes = self.codes
+            nobody = codes.of_no_person(no_person)
+            of_people = ~(nobody[codes.probe] | nobody[codes.gallery])
+            require_classes(self.genuine, a, b, of_people, where)
         notes = note_on_infinite(self.values, kind, where)
         keep = None
         if self.templates is not None and who is not None and classes:
@@ -288,6 +302,17 @@ class PairList:
             f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
             'failed comparisons: `nan="reject"` or `nan="exclude"`'
         )
+
+
+def classes_of_subjects(
+    enrolled: np.ndarray, probes: np.ndarray, no_person: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which pairs of labels are genuine, and which are attempts: not of two `no_person`."""
+    codes = Codes(probes, enrolled, "subjects", of_any_type=no_person)
+    nobody = codes.of_no_person(no_person)
+    enrolled_nobody, probe_nobody = nobody[codes.gallery], nobody[codes.probe]
+    genuine = (codes.probe == codes.gallery) & ~probe_nobody
+    return genuine, ~(enrolled_nobody & probe_nobody)
 
 
 class _MetaOfSide(Mapping[str, np.ndarray]):

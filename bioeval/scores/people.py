@@ -126,17 +126,15 @@ def subject_pattern_of(scores: Scores) -> str:
     return scores.pairs.subject_pattern if scores.layout == "pairs" else EXAMPLE_PATTERN
 
 
-def ids_of_no_person(scores: Scores) -> tuple[int, ...]:
-    """Return the labels that mark junk and distractors."""
-    return (*scores.junk_ids, *scores.distractor_ids)
-
-
-def marking(scores: Scores, distractor_ids: Sequence[int], junk_ids: Sequence[int]) -> Scores:
+def marking(
+    scores: Scores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
+) -> Scores:
     """Return the same scores, with other labels that mark distractors and junk."""
-    view = scores._with(distractor_ids=tuple(distractor_ids), junk_ids=tuple(junk_ids))
+    ids = None if distractor_ids is None else tuple(distractor_ids)
+    view = scores._with(distractor_ids=ids, junk_ids=tuple(junk_ids))
     if scores._labelled:
-        ids = ids_of_no_person(view)
-        view._set(_codes=scores.codes.apart(ids, scores.probe_ids, scores.gallery_ids))
+        codes = scores.codes.apart(view.no_person_ids, scores.probe_ids, scores.gallery_ids)
+        view._set(_codes=codes)
     return view
 
 
@@ -170,9 +168,9 @@ def people_of_probes(scores: Scores) -> np.ndarray:
 
 
 def are_enrolled(scores: Scores) -> np.ndarray:
-    """Return which probes are of an enrolled subject."""
+    """Return which probes are of an enrolled person."""
     codes = scores.codes
-    return present(codes.gallery, len(codes.values))[codes.probe]
+    return (present(codes.gallery, len(codes.values)) & ~codes.no_person)[codes.probe]
 
 
 def mate_cells(scores: Scores, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -194,8 +192,10 @@ def comparisons(scores: Scores) -> tuple[int, int]:
         np.bincount(side, minlength=len(codes.values)) for side in (codes.probe, codes.gallery)
     )
     itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
-    genuine = int((probe * gallery).sum())
-    return genuine - itself, m * n - genuine
+    same, nobody = probe * gallery, codes.no_person
+    genuine = int(same.sum())
+    of_nobody = int(probe[nobody].sum() * gallery[nobody].sum() - same[nobody].sum())
+    return genuine - itself, m * n - genuine - of_nobody
 
 
 def columns_of_probes(scores: Scores) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.diagonal import counts_diagonal
@@ -17,7 +18,7 @@ from bioeval.scores.excluded import (
     incomplete_claims,
     left_out_rows,
 )
-from bioeval.scores.exclusions import Exclusion, ExclusionRule
+from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.kind_check import kind_notes
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
@@ -61,8 +62,26 @@ def notes_on_scores(scores: Scores) -> list[Message]:
     if counts_same(scores, "session"):
         notes.append(pairs_of_same("session"))
     if knows_people(scores):
-        notes += spelling_notes(scores.codes, "label")
+        notes += spelling_notes(scores.codes, "label") + no_person_notes(scores)
     return notes + exclusion_notes(scores) if scores.exclude else notes
+
+
+def no_person_notes(scores: Scores) -> list[Message]:
+    """Return the message of templates of no person, if there are any."""
+    codes = scores.codes
+    probes, gallery = (int(codes.no_person[x].sum()) for x in (codes.probe, codes.gallery))
+    if not probes and not gallery:
+        return []
+    each = [(probes, "probes"), (gallery, "gallery templates")]
+    treatment = "impostors to every person, and no attempt against each other"
+    if scores.layout == "pairs":
+        each = [(probes, "probes of pairs"), (gallery, "enrolled templates of pairs")]
+        treatment = "no subjects, and the class of a pair decides"
+    elif scores.layout == "all-against-all" and probes == gallery:
+        each = [(probes, "templates")]
+    templates = " and ".join(counted(number, noun) for number, noun in each if number)
+    labels = codes.labels_of_no_person(scores.no_person_ids)
+    return [Message("no-person", templates=templates, labels=labels, treatment=treatment)]
 
 
 def _failures(scores: Scores) -> Message:
@@ -90,7 +109,8 @@ def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> 
 
 def exclusion_notes(scores: Scores) -> list[Message]:
     """Return the messages of what `exclude` leaves out."""
-    return [note for rule in scores.exclusions.rules for note in rule_notes(scores, rule)]
+    rules = (x for x in scores.exclusions.rules if x.exclusion is not NO_PERSON_TWICE)
+    return [note for rule in rules for note in rule_notes(scores, rule)]
 
 
 def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:

@@ -207,7 +207,7 @@ def read_rows(
     itself = gallery.probe_position[rows]
     known = np.flatnonzero(itself >= 0)
     left_out: list[Any] = [(known, itself[known])]
-    if scores.exclude:
+    if scores.exclusions.rules:
         left_out.append(_excluded(scores, gallery, rows))
     if cells.mask is not None:
         mask = cells.read_mask(low, high, gallery.order)
@@ -279,7 +279,7 @@ def _check_mask(
     nobody, probe, gallery = codes.no_person, codes.probe[rows], codes.gallery[order.columns[0]]
     genuine = probe[:, None] == gallery
     wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
-    wrong &= ~(nobody[probe][:, None] & nobody[gallery])
+    wrong &= ~(nobody[probe][:, None] & nobody[gallery])  # no attempt, whatever the mask says
     wrong &= np.arange(mask.shape[1]) != order.probe_position[rows][:, None]
     if wrong.any():
         place, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)

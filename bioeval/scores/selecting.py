@@ -10,9 +10,10 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, counted
+from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
-from bioeval.scores.labels import fixed
+from bioeval.scores.labels import fixed, one_dimensional
 from bioeval.scores.listed_templates import places, require_classes
 from bioeval.scores.pairs import PairList
 from bioeval.scores.template_names import by_name, names_of_sides
@@ -101,8 +102,8 @@ def _sides_of_one(scores: Scores, index: Any) -> tuple[Any, Any]:
 
 def pairs_at(
     scores: Scores, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
-) -> PairList:
-    """Return a list of cells as pairs; see :meth:`Scores.at_pairs`."""
+) -> tuple[PairList, list[Message]]:
+    """Return a list of cells as pairs, with notes on what it lacks; see :meth:`Scores.at_pairs`."""
     cells, codes = scores.cells, scores.codes
     i = as_index(probe_index, scores.shape[0], "probe_index")
     j = as_index(gallery_index, scores.shape[1], "gallery_index")
@@ -118,22 +119,35 @@ def pairs_at(
             )
 
     refuse(scores.probe_ids[i] == scores.gallery_ids[j], "of a template with itself")
+    nobody = codes.no_person[codes.probe[i]], codes.no_person[codes.gallery[j]]
+    of_nobody, notes = nobody[0] & nobody[1], list[Message]()
     if genuine is None:
         if not scores._labelled:
             raise DataError("genuine is missing: these scores have no labels to derive it from")
+        if of_nobody.any():
+            notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
+            i, j = i[~of_nobody], j[~of_nobody]
+            if pair_folds is not None:
+                pair_folds = one_dimensional(pair_folds, "pair_folds")
+                if len(pair_folds) == len(of_nobody):
+                    pair_folds = pair_folds[~of_nobody]
+            of_nobody = of_nobody[~of_nobody]
         genuine = codes.probe[i] == codes.gallery[j]
     elif scores._labelled and require_array("genuine", genuine).shape == i.shape:
         require_classes(
             np.asarray(genuine) == 1,
             codes.probe[i],
             codes.gallery[j],
+            ~(nobody[0] | nobody[1]),
             lambda rows: places("pair", rows),
         )
     refuse(cells.is_ignored(i, j), "in cells that the mask ignores")
-    refuse(excluded(scores, i, j), f"left out by exclude={', '.join(scores.exclude)}")
+    gone = excluded(scores, i, j) & ~of_nobody  # which the class of a pair decides
+    refuse(gone, f"left out by exclude={', '.join(scores.exclude)}")
     who = None
     if scores._labelled:
         who = np.empty((len(i), 2), dtype=object)
         who[:, 0], who[:, 1] = scores.gallery_labels[j], scores.probe_labels[i]
     pairs = PairList.of(cells.at(i, j), genuine, subjects=who, pair_folds=pair_folds)
-    return replace(pairs, ids=np.column_stack([scores.gallery_ids[j], scores.probe_ids[i]]))
+    ids = np.column_stack([scores.gallery_ids[j], scores.probe_ids[i]])
+    return replace(pairs, ids=ids), notes

@@ -101,7 +101,9 @@ class SingleTemplateCounted:
         closed_set = ClosedSetCounts(
             _expected_ranks(counts)[-1], counts.genuine, counts.unmated, tied
         )
-        closed_set.require_mated(counts.about.layout, unmated, counts.first_unmated)
+        closed_set.require_mated(
+            counts.about.layout, unmated, counts.unmated_people, counts.first_unmated
+        )
 
         def curve(ties: str) -> np.ndarray:
             return rate(_expected_ranks(counts, ties)[-1], counts.genuine)

@@ -16,8 +16,8 @@ import bioeval as be
 # Labels that some conversion would confuse: numbers beyond int64 and float64, digits and numbers,
 # text that ends in NUL, bytes and text, tuples and what they hold.
 TRICKY = [
-    1, "2", 0, "a", "a\0", "b", b"c", ("a",), ("a", 1), (), 0.5, "1.5", -1,
-    2**53, 2**53 + 1, 2**63, 2**63 + 1, 2**64, 2**64 + 1, -(2**63), frozenset({1}), "nan", "None",
+    1, "2", 0, "a", "a\0", "b", b"c", ("a",), ("a", 1), (), 0.5, "1.5", -2,
+    2**53, 2**53 + 1, 2**63, 2**63 + 1, 2**64, 2**64 + 1, -(2**63), frozenset({1}), "x", "X",
     datetime.date(2020, 1, 2), decimal.Decimal("0.1"), 0.1,
 ]  # fmt: skip
 INTS = [x for x in TRICKY if type(x) is int]
@@ -177,28 +177,40 @@ def test_pandas_labels():
         assert_same_subjects(square(labels), plain, plain)
 
 
-MISSING = r"`labels` has {} \(None, NaN or empty\), the first at position 1;"
-ONE, TWO = MISSING.format("1 missing label"), MISSING.format("2 missing labels")
 NO_VALUE = "is of type .*; expected a hashable value"
 WITHOUT = "which does not define when"
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", None, "b"],
+        np.array(["a", "", "b"]),
+        [1, None, None],
+        np.array([0.5, np.nan, 1.0]),
+        ["a", float("nan"), "b"],
+        ["a", np.datetime64("NaT", "us"), "b"],
+        np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]"),
+        pd.array([1, None, 2], dtype="Int64"),
+        pd.Series(["a", None, "b"]),
+        pd.Series(["a", None, "b"], dtype="string"),
+        pd.Categorical(["a", None, "b"]),
+        ["a", pd.NA, "b"],
+        ["a", pd.NaT, pd.NaT],
+        [1, np.ma.masked, 2],
+    ],
+)  # fmt: skip
+def test_a_missing_label_is_of_no_person(labels):
+    """Of two sides as well: the templates of no person are not compared, all others are."""
+    missing = np.array([x is np.ma.masked or bool(pd.isna(x)) or x == "" for x in [*labels]])
+    for scores in (square(labels), be.Scores(np.zeros((3, 3)), labels, labels)):
+        assert scores.codes.no_person[scores.codes.probe].tolist() == missing.tolist()
+        assert len(scores.subjects) == 3 - missing.sum()
+
+
+@pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["a", None, "b"], ONE),
-        (np.array(["a", "", "b"]), ONE),
-        ([1, None, None], TWO),
-        (np.array([0.5, np.nan, 1.0]), ONE),
-        (["a", float("nan"), "b"], ONE),
-        (["a", np.datetime64("NaT", "us"), "b"], ONE),
-        (np.array(["2020-01-01", "NaT", "2020-01-01"], dtype="M8[D]"), ONE),
-        (pd.array([1, None, 2], dtype="Int64"), ONE),
-        (pd.Series(["a", None, "b"]), ONE),
-        (pd.Series(["a", None, "b"], dtype="string"), ONE),
-        (pd.Categorical(["a", None, "b"]), ONE),
-        (["a", pd.NA, "b"], ONE),
-        (["a", pd.NaT, pd.NaT], TWO),
         ([[[1]], [2], [3]], NO_VALUE),
         ([{1}, {2}, {3}], NO_VALUE),
         ([{}, {}, {}], NO_VALUE),
@@ -219,9 +231,6 @@ WITHOUT = "which does not define when"
 def test_what_is_no_label_is_an_error_that_says_where(labels, message):
     with refused(message):
         be.Scores(np.zeros((3, 3)), labels)
-    if message == ONE:
-        with refused("`gallery_labels` has .* at position 1"):
-            be.Scores(np.zeros((1, 3)), ["a"], labels)
     if WITHOUT in message:
         with refused(f"'camera'.: the value at position 1 is .*{WITHOUT}"):
             be.Scores(np.zeros((3, 3)), [1, 1, 1], probe_meta={"camera": labels})
@@ -240,8 +249,6 @@ def test_masked_labels_do_not_lose_their_mask():
     ):
         with refused(r"has 2 masked values, the first at \[1\]; leave"):
             be.Scores(d, **how)
-    with refused("has 1 missing label"):
-        be.Scores(d, [1, np.ma.masked, 2])
     for how in ({"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)}, {"pair_folds": masked[1:]}):
         with refused("masked value"):
             be.Scores.from_pairs([0.1, 0.2], [1, 0], **how)

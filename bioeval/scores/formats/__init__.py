@@ -16,7 +16,6 @@ from bioeval.scores.formats.options import LOAD_NAMES, Given
 from bioeval.scores.formats.reading import read
 from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ids_of_no_person
 
 __all__ = ["load", "losses", "save"]
 
@@ -35,6 +34,7 @@ def load(
     average: Sequence[str] | None = None,
     subject_from: str | None = None,
     names_of: str | None = None,
+    distractor_ids: Sequence[int | str] | None = None,
     columns: Mapping[str, str] | None = None,
     lists: Mapping[str, Any] | None = None,
     header: bool | None = None,
@@ -92,6 +92,9 @@ def load(
         ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
         and cameras are read: text files with a name on each line, CSV files with a column
         ``name``, or arrays of text.
+    distractor_ids : sequence of int or str, optional
+        Labels of no known person, in place of the words for them that :class:`Scores` lists; an
+        empty one says that all labels are names.
     columns : mapping of str to str, optional
         The array, or column of a list, that has a role: ``scores``, ``genuine``, ``labels``,
         ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` or ``mask``; of a
@@ -209,10 +212,11 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     form = writing.form_of(Path(path))
     if scores.origin and scores.layout != "pairs":
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
-    numbers = ids_of_no_person(scores)
-    if numbers and not form.holds_arrays:
+    stated = scores.distractor_ids is not None or scores.junk_ids
+    if stated and not form.holds_arrays:
+        ids = [*map(str, (*scores.junk_ids, *(scores.distractor_ids or ())))]
         lost.append(
-            f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"
+            f"which labels are of distractors or junk is not said ({', '.join(ids) or 'none'})"
         )
     if scores.claims:
         lost.append(

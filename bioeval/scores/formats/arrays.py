@@ -418,11 +418,11 @@ def scores_of(
         scores = scores._with(remarks=(*scores.remarks, remark))
     if given.names_arrays:
         return scores
-    ids = [
-        as_ids(np.ravel(arrays[name].read()).tolist(), name) if name in arrays else ()
+    ids, junk_ids = (
+        as_ids(np.ravel(arrays[name].read()).tolist(), name) if name in arrays else None
         for name in IDS_OF_NO_PERSON
-    ]
-    return marking(scores, *ids)
+    )
+    return marking(scores, ids, junk_ids or ())
 
 
 def _by_role(file: Arrays, as_read: bool) -> Scores:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
+from bioeval.base.messages import Message
 from bioeval.scores.embeddings import (
     EmbeddingSource,
     as_embeddings,
@@ -32,8 +33,10 @@ from bioeval.scores.formats.layouts import is_number, numbered_columns
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Head, read_columns
+from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.numbering import numbering_in_other_order, other_order
+from bioeval.scores.pairs import classes_of_subjects
 
 
 def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> Scores:
@@ -199,10 +202,16 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             )
         features, _, _ = average_embeddings(features, templates.columns, average, "template")
     metric, subjects = given.take("metric", "cosine"), None
+    notes: tuple[Message, ...] = ()
     if whose is not None:
         owner = np.array([whose[name] for name in templates.names], dtype=object)
+        if genuine is None:
+            no_person = ids_of_no_person(given.peek("distractor_ids"))
+            genuine, is_attempt = classes_of_subjects(owner[a], owner[b], no_person)
+            if not is_attempt.all():
+                notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
+                a, b, genuine = a[is_attempt], b[is_attempt], genuine[is_attempt]
         subjects = np.column_stack([owner[a], owner[b]])
-        genuine = subjects[:, 0] == subjects[:, 1] if genuine is None else genuine
     pairs = Scores.from_pairs(
         EmbeddingSource(features, features, metric).pairs(a, b),
         genuine,
@@ -215,4 +224,4 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
         origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
     word = metric if isinstance(metric, str) else ""
     known = replace(pairs.pairs, ids=np.column_stack([a, b]))
-    return pairs.with_pairs(known, origin=origin, metric=word)
+    return pairs.with_pairs(known, origin=origin, metric=word, remarks=(*pairs.remarks, *notes))

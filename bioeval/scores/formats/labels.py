@@ -3,7 +3,7 @@
 Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other;
 but a column of whole floats (1.0, as pandas writes a column with blanks) holds integers.
 Only blanks around a cell are dropped, since two subjects never differ by these alone. A blank cell
-is an unknown value of metadata, as ``""`` is in Python; a label cannot be unknown.
+is an unknown value of metadata, as ``""`` is in Python; a blank label is of no person.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
     called = {name.casefold(): i for i, name in enumerate(names)}
     key = next((called[name] for name in known if name in called), None if header else 0)
     lines, cells = cells_by_column(head, header)
-    if key is not None and "" in cells[key]:
+    if key is not None and known is not LABEL_COLUMNS and "" in cells[key]:
         line = lines[cells[key].index("")]
         raise fault(path, f"the cell {names[key]!r} is blank", line=line)
     if key is not None and (numbers := whole_floats(cells[key])) is not None:
@@ -435,7 +435,8 @@ def read_templates(path: Path) -> Templates:
     places, header = _places(head)
     called = {i: role for role, i in places.items()}
     others = {i: head.cells[0][i] for i in head.columns_except(*called)} if header else {}
-    table = read_columns(head, header, called | others, {}, blanks=others)
+    blanks = [*others, places["subject"]] if header and "subject" in places else others
+    table = read_columns(head, header, called | others, {}, blanks=blanks)
     columns = {name: table.words[i].objects() for name, i in places.items()}
     more = {name: table.words[i].objects() for i, name in others.items() if name}
     return Templates(path, columns, [*table.words[places["template"]].values], more, table)

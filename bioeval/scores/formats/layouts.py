@@ -210,9 +210,10 @@ class Layout:
     def may_be_blank(self) -> list[int]:
         """The columns in which a cell may be blank: metadata that are unknown, or no attack.
 
-        So may scores with a name: a comparison that failed has none.
+        So may scores with a name, of a comparison that failed, and subjects, of no person.
         """
         blank = [i for two in self.meta.values() for i in two]
+        blank += self.subjects if self.skips_line else ()
         known = self.get("species"), self.score if self.skips_line else None
         return [i for i in (*blank, *known) if i is not None]
 

@@ -33,7 +33,13 @@ from bioeval.scores.formats.layouts import (
 )
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
-from bioeval.scores.labels import as_objects, natural_places, with_whole_numbers
+from bioeval.scores.labels import (
+    are_of_no_person,
+    as_objects,
+    ids_of_no_person,
+    natural_places,
+    with_whole_numbers,
+)
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
@@ -227,11 +233,27 @@ class Listed:
                 "give the list of trials as `trials`, or the part of a name that is its "
                 f"subject as {advice}{misspelt(layout.names)}",
             )
+        self.no_person = ids_of_no_person(given.peek("distractor_ids"))
         if genuine is None and self.subjects is not None:
-            a, b = self.subjects
-            genuine = a.codes == places_among(a.values, b.values)[b.codes]
+            genuine = self._classes_of_subjects(*self.subjects)
         assert genuine is not None
         self.genuine: np.ndarray = genuine
+
+    def _classes_of_subjects(self, enrolled: Words, probes: Words) -> np.ndarray:
+        """Return which pairs are genuine; leave out those of two subjects who are no person."""
+        nobody = [
+            are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
+            for side in (enrolled, probes)
+        ]
+        genuine = enrolled.codes == places_among(enrolled.values, probes.values)[probes.codes]
+        of_nobody = nobody[0] & nobody[1]
+        if not of_nobody.any():
+            return genuine & ~nobody[0]
+        if of_nobody.all():
+            raise fault(self.table.path, "has no pair with a subject who is a person")
+        self.notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
+        self.rows = np.flatnonzero(~of_nobody)
+        return (genuine & ~nobody[0])[self.rows]
 
     def _join(self) -> np.ndarray:
         """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
@@ -289,7 +311,7 @@ class Listed:
                 'leave out `lists={"as": "matrix"}`',
             )
         bona_fide = not self._of_attacks and listed.attack is None
-        keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide)
+        keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide, self.no_person)
         if keep is not None:
             self.rows = np.flatnonzero(keep) if isinstance(rows, slice) else rows[keep]
             self.genuine, listed = self.genuine[keep], listed.kept(keep)

@@ -23,7 +23,7 @@ from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.listed_templates import ListRules, subject_pattern
-from bioeval.scores.making import NAN_POLICIES
+from bioeval.scores.making import NAN_POLICIES, as_ids
 
 #: Keys of ``columns`` that are no metadata, in files of arrays and in lists.
 ROLES = (
@@ -202,6 +202,8 @@ def _checked(name: str, value: Any) -> Any:
     if name in ("exclude", "average"):
         words = [value] if isinstance(value, str) else require_list(name, value)
         return tuple(require_text(name, word) for word in words)
+    if name == "distractor_ids":
+        return as_ids(value)
     if name == "lists.keep":
         return ListRules.parse(value, False).keep
     return TemplatePattern(value) if name == "subject_from" else value

@@ -113,16 +113,19 @@ def read(
             arrays = reader(place)
             scores = scores_of(place, arrays, given, form == "mat", only_embeddings)
         exclude, _ = given.take("exclude", ()), given.take("format")
+        ids = given.take("distractor_ids", scores.distractor_ids)
         given.refuse_unused(place, _what(scores))
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(given.notes)))
         if only_embeddings and not scores.streams:
             raise fault(place, "holds no embeddings")
         if exclude:
             scores = scores.excluding(*exclude)
+    junk_ids = scores.junk_ids
     if pattern := given.peek("names_of"):
         known = PATTERNS[pattern]
-        scores = marking(scores, known.distractor_ids, known.junk_ids)
-    return scores
+        junk_ids = known.junk_ids
+        ids = ids if "distractor_ids" in given else known.distractor_ids or None
+    return marking(scores, ids, junk_ids)
 
 
 def _what(scores: Scores) -> str:

@@ -22,7 +22,7 @@ from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.files import optional
-from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects
+from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores
 
 _BLOCK_BYTES = 1 << 25
@@ -111,8 +111,10 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     if scores.exclude:
         out.add("exclude", np.array(scores.exclude))
     for name in IDS_OF_NO_PERSON:
-        if ids := getattr(scores, name):
-            out.add(name, np.array(ids, dtype=np.int64))
+        ids = getattr(scores, name)
+        if ids or name == "distractor_ids" and ids is not None:
+            dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
+            out.add(name, np.array(ids, dtype=dtype))
     if scores.layout == "pairs":
         out.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:
@@ -198,6 +200,11 @@ def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
     if not array.dtype.hasobject:
         return array
     kinds = {*map(type, array.reshape(-1).tolist())}
+    if type(None) in kinds and kinds <= {type(None), int, float}:  # an unknown number
+        values = array.astype(np.float64)
+        known = ~np.isnan(values)
+        if values[known].tolist() == array[known].tolist():
+            return values
     if len(kinds) == 1:
         plain = np.array(array.tolist())
         fits = not plain.dtype.hasobject and plain.shape == array.shape
@@ -254,7 +261,9 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
 
 
 def _words(values: np.ndarray) -> np.ndarray:
-    return np.array([*map(str, values.tolist())], dtype=object)
+    words = np.array([*map(str, values.tolist())], dtype=object)
+    words[missing_values(values)] = ""
+    return words
 
 
 def _write_text(scores: Scores, path: Path) -> None:

@@ -16,11 +16,13 @@ from bioeval.scores.diagonal import same_labels
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
-from bioeval.scores.provenance import counts_same, exclusion_notes, pairs_of_same
+from bioeval.scores.provenance import (
+    counts_same,
+    exclusion_notes,
+    no_person_notes,
+    pairs_of_same,
+)
 from bioeval.studies.check.findings import Finding, listed, passed
-
-# Labels that stand for no person, in lower case.
-_PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
 
 # Metadata columns that name a template.
 _NAMES = (*NAME_COLUMNS, "key")
@@ -134,23 +136,15 @@ def _shown(labels: Sequence[object]) -> Text:
 
 
 def _labels(scores: Scores) -> Finding:
-    """Return the finding about labels that look alike and differ, or name no person."""
-    codes = scores.codes.labelled
-    size = np.bincount(codes.probe, minlength=len(codes.values))
-    size += np.bincount(codes.gallery, minlength=len(codes.values))
-    size[codes.no_person] = 0
-    variants = list(map(_shown, spellings(codes.values[size > 0])))
+    """Return the finding about labels that look alike and differ, or are of no person."""
+    codes = scores.codes
+    variants = list(map(_shown, spellings(codes.values[codes.people(codes.probe, codes.gallery)])))
     if variants:
         message = Message("labels-in-several-spellings", labels=len(variants))
         return Finding("labels", "warning", message, len(variants), listed(variants))
-    odd, templates = [], 0
-    for label, number in zip(codes.values.tolist(), size.tolist(), strict=True):
-        if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS:
-            odd.append(Label(repr(plain(label))))
-            templates += number
-    if odd:
-        message = Message("labels-of-unknown-people")
-        return Finding("labels", "warning", message, templates, listed(odd))
+    for message in no_person_notes(scores):
+        where = listed(map(Label, codes.labels_of_no_person(scores.no_person_ids)))
+        return Finding("labels", "note", message, int(codes.no_person.sum()), where)
     return passed("labels")
 
 

@@ -14,7 +14,6 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, VARIABLES
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ids_of_no_person
 from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import (
@@ -56,9 +55,7 @@ def by_queries(
     cut = rules.rank_k or int(dataset.get("rank_k", 0))
     named = partial(_named, cut=cut, curve=dataset.sizes["rank"], ranks=ranks)
     means, codes = named(measures), scores.codes
-    no_person = codes.of_no_person(
-        (*ids_of_no_person(scores), *rules.junk_ids, *rules.distractor_ids)
-    )
+    no_person = codes.of_no_person((*scores.no_person_ids, *rules.junk_ids, *rules.distractor_ids))
     details = {name: dataset.attrs[name] for name in _DETAILS}
     without: dict[tuple[str, int], np.ndarray] = {}
     searching = int((~no_person[np.unique(codes.probe)]).sum())

@@ -13,6 +13,7 @@ from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import among_distances
 from bioeval.scores.excluded import excluded
+from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.labels import plain, template_names
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -218,6 +219,9 @@ class RowLists:
         for rule in scores.exclusions.rules:
             exclusion = rule.exclusion
             if not (rule.holds(i, j) and (mates or exclusion.of_all)):
+                continue
+            if exclusion is NO_PERSON_TWICE:
+                reasons.append("both templates are of no person")
                 continue
             text = "same {column:name} ({probe:name})"
             if exclusion.values is not None:

@@ -16,7 +16,7 @@ from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ids_of_no_person, knows_people, require_people
+from bioeval.scores.people import knows_people, require_people
 from bioeval.scores.template_names import by_name, name_column
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
@@ -187,17 +187,15 @@ class SplitSides(Samples):
 
     `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
     that both sides have, `probe` and `gallery` the sample of each row and of each column. Templates
-    of no person (`ids`, or those that the scores know) are no samples, and have the number -1: they
+    of no person (by `ids`, or as the scores know) are no samples, and have the number -1: they
     are in the gallery of every part, and never among its probes. `people` are the others among all
     distinct templates, of which there are `templates`.
     """
 
-    def __init__(self, scores: Scores, ids: Sequence[int] | None = None):
+    def __init__(self, scores: Scores, ids: Sequence[Any] | None = None):
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
-        if ids is None:
-            ids = ids_of_no_person(scores)
-        self.ids = tuple(ids)
+        self.ids = scores.no_person_ids if ids is None else tuple(ids)
         numbers = np.append(scores.probe_ids, scores.gallery_ids)
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
@@ -208,9 +206,10 @@ class SplitSides(Samples):
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
         if not self.n:
+            shown = ", ".join(scores.codes.labels_of_no_person(self.ids))
             raise DataError(
-                f"all {counted(self.templates, 'templates')} are of distractors or junk "
-                f"({', '.join(map(str, self.ids))}); expected people to divide"
+                f"all {counted(self.templates, 'templates')} are of no person ({shown}); expected "
+                "people to divide"
             )
         sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]

@@ -36,7 +36,6 @@ from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
-from bioeval.scores.people import are_enrolled
 from bioeval.views.messages import warns_of_doubts
 from bioeval.views.tasks import report_ranks
 
@@ -278,7 +277,8 @@ def gallery_size(
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(scores, thresholds, THRESHOLDS)
     searching = Searching(scores, search)
-    candidates = CandidateSubjects(search.fusion, grid, subjects, are_enrolled(scores))
+    in_gallery = scores.gallery_order.probe_group >= 0
+    candidates = CandidateSubjects(search.fusion, grid, subjects, in_gallery)
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
         *facts, within = reduce(parts, *searching.reducers, candidates)

@@ -18,6 +18,7 @@ from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance, notes_on_scores
@@ -286,7 +287,8 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     if not isinstance(protocol, str):
         for task in filter(None, (protocol.reid, protocol.gom)):
             junk_ids += tuple(task.junk_ids)
-            distractor_ids += tuple(task.distractor_ids)
+            if task.distractor_ids:
+                distractor_ids = (*ids_of_no_person(distractor_ids), *task.distractor_ids)
     return marking(scores, distractor_ids, junk_ids)
 
 

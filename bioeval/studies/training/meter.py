@@ -17,7 +17,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_metric
-from bioeval.scores.labels import as_labels, as_meta
+from bioeval.scores.labels import as_labels, as_meta, as_subjects, missing_values
 from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
@@ -141,7 +141,7 @@ class Meter:
         nan: NanPolicy = "raise",
         exclude: Sequence[str] = (),
         average: Sequence[str] = (),
-        distractor_ids: Sequence[int] = (),
+        distractor_ids: Sequence[int | str] | None = None,
         name: str | None = None,
     ):
         """Check the options; there are no templates yet."""
@@ -200,8 +200,9 @@ class Meter:
         values = np.array(as_embeddings(embeddings, "embeddings"), order="C")
         number = len(values)
         columns = {name: x.copy() for name, x in as_meta(meta, number, "meta").items()}
-        names = None if index is None else _column(index, "index", number)
-        batch = _Batch(values, _column(labels, "labels", number), columns, names)
+        names = None if index is None else _of_length(as_labels(index, "index"), "index", number)
+        subjects = _of_length(as_subjects(labels, "labels"), "labels", number)
+        batch = _Batch(values, subjects, columns, names)
         roles = {*self._batches, role}
         if "both" in roles and len(roles) > 1:
             raise DataError(
@@ -303,7 +304,10 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
     )
     first = kept[place.reshape(-1)]
     for column in (labels, *meta.values()):
-        if (wrong := column != column[first]).any():
+        wrong = (column != column[first]) & ~(
+            missing_values(column) & missing_values(column[first])
+        )
+        if wrong.any():
             raise DataError(
                 f"template {index[place[np.argmax(wrong)]].item()!r} of the index was given twice, "
                 "with different labels or metadata; expected one name for each template"
@@ -328,9 +332,8 @@ def _concatenated(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _column(values: Any, name: str, number: int) -> np.ndarray:
+def _of_length(column: np.ndarray, name: str, number: int) -> np.ndarray:
     """Return labels or names of templates as an array of their own."""
-    column = as_labels(values, name)
     if len(column) != number:
         raise DataError(
             f"{name} has {len(column)} values, but there are {number} embeddings; expected one for "

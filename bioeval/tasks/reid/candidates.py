@@ -12,7 +12,13 @@ from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.labels import NAME_COLUMNS, Codes, column_codes, template_names
+from bioeval.scores.labels import (
+    NAME_COLUMNS,
+    Codes,
+    column_codes,
+    ids_of_no_person,
+    template_names,
+)
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, rule_notes
@@ -35,7 +41,9 @@ class Candidates:
             require_templates(scores, "re-identification")
         self.scores, self.rules = scores, rules
         codes = scores.codes.labelled
-        self.distractor_ids = tuple(dict.fromkeys((*rules.distractor_ids, *scores.distractor_ids)))
+        known = (*rules.distractor_ids, *ids_of_no_person(scores.distractor_ids))
+        distractor_ids = (x for x in dict.fromkeys(known) if x not in rules.junk_ids)
+        self.distractor_ids: tuple[Any, ...] = tuple(distractor_ids)
         self.ids = (*rules.junk_ids, *self.distractor_ids)
         self.left_out = codes.of_no_person(self.ids)[codes.probe]
         self.identity = np.where(self.left_out, -1, codes.probe)
@@ -133,16 +141,16 @@ class Candidates:
         for ids, role in ((self.distractor_ids, "distractors"), (self.rules.junk_ids, "junk")):
             queries = int(codes.of_no_person(ids)[codes.probe].sum())
             if queries:
-                left_out = {"queries": queries, "role": role, "ids": list(map(str, ids))}
-                notes.append(Message("queries-left-out", **left_out))
+                labels = codes.labels_of_no_person(ids)
+                notes.append(Message("queries-left-out", queries=queries, role=role, ids=labels))
         if self.cameras is not None:
             of_all = "same-camera" in (self.rules.removed, self.rules.ap_removed)
             notes += rule_notes(self.scores, self._by_camera(of_all=of_all))
-        if self.distractor_ids:
-            identities = ", ".join(map(str, self.distractor_ids))
-            reading = (*reading, f"distractors: identity {identities}")
-        more = [note for note in notes if note not in about.notes]
-        about = replace(about, notes=(*about.notes, *more), reading=reading)
+        if distractors := codes.labels_of_no_person(self.distractor_ids):
+            reading = (*reading, f"distractors: identity {', '.join(distractors)}")
+        former = [note for note in about.notes if note.code != "no-person"]
+        more = [note for note in notes if note not in former]
+        about = replace(about, notes=(*former, *more), reading=reading)
         if self.scores.layout == "top-k":
             return about
         return about.searching(self.under(self.rules.removed), ~self.left_out)

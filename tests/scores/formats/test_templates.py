@@ -406,10 +406,10 @@ def test_some_rows_are_chosen_by_pandas(tmp_path):
     read = be.load(frame[frame["site"] == "A"], **FAILED, nan="reject")
     assert [" ".join(x) for x in read.pair_subjects] == [CLAIMS[i] for i in (0, 1, 4, 5)]
     none, low = frame.copy(), frame.astype({"score": object})
-    none.loc[2, "person"], low.loc[1, "score"] = None, "low"
+    none.loc[2, "probe"], low.loc[1, "score"] = None, "low"
     for wrong, message in (
         (frame[frame["site"] == "C"], "has no rows"),
-        (none, "row 2: person has no value"),
+        (none, "row 2: probe has no value"),
         (low, "row 1: score is 'low'; expected a number"),
     ):
         with refused(f"DataFrame: {message}"):

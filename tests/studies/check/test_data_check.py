@@ -119,7 +119,7 @@ def test_labels():
     assert (result.severity, result.count, result.where) == ("warning", 1, "'p1' and 'P1 '")
     names[5:9] = "unknown"
     result = checked(distances(), names)["labels"]
-    assert (result.severity, result.count, result.where) == ("warning", 8, "'unknown'")
+    assert (result.severity, result.count, result.where) == ("note", 4, "'unknown'")
 
 
 def test_names():

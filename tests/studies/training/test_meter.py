@@ -184,7 +184,6 @@ def test_templates_that_contradict_each_other(meter, words):
         ({"index": None}, "index is given for some batches only"),
         ({"index": [1]}, "index has 1 values, but there are 2 embeddings"),
         ({"labels": [1]}, "labels has 1 values, but there are 2 embeddings"),
-        ({"labels": [1, None]}, "missing label"),
         ({"role": "probe"}, "some templates have a role and some have none"),
         ({"role": "query"}, "role"),
         ({"embeddings": np.ones(3)}, "shape"),
