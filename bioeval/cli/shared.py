@@ -90,8 +90,8 @@ _READING = option_group(
     option(
         "--subject-from REGEX",
         "A regular expression whose one group is the subject within the name of a template,"
-        " as 'id(\\d+)/'; of groups with names, subject is, and the others are metadata: "
-        "'(?P<subject>\\w+)_day(?P<session>\\d+)'.",
+        " as 'id(\\d+)/'; several groups are the subject together; of groups with names, "
+        "subject is, and the others are metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
     ),
     option(
         "--names-of DATASET",

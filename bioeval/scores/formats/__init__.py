@@ -85,8 +85,8 @@ def load(
         media of IJB. See :meth:`Scores.from_embeddings`.
     subject_from : str, optional
         A regular expression whose one group is the subject within the name of a template, as
-        ``'id(\d+)/'``; of groups with names, ``subject`` is, and the others are metadata:
-        ``'(?P<subject>\w+)_day(?P<session>\d+)'``.
+        ``'id(\d+)/'``; several groups are the subject together; of groups with names, ``subject``
+        is, and the others are metadata: ``'(?P<subject>\w+)_day(?P<session>\d+)'``.
     names_of : str, optional
         The labels are names of images as this data set has them (``"market1501"``,
         ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities

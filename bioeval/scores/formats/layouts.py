@@ -343,6 +343,8 @@ def numbered_columns(head: Any, given: Any) -> Numbered:
 def layout_of(head: Any, given: Any) -> Layout:
     """Return the layout of a list of comparisons, by the names of columns or by its signature."""
     layout = with_header(head, given)
+    if "columns.scores" not in given and (known := foreign(head)):
+        raise fault(head.path, known)
     if layout is not None:
         return layout
     table = (*KEYED, *LISTS) if given.names_templates else (*LISTS, *KEYED)
@@ -519,10 +521,10 @@ def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) ->
         return False
     if given.names_templates:
         return True
-    genuine = layout.get("genuine")
-    return genuine is not None and any(
-        TRUTH.get(truth_word(row[genuine])) and row[a] != row[b] for row in head.rows[1:]
-    )
+    genuine, rows = layout.get("genuine"), head.rows[1:]
+    if genuine is None:  # without a pair of equal names, they tell no genuine pair
+        return bool(rows) and all(row[a] != row[b] for row in rows)
+    return any(TRUTH.get(truth_word(row[genuine])) and row[a] != row[b] for row in rows)
 
 
 def names_columns(head: Any) -> bool:
@@ -557,6 +559,13 @@ def trial_layout(head: Any, given: Any) -> Layout:
             )
         given.take("columns.genuine")
         return layout
+    if layout_with_scores(head):
+        raise fault(
+            head.path,
+            "is not a list of trials: it has names and a score on each line, and no word for the "
+            "class",
+            "give the trials, and other systems to `bioeval compare`",
+        )
     letters = signature(head)
     if head.width == 2 and not {*letters}.isdisjoint("wb"):
         _refuse_decimal_commas(head, 1)
@@ -574,6 +583,75 @@ def trial_layout(head: Any, given: Any) -> Layout:
         "nontarget, 1 or 0, on each line, or the names of genuine pairs alone (impostor scores are "
         f"the second of two files of scores){unknown_words(head)}"
     )
+
+
+def layout_with_scores(head: Any) -> bool:
+    """Whether a list without names of columns has names and a score with a fraction."""
+    letters = signature(head)
+    return 2 <= head.width <= _MOST_UNNAMED and {*letters} <= {*"tif"} and letters.count("f") == 1
+
+
+# ------------------------------------------------------------------------- other programs' files
+
+#: Classes in labels of KITTI, in lower case.
+KITTI_CLASSES = {
+    "car",
+    "van",
+    "truck",
+    "pedestrian",
+    "person_sitting",
+    "cyclist",
+    "tram",
+    "dontcare",
+}
+_COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
+
+
+def foreign(head: Any) -> str:
+    """Return what a text is of other programs that bioeval does not read; empty if unknown."""
+    rows, width, names = head.rows, head.width, [*map(folded, head.cells[0])]
+    named = not any(map(is_number, head.cells[0]))
+    kitti = [
+        i for i in (0, 2) if i < width and {*map(str.casefold, head.column(i))} <= KITTI_CLASSES
+    ]
+    if kitti and 15 <= width <= 18:
+        return (
+            "looks like labels of KITTI, boxes of objects; boxes of tracking are read by `bioeval "
+            "tracking` with MOTChallenge's columns (frame, id, left, top, width, height)"
+        )
+    if width == 6 and {*head.column(1)} <= {"Q0", "0"} and all(map(is_number, head.column(4))):
+        return (
+            "looks like a run of TREC (query, Q0, document, rank, score, run); write a list with "
+            "the columns probe, model, similarity and genuine"
+        )
+    if width == 4 and {*head.column(1)} <= {"Q0", "0"} and all(map(str.isdigit, head.column(3))):
+        return (
+            "looks like relevance judgements of TREC (query, 0, document, relevance); write a "
+            "list with the columns probe, model and genuine as `trials`"
+        )
+    bins = len(rows) > 2 and width == 3 and letter(head.column(0)) == "f" and _are_even(head)
+    if named:
+        both = {"genuine", "impostor"} <= {*names} or {"mated", "nonmated"} <= {*names}
+        of_lists = HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
+        bins = both and not {*COLUMNS["score"]}.isdisjoint(names)
+        bins = bins or of_lists and any(map(_COUNTS.fullmatch, names))
+    if bins:
+        return (
+            "looks like a histogram, counts of scores in bins; expected the scores themselves, "
+            "one attempt a line"
+        )
+    return ""
+
+
+def _are_even(head: Any) -> bool:
+    """Whether the first of three columns increases evenly, and the others are counts."""
+    try:
+        bins = [float(cell) for cell in head.column(0)]
+    except ValueError:
+        return False
+    steps = [b - a for a, b in zip(bins, bins[1:], strict=False)]
+    even = min(steps) > 0 and max(steps) - min(steps) <= 1e-6 * max(steps)
+    return even and all(cell.isdigit() for i in (1, 2) for cell in head.column(i))
 
 
 # ------------------------------------------------------------------------- what is not known
@@ -636,6 +714,8 @@ def _unknown(head: Any) -> DataError:
 
 def no_scores(head: Any, named: bool = False) -> DataError:
     """Return the error of a text, or of a table with `named` columns, that is no list of scores."""
+    if known := foreign(head):
+        return fault(head.path, known)
     first = head.delimiter.join(head.cells[0])[:80]
     problem = f"its first line, {first!r}, is none of a known list"
     if named:

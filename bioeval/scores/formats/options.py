@@ -17,7 +17,7 @@ from bioeval.base.arguments import (
     require_path,
     require_text,
 )
-from bioeval.base.errors import DataError, backquoted, counted, nearest_name, received
+from bioeval.base.errors import DataError, backquoted, nearest_name, received
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.faults import fault
@@ -221,19 +221,25 @@ class TemplatePattern:
             ) from None
         #: The names of the metadata that it takes.
         self.metadata = [name for name in self.pattern.groupindex if name != "subject"]
-        if self.pattern.groups != 1 and "subject" not in self.pattern.groupindex:
+        if self.pattern.groups == 0 or self.metadata == [*self.pattern.groupindex] != []:
             raise DataError(
-                f'`subject_from="{text}"` has {counted(self.pattern.groups, "groups")}; '
-                "expected one, the subject, as in 'id(\\d+)/', or named ones, as in "
+                f'`subject_from="{text}"` has no group for the subject; expected one, as in '
+                "'id(\\d+)/', several that are the subject together, or named ones, as in "
                 "'(?P<subject>\\w+)_day(?P<session>\\d+)'"
             )
 
     def part(self, name: str, group: str = "subject") -> str | None:
-        """Return a part of a name; None where the pattern does not match."""
+        """Return a part of a name; None where the pattern does not match.
+
+        Groups without names are the subject together.
+        """
         match = self.pattern.search(name)
         if match is None:
             return None
-        return match[group if group in self.pattern.groupindex else 1] or None
+        if group in self.pattern.groupindex:
+            return match[group] or None
+        parts = match.groups()
+        return "/".join(parts) if all(parts) else None
 
     def parts(self, names: Sequence[str], where: Callable[[str], str]) -> dict[str, dict[str, str]]:
         """Return the ``subject`` of each name, and its metadata; `where` says where one stands."""
@@ -241,10 +247,12 @@ class TemplatePattern:
         for group in ("subject", *self.metadata):
             parts = {name: self.part(name, group) for name in names}
             for name in (name for name, part in parts.items() if part is None):
+                others = [x for x, part in parts.items() if part is not None]
+                only = f", and does match {others[0]!r}" if others else ""
                 raise DataError(
                     f'{where(name)}: `subject_from="{self.pattern.pattern}"` does not match '
-                    f"the name {name!r}; expected a regular expression with one group, the "
-                    f"{group}, such as '{subject_pattern(names)}'"
+                    f"the name {name!r}{only}; expected a regular expression with a group, the "
+                    f"{group}, in each name, such as '{subject_pattern(names)}'"
                 )
             by_group[group] = {name: part for name, part in parts.items() if part is not None}
         return by_group

@@ -15,7 +15,7 @@ from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, looks
 from bioeval.scores.formats.labels import lists_templates
-from bioeval.scores.formats.layouts import counts_columns, like_number, names_columns
+from bioeval.scores.formats.layouts import counts_columns, foreign, like_number, names_columns
 from bioeval.scores.formats.lists import read_list
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import head_of
@@ -216,6 +216,8 @@ def _what_text_is(path: Path, given: Given) -> str:
             "`labels` and `gallery` label the rows and columns of a matrix of "
             "numbers alone, without names of rows and columns",
         )
+    if known := foreign(head_of(path)):
+        raise fault(path, known)
     if not listed and numbers >= 3:  # fewer are a list without its header, more likely
         raise fault(
             path,

@@ -205,6 +205,7 @@ def _columns(
             raise fault(head.path, f"row {done + row}: {names[i]} {problem}", expected)
 
     for piece in pieces([*numbers, *words]):
+        piece = {i: _blank_as_missing(cells) for i, cells in piece.items()}
         for i in numbers:
             cells = _floats(piece[i])
             wrong = np.isnan(cells) & piece[i].notna().to_numpy()
@@ -232,6 +233,14 @@ def _columns(
         report(done, rows)
     text = {i: column.renamed(as_integers(column.values)) for i, column in text.items()}
     return Columns(head.path, text, {i: x.array() for i, x in values.items()}, None)
+
+
+def _blank_as_missing(cells: Any) -> Any:
+    """Return a column in which text without a character is missing, as in a file."""
+    if cells.dtype.kind not in "OSUT":
+        return cells
+    blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
+    return cells.mask(blank.to_numpy(dtype=bool)) if blank.any() else cells
 
 
 def _floats(cells: Any) -> np.ndarray:

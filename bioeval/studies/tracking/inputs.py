@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
-from bioeval.scores.formats.layouts import is_number
+from bioeval.scores.formats.layouts import KITTI_CLASSES, is_number
 from bioeval.scores.labels import columns_of
 
 #: The order of the columns: of MOTChallenge, and of CityFlow, whose cameras share identities.
@@ -114,6 +114,12 @@ def read_boxes(
     written: list[Any]
     if isinstance(value, Path):
         place, cells, line = _text_cells(value, least, of_result)
+        classes = [row[2] for row in cells[:1] if row[2].casefold() in KITTI_CLASSES]
+        if classes:
+            raise DataError(
+                f"{place} {line[0]}: column 3 is {classes[0]!r}, as in labels of KITTI; expected "
+                f"numbers, {', '.join(names)}, as MOTChallenge has them"
+            )
         written = [*map(list, zip(*cells, strict=True))]
         table = [_numbers(column) for column in written[: len(names) + 1]]  # and a visibility
     else:

@@ -150,10 +150,10 @@ OF_TWO = "template_a,template_b,subject_a,subject_b,distance\n1,3,1,1,0.5\n1,4,1
 
 #: The list, options (`labels` as the text of a table), and words of the error.
 BAD = [
-    (IDS, {"subject_from": "id(1)/"}, "line 3: `subject_from=.* not match the name 'id2/c'; exp"),
-    (IDS, {"subject_from": "id"}, "has 0 groups; expected one, the subject"),
+    (IDS, {"subject_from": "id(1)/"}, "line 3: .* not match the name 'id2/c', and does match"),
+    (IDS, {"subject_from": "id"}, "has no group for the subject"),
     (IDS, {"subject_from": "("}, "not a regular expression"),
-    (IDS, {"subject_from": "(a)(b)"}, "has 2 groups; expected one, the subject"),
+    (IDS, {"subject_from": "(?P<session>a)"}, "has no group for the subject"),
     (IDS, {"subject_from": r"(?P<subject>id1)/(?P<session>[ab])"}, "not match the name 'id2/c'"),
     (LISTED, {"subject_from": r"id(\d+)/"}, "line 2: .* 'id1', and by `subject_from` it is '1'"),
     ("a m1 a p1 0.5\na m1 bob p1 0.6\na m1 bob p2 0.7\n", {}, "'bob', and on line 1 of 'a'"),
@@ -468,3 +468,69 @@ def test_a_code_of_failures_in_scores_alone(tmp_path):
     for name, more in (("g.txt", trials), ("s.npy", trials), ("p.npz", None)):
         found = be.load(tmp_path / name, **({"trials": more} if more else {}), **how)
         np.testing.assert_array_equal(found.values, [0.5, np.nan])
+
+
+def test_two_parts_of_a_name_are_one_subject(tmp_path):
+    text = "lee_ann_1 lee_ann_2 0.1\nlee_ann_1 lee_bob_1 0.9\nlee_bob_1 kim_ann_1 0.8\n"
+    (tmp_path / "x.txt").write_text(text)
+    how = {"kind": "distance", "subject_from": r"(\w+)_(\w+)_\d"}
+    found = be.load(tmp_path / "x.txt", **how)
+    assert found.genuine.tolist() == [True, False, False]
+    assert found.pair_subjects.tolist() == [
+        ["lee/ann", "lee/ann"], ["lee/ann", "lee/bob"], ["lee/bob", "kim/ann"]
+    ]  # fmt: skip
+
+
+def test_recordings_without_a_class_are_no_subjects(tmp_path):
+    (tmp_path / "x.txt").write_text("enrol test score\na1 a2 0.5\na1 b1 0.2\nb1 b2 0.7\n")
+    with refused("does not mark genuine pairs; give the list of trials as `trials`, or the part"):
+        be.load(tmp_path / "x.txt", kind="similarity")
+    found = be.load(tmp_path / "x.txt", kind="similarity", subject_from="(.)")
+    assert found.genuine.tolist() == [True, False, True]
+    (tmp_path / "x.txt").write_text("enrol test score\na a 0.5\na b 0.2\nb b 0.7\n")
+    found = be.load(tmp_path / "x.txt", kind="similarity")
+    assert found.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["b", "b"]]
+
+
+def test_blank_text_of_a_table_is_read_as_that_of_a_file(tmp_path):
+    lines = "similarity,genuine,template_a,template_b\n0.5,1,a,b\n ,0,a,c\n,1,d,e\n"
+    (tmp_path / "x.csv").write_text(lines)
+    table = pd.DataFrame([line.split(",") for line in lines.split("\n")[1:-1]])
+    table.columns = lines.split("\n")[0].split(",")
+    for scores in (be.load(tmp_path / "x.csv", nan="exclude"), be.load(table, nan="exclude")):
+        assert scores.values[0] == 0.5
+        assert np.isnan(scores.values[1:]).all()
+        assert scores.genuine.tolist() == [True, False, True]
+    table.loc[1, "template_b"] = ""
+    with refused("row 1: template_b has no value"):
+        be.load(table, nan="exclude")
+
+
+def test_two_lists_of_scores_are_no_trials(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text("a1 a2 0.5\na1 b1 0.2\n")
+    with refused("b.txt: is not a list of trials: it has names and a score.*`bioeval compare`"):
+        be.load(tmp_path / "a.txt", trials=tmp_path / "b.txt", kind="similarity")
+
+
+FOREIGN = {
+    "KITTI": "0 0 Car 0 0 -1.5 296.7 161.7 455.2 292.3 2.0 1.8 4.4 -4.5 1.8 13.4 -2.1\n"
+    "0 -1 DontCare -1 -1 -10 219 188 245 218 -1000 -1000 -1000 -10 -1 -1 -1\n",
+    "run of TREC": "q1 Q0 d3 1 0.9 sys\nq1 Q0 d1 2 0.7 sys\nq2 Q0 d1 1 0.8 sys\n",
+    "judgements of TREC": "q1 0 d3 1\nq1 0 d1 0\nq2 0 d1 1\n",
+    "histogram": "score,genuine,impostor\n0.1,0,500\n0.2,3,200\n0.3,50,1\n",
+    "histogram, counts": "bin,count_genuine,count_impostor\n0.1,0,500\n0.2,3,200\n",
+    "a histogram": "0.1 0 500\n0.2 3 200\n0.3 50 1\n0.4 60 0\n",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_files_of_other_programs_are_named(tmp_path, name):
+    (tmp_path / "x.txt").write_text(FOREIGN[name])
+    with refused(f"x.txt: looks like .*{name}"):
+        be.load(tmp_path / "x.txt", kind="similarity")
+
+
+def test_a_count_beside_a_class_is_no_histogram(tmp_path):
+    (tmp_path / "x.csv").write_text("score,genuine,face_count\n0.1,1,2\n0.2,0,1\n0.3,0,2\n")
+    assert be.load(tmp_path / "x.csv", kind="distance").values.tolist() == [0.1, 0.2, 0.3]
