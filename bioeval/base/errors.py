@@ -148,6 +148,11 @@ def backquoted(argument: str, value: object = None) -> str:
     return _written(argument, f'"{value}"' if isinstance(value, str) else value)
 
 
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with other names of arguments."""
+    return NAMED.sub(lambda x: _written(names.get(x[1], x[1]), x[2]), text)
+
+
 def _written(argument: str, value: object) -> str:
     """Return an argument with the text of its value."""
     name, point, key = argument.partition(".")
@@ -174,8 +179,7 @@ class BioevalError(Exception):
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Return the error with its arguments called as in the function that was called."""
-        text = NAMED.sub(lambda x: _written(names.get(x[1], x[1]), x[2]), str(self))
-        return type(self)(text)
+        return type(self)(renamed(str(self), names))
 
 
 class DataError(BioevalError, ValueError):

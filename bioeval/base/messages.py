@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval.base.errors import BioevalWarning
+from bioeval.base.errors import BioevalWarning, renamed
 
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
@@ -42,6 +42,13 @@ class Message:
     def concerning(self, *names: str) -> Message:
         """Return the message as one about these systems, tasks or data, before those it has."""
         return Message(self.code, (*names, *self.about), **self.arguments)
+
+    def renamed(self, names: Mapping[str, str]) -> Message:
+        """Return the message with the option that it advises called as in the function called."""
+        if "option" not in self.arguments:
+            return self
+        option = renamed(self.arguments["option"], names).replace("{", "{{").replace("}", "}}")
+        return Message(self.code, self.about, **{**self.arguments, "option": option})
 
     def entry(self) -> dict[str, Any]:
         """Return the message as a dictionary: its code, what it is about, and its arguments."""

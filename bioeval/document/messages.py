@@ -93,10 +93,10 @@ SENTENCES: dict[str, str] = {
         "means over the galleries {galleries:names}, each at its own thresholds; attempts are "
         "sums, and no weights of the means"
     ),
-    "repeated-pairs": "{pairs:count pairs} listed again{how}; each counts once{remedy:template}",
+    "repeated-pairs": "{pairs:count pairs} listed again{how}; each counts once{option:template}",
     "self-comparisons-left-out": (
-        "{comparisons:count comparisons} of a template with itself left out; "
-        '`lists={{"keep": "self"}}` counts them'
+        "{comparisons:count comparisons} of a template with itself left out; {option:template} "
+        "counts them"
     ),
     "no-person": (
         "{templates} of no person ({labels:names}): {treatment}; `distractor_ids` chooses such "
@@ -109,7 +109,7 @@ SENTENCES: dict[str, str] = {
     ),
     "pairs-in-one-order": (
         "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
-        '`lists={{"unordered": True}}` counts all pairs alike'
+        "{option:template} counts all pairs alike"
     ),
     "pairs-left-out": (
         "pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts; "

@@ -27,6 +27,9 @@ KEEP: tuple[Kept, ...] = get_args(Kept)
 # The examples that a message has, and the most cells a pair of a table of all templates.
 _EXAMPLES, _CELLS = 3, 8
 
+#: Proportion of pairs that are nearly all: in both orders, or in one.
+MOSTLY = 0.9
+
 # Scores of both orders of a pair within this part of the largest score differ by rounding.
 _ROUNDING = 1e-5
 
@@ -108,12 +111,13 @@ class ListedTemplates:
         self._refuse(counts, rules)
         notes = []
         if counts.repeated:
-            remedy = '; `lists={{"keep": "repeated"}}` counts each line'
-            notes.append(Message("repeated-pairs", pairs=counts.repeated, how="", remedy=remedy))
+            option = '; `keep="repeated"` counts each line'
+            notes.append(Message("repeated-pairs", pairs=counts.repeated, how="", option=option))
         kept = "self" in rules.keep
         same_template = self._compared_with_themselves(counts, kept)
         if counts.itself and not kept:
-            notes.append(Message("self-comparisons-left-out", comparisons=counts.itself))
+            about = {"comparisons": counts.itself, "option": '`keep="self"`'}
+            notes.append(Message("self-comparisons-left-out", **about))
         if not counts.keep.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
@@ -254,19 +258,22 @@ class ListedTemplates:
 
 
 def _notes_on_orders(counts: _LineCounts, pairs: int, rules: ListRules) -> list[Message]:
-    """Return a note on how many pairs are listed in both orders, unless all are."""
+    """Return a note on the pairs that are listed in one order, where nearly all are in both.
+
+    In a list that was drawn by chance, some pairs have both orders.
+    """
     if rules.unordered and not counts.merged:
         return []
     if rules.unordered:
         how = " in the other order"
         if counts.rounded:
             how += f" ({counts.rounded:,} with a score that differs by rounding)"
-        return [Message("repeated-pairs", pairs=counts.merged, how=how, remedy="")]
-    if not 0 < counts.both < pairs:
+        return [Message("repeated-pairs", pairs=counts.merged, how=how, option="")]
+    if not MOSTLY * pairs <= counts.both < pairs:
         return []
     consequence = ", the others in both, as two attempts each"
     about = {"one_order": pairs - counts.both, "pairs": pairs, "consequence": consequence}
-    return [Message("pairs-in-one-order", **about)]
+    return [Message("pairs-in-one-order", **about, option="`unordered=True`")]
 
 
 def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -67,7 +67,7 @@ def test_the_attempts_are_those_of_the_definition(rules):
         both, pairs = in_both_orders(templates)
         orders = [x.arguments for x in found.remarks if x.code == "pairs-in-one-order"]
         noted = [(x["one_order"], x["pairs"]) for x in orders] == [(pairs - both, pairs)]
-        assert noted == (0 < both < pairs and "unordered" not in rules)
+        assert noted == (0.9 * pairs <= both < pairs and "unordered" not in rules)
     assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
     assert ("different scores" in seen) == ("repeated" not in rules.get("keep", ()))
 
@@ -83,9 +83,8 @@ def test_what_is_left_out_is_said():
     ds = be.verification(found)
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
     sentence = next(x.sentence for x in be.messages(ds) if x.code == "repeated-pairs")
-    assert 'lists={"keep": "repeated"}' in sentence
-    assert arguments(ds, "self-comparisons-left-out") == {"comparisons": 1}
-    assert arguments(ds, "pairs-in-one-order")["one_order"] == 1
+    assert '`keep="repeated"` counts each line' in sentence
+    assert arguments(ds, "self-comparisons-left-out")["comparisons"] == 1
     once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], pair_templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert once.values.tolist() == [0.1, 0.7]

@@ -162,7 +162,8 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
     path, *others = files
     impostor = require_path("path", others[0]) if others else None
     try:
-        return read(path, impostor, Given(arguments), only_embeddings=only_embeddings)
+        scores = read(path, impostor, Given(arguments), only_embeddings=only_embeddings)
+        return scores._with(remarks=tuple(x.renamed(LOAD_NAMES) for x in scores.remarks))
     except DataError as error:
         raise error.renamed(LOAD_NAMES) from error.__cause__
 

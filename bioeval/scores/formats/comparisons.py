@@ -273,7 +273,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
         wrong = "gives a pair another class than a line before"
         refuse_rows(other, trials, wrong, "give each pair one class")
     if again:
-        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
+        notes.append(Message("repeated-pairs", pairs=again, how="", option=""))
     if genuine is None:
         # An impostor pair is not listed: it has the order of most genuine ones.
         exchanged[~is_listed] = 2 * exchanged[is_listed].sum() > is_listed.sum()

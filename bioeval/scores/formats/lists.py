@@ -40,7 +40,7 @@ from bioeval.scores.labels import (
     natural_places,
     with_whole_numbers,
 )
-from bioeval.scores.listed_templates import ListRules, places, subject_pattern
+from bioeval.scores.listed_templates import MOSTLY, ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
 from bioeval.scores.template_names import are_files
@@ -259,7 +259,13 @@ class Listed:
         """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
         layout, path = self.layout, self.table.path
         if not layout.templates:
-            raise fault(path, "has no names of templates; `trials` needs them")
+            trials = Path(self.given.take("trials")).name
+            raise fault(
+                path,
+                f"has no names of templates, by which the trials of {trials} find their scores",
+                "name both templates in each line, or give the scores alone, in the order of the "
+                "trials",
+            )
         if self.words is not None:
             name = layout.names[layout.roles["genuine"]]
             raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
@@ -540,9 +546,6 @@ def require_one_owner(path: Path, name: str, one: str, other: str) -> None:
 
 # ------------------------------------------------------------------------- a matrix
 
-# Proportion of pairs listed in one order only from which a matrix is taken for half of one.
-_MOSTLY = 0.9
-
 
 @dataclass(frozen=True)
 class _ListedSide:
@@ -615,7 +618,7 @@ def _as_matrix(
         )
     notes = []
     if again:
-        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
+        notes.append(Message("repeated-pairs", pairs=again, how="", option=""))
     if square:
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
@@ -623,10 +626,11 @@ def _as_matrix(
             other = (cells[1][lone], cells[0][lone])
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
             written = int((mask != Mask.IGNORE).sum())
-        elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
+        elif number >= MOSTLY * len(values) and 2 * shared >= shape[0]:
             consequence = ", so that searches and multi-template attempts lack the other one"
             about = {"one_order": number, "pairs": len(values), "consequence": consequence}
-            notes.append(Message("pairs-in-one-order", **about))
+            option = "`unordered=True`"
+            notes.append(Message("pairs-in-one-order", **about, option=option))
     holes = matrix.size - written - (shape[0] if square else 0)
     if holes:
         notes.append(Message("not-listed", missing=holes, comparisons=matrix.size))

@@ -344,12 +344,14 @@ class _Systems:
     def details(self) -> dict[str, str | int]:
         """Return the attributes of the data."""
         scores, first = self.reference, next(iter(self.measured.values()))
-        sides = {"probes": scores.shape[0]}
+        codes = scores.codes
+        sides = {
+            "probes": scores.shape[0],
+            "probe_subjects": len(codes.people(codes.probe)),
+            "gallery_subjects": len(codes.people(codes.gallery)),
+        }
         if scores.layout != "pairs":
-            codes = scores.codes
-            sides["probe_subjects"] = len(codes.people(codes.probe))
             sides["gallery_templates"] = scores.shape[1]
-            sides["gallery_subjects"] = len(codes.people(codes.gallery))
         return {
             "layout": scores.layout,
             "exclude": ", ".join(left_out(scores)),

@@ -6,6 +6,7 @@ import pytest
 from named_arguments import raises_about, refused
 from optional import optional_import
 from result_messages import arguments
+from result_text import as_text
 
 import bioeval as be
 from bioeval.cli import main
@@ -534,3 +535,77 @@ def test_files_of_other_programs_are_named(tmp_path, name):
 def test_a_count_beside_a_class_is_no_histogram(tmp_path):
     (tmp_path / "x.csv").write_text("score,genuine,face_count\n0.1,1,2\n0.2,0,1\n0.3,0,2\n")
     assert be.load(tmp_path / "x.csv", kind="distance").values.tolist() == [0.1, 0.2, 0.3]
+
+
+# ------------------------------------------------------------------------- what is said of lists
+
+
+def listed(chance: float) -> pd.DataFrame:
+    """Ordered pairs of 30 templates of 15 people, each listed with a chance."""
+    rng, names = np.random.default_rng(0), [f"p{k // 2}_{k}" for k in range(30)]
+    pairs = [(a, b) for a in names for b in names if a != b and rng.random() < chance]
+    one, other = zip(*pairs, strict=True)
+    genuine = [a.split("_")[0] == b.split("_")[0] for a, b in pairs]
+    scores = rng.normal(size=len(pairs)) - 3 * np.array(genuine)
+    return pd.DataFrame(
+        {"template_a": one, "template_b": other, "genuine": np.int64(genuine), "distance": scores}
+    )
+
+
+@pytest.mark.parametrize(
+    ("chance", "is_said"), [(0.5, False), (0.8, False), (0.97, True), (1, False)]
+)
+def test_pairs_in_one_order_are_said_where_nearly_all_are_in_both(chance, is_said):
+    frame = listed(chance)
+    pairs = set(zip(frame["template_a"], frame["template_b"], strict=True))
+    said = [x for x in be.load(frame).remarks if x.code == "pairs-in-one-order"]
+    assert len(said) == is_said
+    for message in said:
+        assert message.arguments["one_order"] == sum((b, a) not in pairs for a, b in pairs)
+        assert message.arguments["pairs"] == len({frozenset(pair) for pair in pairs})
+
+
+def test_a_message_names_the_arguments_of_the_call_that_read_the_list():
+    frame = listed(0.97)
+    itself = pd.DataFrame(
+        {"template_a": ["p0_0"], "template_b": ["p0_0"], "genuine": [1], "distance": [0.0]}
+    )
+    frame = pd.concat([frame, itself, frame[:2]], ignore_index=True)
+    names = frame[["template_a", "template_b"]].to_numpy()
+    made = be.Scores.from_pairs(
+        frame["distance"], frame["genuine"], pair_templates=names, kind="distance"
+    )
+    for scores, words in (
+        (made, ("`keep=\"self\"`", "`keep=\"repeated\"`", "`unordered=True`")),
+        (
+            be.load(frame),
+            (
+                "`lists={\"keep\": \"self\"}`", "`lists={\"keep\": \"repeated\"}`",
+                "`lists={\"unordered\": True}`",
+            ),
+        ),
+    ):  # fmt: skip
+        text = " ".join(x.sentence for x in be.messages(be.verification(scores)))
+        for word in words:
+            assert word in text
+        assert ("lists=" in text) == (scores is not made)
+
+
+def test_trials_of_scores_without_names_are_refused_by_the_name_of_the_file(tmp_path):
+    (tmp_path / "scores.csv").write_text("similarity,genuine\n0.5,1\n0.1,0\n")
+    (tmp_path / "pairs.csv").write_text("genuine,template_a,template_b\n1,a,b\n0,a,c\n")
+    with pytest.raises(
+        be.DataError, match="no names of templates, by which the trials of pairs.csv"
+    ):
+        be.load(tmp_path / "scores.csv", trials=tmp_path / "pairs.csv")
+
+
+def test_a_comparison_of_lists_says_how_many_people_there_are():
+    frame = listed(0.97)
+    for side in ("a", "b"):
+        frame[f"subject_{side}"] = frame[f"template_{side}"].str.split("_").str[0]
+    other = frame.assign(
+        distance=frame["distance"] + np.random.default_rng(1).normal(size=len(frame))
+    )
+    text = as_text(be.compare(be.load(frame), be.load(other), measures=["eer"]))
+    assert f"{len(frame)} pairs of 15 subjects" in text
