@@ -184,8 +184,8 @@ SENTENCES: dict[str, str] = {
         "scores are rounded"
     ),
     "threshold-beyond-scores": Doubt(
-        "the threshold {threshold:digits 6} {does} all attempts: it is beyond all scores; check "
-        "its scale, and the kind of the scores"
+        "the threshold {threshold:digits 6} {does} at least 99.9 % of the attempts of both "
+        "classes: check its scale, and the kind of the scores"
     ),
     "no-threshold": Doubt(
         "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"
@@ -378,6 +378,12 @@ SENTENCES: dict[str, str] = {
         "the subjects of the trials or of the cohort are not known, so that it was not checked "
         "whether the cohort has subjects of the trials; `subject_from` or `labels` gives "
         "the subjects"
+    ),
+    "systems-of-other-scales": Doubt(
+        "the scores of {narrow:name} are from {narrow_low:digits 4} to {narrow_high:digits 4}, and "
+        "those of {wide:name} from {wide_low:digits 4} to {wide_high:digits 4}, so that fusion by "
+        "{method} follows one of them alone; give `normalise`, such as min-max, which puts the "
+        "systems on one scale"
     ),
     "trained-on-same-scores": Doubt(
         "the {model} has learnt from the scores that it is applied to, and results are "

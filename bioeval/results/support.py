@@ -167,6 +167,10 @@ def labels_doubtful(role: str) -> Message:
 ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since scores are infinite")
 
 
+# The part of the attempts of each class that a threshold on the scale of the scores tells apart.
+_TOLD_APART = 0.001
+
+
 def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[float]) -> None:
     """Add to a result the messages of those of these thresholds that are beyond all scores."""
     if "frr" not in dataset or dataset["frr"].dims != ("threshold",):
@@ -180,11 +184,16 @@ def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[floa
 
 
 def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
-    """Return the message of a given threshold that accepts all attempts, or none of them."""
-    if (far, frr) not in ((1.0, 0.0), (0.0, 1.0)):
-        return []
-    does = "accepts" if far else "rejects"
-    return [Message("threshold-beyond-scores", threshold=threshold, does=does)]
+    """Return the message of a threshold from elsewhere that tells hardly any attempts apart.
+
+    It accepts or rejects all but one in a thousand of both classes, and may be on another scale
+    than the scores.
+    """
+    if far >= 1 - _TOLD_APART and frr <= _TOLD_APART:
+        return [Message("threshold-beyond-scores", threshold=threshold, does="accepts")]
+    if far <= _TOLD_APART and frr >= 1 - _TOLD_APART:
+        return [Message("threshold-beyond-scores", threshold=threshold, does="rejects")]
+    return []
 
 
 # --------------------------------------------------------------------------------------------- ties

@@ -12,16 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.scores.rows import give_back, read_rows
-from bioeval.scores.sampled import sample_of, some
-
-# Genuine and impostor attempts, at most.
-_GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
+from bioeval.scores.sampled import SampledAttempts
 
 # AUC of fused claims at random, at least: a probe is no template of its own subject, so that a
 # genuine claim is fused of one template less than others (of 2 templates, AUC 1/3).
@@ -46,17 +41,14 @@ class KindVerdict:
         """Return the verdict on some attempts from everywhere; "ok" of ranks and of top-K lists."""
         if scores.kind == "order" or scores.layout == "top-k":
             return cls("ok")
-        if scores.nan != "exclude":  # a failure says nothing of the kind
-            scores = scores._with(nan="exclude")
-        try:
-            genuine, impostor, people = _sample(scores)
-        except DataError:  # raised again where all scores are counted
+        sample = SampledAttempts.of(scores)
+        if sample is None:
             return cls("ok")
         return cls.of_attempts(
-            genuine,
-            impostor,
+            sample.genuine,
+            sample.impostor,
             scores.kind,
-            people,
+            sample.people,
             fused=bool(scores.claims),
             metric=scores.metric,
             classes="" if knows_people(scores) else "genuine and impostor scores",
@@ -111,20 +103,3 @@ def kind_notes(scores: Scores) -> list[Message]:
     """Return the message that the kind or the labels of scores are doubtful, if they are."""
     message = KindVerdict.of(scores).message
     return [] if message is None else [message]
-
-
-def _sample(scores: Scores) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return distances of genuine and of impostor attempts, and the people of the genuine ones."""
-    if scores.layout == "pairs":
-        genuine = some(np.flatnonzero(scores.genuine), _GENUINE)
-        impostor = some(np.flatnonzero(~scores.genuine), _IMPOSTOR)
-        probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
-        near, far = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
-        return near[~np.isnan(near)], far[~np.isnan(far)], len(np.unique(probe))
-    scores = sample_of(scores)
-    block = read_rows(scores, slice(0, scores.shape[0]))
-    give_back(scores)
-    probe, _, near = block.genuine()
-    far = block.impostors().values
-    far = far[~np.isnan(far)]
-    return some(near, _GENUINE), some(far, _IMPOSTOR), len(np.unique(scores.codes.probe[probe]))

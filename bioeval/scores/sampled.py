@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from bioeval.base.errors import DataError
 from bioeval.scores.blocks import is_few
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import mate_cells
+from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.rows import give_back, read_rows
 from bioeval.scores.selecting import of_own_columns, selected
 
 # Of many scores: probes, columns of their mates, and columns from everywhere.
@@ -17,6 +20,44 @@ _PROBES, _MATES, _OTHERS = 256, 256, 64
 # Cells of whole rows that are read where columns cannot be read alone; chunks of a container; and
 # one of how many chunks, or of computed rows, of which there are at least a few.
 _CELLS, _CHUNKS, _PROPORTION, _FEW = 1 << 22, 8, 16, 16
+
+
+# Genuine and impostor attempts, at most.
+_GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
+
+
+class SampledAttempts(NamedTuple):
+    """Some attempts from everywhere, without failures."""
+
+    genuine: np.ndarray  # distances
+    impostor: np.ndarray
+    people: int  # of genuine attempts; their number where people are unknown
+
+    @classmethod
+    def of(cls, scores: Scores) -> Self | None:
+        """Read some attempts; None of scores that cannot be counted."""
+        scores = scores._with(nan="exclude")
+        try:
+            return cls._read(scores)
+        except DataError:  # raised again where all scores are counted
+            return None
+
+    @classmethod
+    def _read(cls, scores: Scores) -> Self:
+        if scores.layout == "pairs":
+            genuine = some(np.flatnonzero(scores.genuine), _GENUINE)
+            impostor = some(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+            probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
+            near, far = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
+            return cls(near[~np.isnan(near)], far[~np.isnan(far)], len(np.unique(probe)))
+        scores = sample_of(scores)
+        block = read_rows(scores, slice(0, scores.shape[0]))
+        give_back(scores)
+        probe, _, near = block.genuine()
+        far = block.impostors().values
+        far = far[~np.isnan(far)]
+        people = len(np.unique(scores.codes.probe[probe]))
+        return cls(some(near, _GENUINE), some(far, _IMPOSTOR), people)
 
 
 def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:

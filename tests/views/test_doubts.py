@@ -350,3 +350,92 @@ def test_a_meter_says_that_templates_came_twice(metric):
         for sound in (metered(np.arange(60)), metered(again, index=np.arange(60))):
             _, issued = warned(getattr(sound, call))
             assert not issued
+
+
+def times_hundred(scores: be.Scores) -> be.Scores:
+    square = scores.layout == "all-against-all"
+    sides = scores.probe_labels, None if square else scores.gallery_labels
+    return be.Scores(100 * scores.values, *sides, probe_meta=dict(scores.probe_meta))
+
+
+def attacked_by_prints() -> be.Scores:
+    gallery = np.arange(0, 90, 3)
+    people = drawn(30, "distance").select(gallery=gallery, probes=np.setdiff1d(range(90), gallery))
+    columns = {"attack": np.r_[np.full(50, ""), np.full(10, "print")]}
+    return be.Scores(people.values, people.probe_labels, people.gallery_labels, probe_meta=columns)
+
+
+def presentations(factor: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    values = np.r_[rng.uniform(0.4, 1, 50), rng.uniform(0.01, 0.6, 50)]
+    return factor * values, np.repeat(["", "print"], 50)
+
+
+AT = 3.0  # of distances from about 0.2 to 10; of a hundred times as much, it rejects nearly all
+
+#: Calls that judge scores, on their own scale or on another, at a threshold from elsewhere.
+JUDGED: dict[str, Any] = {
+    "verification": lambda s: be.verification(s, thresholds=[AT]),
+    "zoo": lambda s: be.zoo(s, threshold=AT, permutations=9),
+    "by_group": lambda s: be.by_group(s, "sex", threshold=AT),
+    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, threshold=AT),
+    "check_promise": lambda s: be.check_promise(s, AT, far=0.5),
+    "study_threshold": lambda s: be.study_threshold(s, AT, folds=3, repeats=1),
+    "error_discard": lambda s: be.error_discard(s, "quality", threshold=AT),
+    "judge_threshold": lambda s: be.judge_threshold(drawn(30, "distance", 2), s, "eer"),
+    "epc": lambda s: be.epc(drawn(30, "distance", 2), s),
+    "workload": lambda s: be.workload(
+        be.verification(s, thresholds=[AT]), people_per_day=100, impostor_share=0.1
+    ),
+}
+
+
+@pytest.mark.parametrize("call", JUDGED.values(), ids=JUDGED)
+def test_a_threshold_on_another_scale_is_said(call):
+    scores = drawn(30, "distance")
+    assert "threshold-beyond-scores" not in codes(call(scores))
+    with pytest.warns(be.BioevalWarning, match="rejects at least 99.9 % of the attempts of both"):
+        result = call(times_hundred(scores))
+    assert arguments(result, "threshold-beyond-scores")["does"] == "rejects"
+
+
+def test_a_threshold_on_another_scale_is_said_of_attacks():
+    scores = attacked_by_prints()
+    assert "threshold-beyond-scores" not in codes(be.vulnerability(scores, threshold=AT))
+    with pytest.warns(be.BioevalWarning, match="rejects at least 99.9 %"):
+        be.vulnerability(times_hundred(scores), threshold=AT)
+    for factor, is_said in ((1.0, False), (100.0, True)):
+        values, attack = presentations(factor)
+        results = [
+            be.pad(values, attack, threshold=0.5),
+            be.pad(values, attack, threshold="d_eer", dev=presentations(1.0)),
+        ]
+        for result in results:
+            assert ("threshold-beyond-scores" in codes(result)) == is_said
+            assert is_said == (float(result.apcer_pooled_at_threshold) > 0.999)
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.002])
+def test_a_threshold_tells_apart_more_than_one_in_a_thousand(share):
+    """Of 10,000 attempts of each class."""
+    values = np.linspace(0, 1, 10_000, endpoint=False)
+    genuine = np.repeat([True, False], 10_000)
+    scores = be.Scores.from_pairs(np.r_[values, values + 1e-9], genuine)
+    result = be.verification(scores, thresholds=[1 - share])
+    said = "threshold-beyond-scores" in codes(result)
+    assert said == (share < 0.001) == bool(result.frr[0] <= 0.001 and result.far[0] >= 0.999)
+
+
+@pytest.mark.parametrize("method", ["mean", "best", "median"])
+def test_systems_on_other_scales_are_said_where_they_are_fused(method):
+    one, other = drawn(20, "distance"), drawn(20, "distance", 2)
+    assert "systems-of-other-scales" not in codes(
+        be.verification(be.fuse({"a": one, "b": other}, method))
+    )
+    with pytest.warns(be.BioevalWarning, match="fusion by .* follows one of them alone"):
+        mixed = be.fuse({"a": one, "b": times_hundred(other)}, method)
+    about = arguments(be.verification(mixed), "systems-of-other-scales")
+    off = ~np.eye(60, dtype=bool)
+    assert about["narrow"] == "a" and about["wide_high"] == 100 * other.values[off].max()
+    scaled = be.fuse({"a": one, "b": times_hundred(other)}, method, normalise="z")
+    assert "systems-of-other-scales" not in codes(be.verification(scaled))

@@ -27,7 +27,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import Variables, along, dataset
-from bioeval.results.support import ALL_REJECTED
+from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.kind_check import KindVerdict
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
@@ -174,6 +174,9 @@ def pad(
     if rule is not None:
         at, attrs = _chosen(rule, data, dev, kind, warnings)
         variables |= _at_threshold(data, at, kind)
+        if at is not None and (dev is not None or rule.name == "fixed"):
+            far, frr = (float(variables[f"{x}_at_threshold"][1]) for x in ("apcer_pooled", "bpcer"))
+            warnings += beyond_scores(float(to_user(at, kind)), far, frr)
     used = math.nan if at is None else at
     if not isinstance(grid, np.ndarray):
         finite = to_user(data.distances[np.isfinite(data.distances)], kind)

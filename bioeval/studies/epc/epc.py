@@ -19,7 +19,7 @@ from bioeval.document.cells import Label
 from bioeval.document.results import attempts_of, cell_of, data_facts, result_messages, table_of
 from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import about_attrs, along, dataset
-from bioeval.results.support import without_attempts
+from bioeval.results.support import beyond_scores, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
@@ -141,6 +141,10 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
         for role in ("genuine", "impostor")
         if not attempts[f"{part}{role}_attempts"]
     ]
+    chosen_at = to_user(at[some], dev.kind).tolist()
+    beyond = [beyond_scores(*x) for x in zip(chosen_at, far[some], frr[some], strict=True)]
+    if beyond and all(beyond):  # for some alphas, the threshold may be at either end
+        remarks += beyond[len(beyond) // 2]
     attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return dataset(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)

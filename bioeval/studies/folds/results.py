@@ -15,7 +15,7 @@ from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import about_attrs, dataset, rates_of
 from bioeval.results.layouts import FoldLayout
-from bioeval.results.support import support_messages
+from bioeval.results.support import beyond_scores, support_messages
 from bioeval.results.variables import (
     CLOSED_SET,
     NOT_POOLED,
@@ -137,7 +137,10 @@ def fold_dataset(
     if options.far_targets is not None and options.task != "closed_set":
         coordinates["far_target"] = options.far_targets
     unit = "repeat" if plan.by_parts else "fold"
-    messages = _messages(numbers, rates, there, options, unit, about)
+    messages = list(_messages(numbers, rates, there, options, unit, about))
+    if options.rule.name == "fixed" and options.task == "verification":
+        given = options.rule.values[0]
+        messages += beyond_scores(given, float(pooled["far"]), float(pooled["frr"]))
     task = f"{options.in_words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
     attrs |= _attrs(options, plan.splitter, about.kind)

@@ -15,6 +15,8 @@ import xarray as xr
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.messages import Message
+from bioeval.counting.thresholds import to_user
 from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
 from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
@@ -23,6 +25,7 @@ from bioeval.scores.alignment import aligned, require_same
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.sampled import SampledAttempts
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -60,6 +63,10 @@ class _Scale:
             return (self.sign * scores - known.low) / (known.high - known.low)
         z = (self.sign * scores - known.mean) / known.sd
         return z if self.normalise == "z" else 0.5 * (np.tanh(0.01 * z) + 1)
+
+
+# How many times as wide the scores of a system are, at least, that are on another scale.
+_OTHER_SCALE = 10
 
 
 class SystemFusion(ScoreTransformer):
@@ -192,6 +199,8 @@ class SystemFusion(ScoreTransformer):
                 _Scale(self.normalise, 1.0 if scores.kind in LARGER_IS_CLOSER else -1.0, spread)
             )
         remarks = []
+        if self.normalise == "none" and self.method not in ("weighted", "logistic"):
+            remarks += _other_scales(systems, self.method)
         if self.method == "logistic":
             entering = list(systems.values())
             if self.normalise != "none":
@@ -376,6 +385,29 @@ def _require_one_kind(kinds: Mapping[str, str]) -> None:
             f"{', '.join(held)}: they cannot be fused without normalisation; give "
             f"`normalise` as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
+
+
+def _other_scales(systems: Mapping[str, Scores], method: str) -> list[Message]:
+    """Return the message that two systems are on scales of which one decides; else none.
+
+    Log-likelihood ratios are on one scale by definition.
+    """
+    ends = {}
+    for name, scores in systems.items():
+        sample = SampledAttempts.of(scores) if scores.kind != "llr" else None
+        values = np.concatenate([sample.genuine, sample.impostor]) if sample else np.empty(0)
+        values = to_user(values[np.isfinite(values)], scores.kind)
+        if len(values) and values.min() < values.max():
+            ends[name] = float(values.min()), float(values.max())
+    if len(ends) < 2:
+        return []
+    narrow, *_, wide = sorted(ends, key=lambda name: ends[name][1] - ends[name][0])
+    (low, high), (least, most) = ends[narrow], ends[wide]
+    apart = high < least or most < low  # one of them is the closest, and the farthest, always
+    if most - least < _OTHER_SCALE * (high - low) and (method == "mean" or not apart):
+        return []
+    about = {"narrow_low": low, "narrow_high": high, "wide_low": least, "wide_high": most}
+    return [Message("systems-of-other-scales", narrow=narrow, wide=wide, method=method, **about)]
 
 
 def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:

@@ -16,6 +16,7 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric
+from bioeval.results.support import beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain, unknown_values
 from bioeval.scores.matrix import Scores, require_scores
@@ -163,6 +164,8 @@ def by_group(
     ds = groups_dataset(rates, by.labels, alpha, Provenance.of(scores), is_symmetric(scores))
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
+    if rule.name == "fixed":
+        messages += beyond_scores(float(at[0]), float(ds["far_overall"]), float(ds["frr_overall"]))
     ds.attrs |= {
         "by": by.name or "given values",
         **rule.attrs(),

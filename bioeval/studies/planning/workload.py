@@ -40,6 +40,7 @@ from bioeval.document.results import (
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import along, dataset
+from bioeval.results.support import beyond_scores
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
 from bioeval.results.words import excluded_in_words
@@ -249,7 +250,11 @@ def workload(
     if isinstance(rates, xr.Dataset):
         point = _of_result(rates, threshold if far is None else _loosest(rates, far))
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
-        attrs |= message_attrs([x for x in messages_of(rates.attrs) if x.code in MISSING])
+        messages = [x for x in messages_of(rates.attrs) if x.code in MISSING]
+        if "threshold" in point.where and "far_target" not in point.where:
+            at = float(point.where["threshold"])
+            messages += beyond_scores(at, point.alarms.rate, point.rejections.rate)
+        attrs |= message_attrs(messages)
     elif threshold is not None:
         point_of = " chooses a point of a result; rates by name are of one point already"
         raise DataError(f"`threshold`{point_of}")

@@ -27,6 +27,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
+from bioeval.results.support import beyond_scores
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import among_distances
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -201,6 +202,8 @@ def error_discard(
         elif proportions[-1] < LAST:
             why = f"the fractions end before {LAST}; give `fractions` up to this one or more"
         remarks.append(Message("pauc-undefined", why=why))
+    if rule.name == "fixed":
+        remarks += beyond_scores(float(to_user(at, scores.kind)), rates["far"][0], rates["frr"][0])
     variables: Variables = {
         **along(("fraction",), **{name: x[1:] for name, x in {**rates, **counts}.items()}),
         "discarded": (("fraction",), cuts),

@@ -115,7 +115,7 @@ def test_nothing_left_is_not_a_rate(scores):
     early = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.1])
     assert codes(early) == ["pauc-undefined"]
     none = be.error_discard(scores, np.arange(200), threshold=1e9)
-    assert codes(none) == ["pauc-undefined"]
+    assert codes(none) == ["pauc-undefined", "threshold-beyond-scores"]
 
 
 @settings(max_examples=8)
