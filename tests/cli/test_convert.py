@@ -77,7 +77,11 @@ def not_kept(scores: be.Scores, name: str, capsys) -> list[str]:
         ("order", ".csv", ["a list of pairs", 'kind="order"']),
         ("pairs", ".csv", []),
         ("distractors", ".npz", []),
-        ("distractors", ".csv", ["of distractors or junk is not said (0)", "labels", "a list"]),
+        (
+            "distractors",
+            ".csv",
+            ["labels of distractors and junk (0) become unknown", "labels", "a list"],
+        ),
         ("lists", ".npz", []),
     ],
 )

@@ -216,9 +216,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     stated = scores.distractor_ids is not None or scores.junk_ids
     if stated and not form.holds_arrays:
         ids = [*map(str, (*scores.junk_ids, *(scores.distractor_ids or ())))]
-        lost.append(
-            f"which labels are of distractors or junk is not said ({', '.join(ids) or 'none'})"
-        )
+        lost.append(f"labels of distractors and junk ({', '.join(ids) or 'none'}) become unknown")
     if scores.claims:
         lost.append(
             f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -235,12 +235,11 @@ class Arrays:
 
     def labels(self, side: str, count: int, what: str) -> SideLabels | None:
         """Return the labels of a side: of the file that is given, or of the array of the role."""
-        option, role = ("labels", "labels") if side == "probe" else ("gallery", "gallery_labels")
+        option = "labels" if side == "probe" else "gallery"
+        role: Literal["labels", "gallery_labels"]
+        role = "labels" if side == "probe" else "gallery_labels"
         path = self.given.take(option)
         if path is not None:
-            if f"columns.{role}" in self.given:
-                both = f'`{option}` and `columns={{"{role}": ...}}` are both given'
-                raise DataError(f"{both}; expected one")
             if str(path) in self.arrays and not path.exists():
                 raise DataError(
                     f'{self.path}: `{option}="{path}"` is a file, and there is no such '
@@ -248,7 +247,7 @@ class Arrays:
                     f'`columns={{"{role}": "{path}"}}`'
                 )
             meta = self.given.all_meta() if self.square else {}
-            labels = read_labels(path, self.given, meta).expect(count, what)
+            labels = read_labels(path, self.given, meta, role).expect(count, what)
             by_name = labels.misnumbered in NAME_COLUMNS and self._names_templates(side)
             return labels if by_name else labels.by_line()
         name = self.name(role)
@@ -825,7 +824,7 @@ def _gallery_size(file: Arrays) -> int:
     """Return the number of gallery entries; only their labels show it."""
     given = file.given
     if "gallery" in given:
-        return len(read_labels(given.take("gallery"), given).label)
+        return len(read_labels(given.take("gallery"), given, role="gallery_labels").label)
     chosen = given.peek("columns.gallery_labels")
     if chosen is not None:
         file.require(chosen, '`columns={"gallery_labels": ...}`')

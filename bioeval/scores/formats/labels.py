@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, backquoted, counted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
@@ -141,12 +141,13 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, np.ndarray]]:
     """Return the columns of a CSV file as text, and the name of the one with the first known name.
 
-    A single column has a header only where its first cell is one of `LABEL_COLUMNS`; else it is
-    called ``""``, and is known. Of several columns ``""`` is the index of pandas.
+    A single column has a header only where its first cell is a known name, or one of
+    `LABEL_COLUMNS`; else it is called ``""``, and is known. Of several columns ``""``
+    is the index of pandas.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
-    header = len(names) > 1 or names[0].casefold() in LABEL_COLUMNS
+    header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known)
     if header:
         require_names(path, head.first, names)
     else:
@@ -167,7 +168,10 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
 
 
 def read_labels(
-    path: str | Path, given: Given, meta: Mapping[str, str] | None = None
+    path: str | Path,
+    given: Given,
+    meta: Mapping[str, str] | None = None,
+    role: Literal["labels", "gallery_labels"] = "labels",
 ) -> SideLabels:
     """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
 
@@ -179,16 +183,23 @@ def read_labels(
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
-    key, columns = _read_csv(path, LABEL_COLUMNS)
+    chosen = given.take(f"columns.{role}")
+    key, columns = _read_csv(path, LABEL_COLUMNS if chosen is None else [chosen.casefold()])
+    if not key and chosen is not None:
+        option = backquoted(f"columns.{role}", chosen)
+        raise missing(path, "column", chosen, [*columns], option)
     if key is None:
         raise _no_column(path, "labels", columns, LABEL_COLUMNS)
-    if len(columns) > 1 and key != LABEL_COLUMNS[0]:
-        given.notes.append(f"subjects from column {key!r} of {path.name}")
-    label, index = columns.pop(key), columns.pop("", None)
+    of_people = key if chosen is not None else _of_people(path, key, columns, role)
+    if of_people != key:
+        _, columns = _read_csv(path, [of_people.casefold()])
+    if len(columns) > 1 and of_people not in (chosen, LABEL_COLUMNS[0]):
+        given.notes.append(f"subjects from column {of_people!r} of {path.name}")
+    label, index = columns.pop(of_people), columns.pop("", None)
     misnumbered = _misnumbered(columns, (*(meta or {}).values(), *_NO_NUMBERS))
-    labels = SideLabels(path, label, columns, bool(key), misnumbered, index)
+    labels = SideLabels(path, label, columns, bool(of_people), misnumbered, index)
     first = str(labels.label[0])
-    if not key and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
+    if not of_people and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
             f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
             "subject; give the pairs of templates as `trials`, or labels with the columns "
@@ -200,6 +211,25 @@ def read_labels(
             f'label; give `names_of="{pattern}"` to read the identities'
         )
     return labels.renamed(meta)
+
+
+def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: str) -> str:
+    """Return the column of subjects: the first one known, unless another groups rows otherwise.
+
+    A column without a value twice, such as an id of the rows, is none beside another. Raise where
+    several group the rows, and not alike.
+    """
+    known = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
+    grouping = [x for x in known if len({*columns[x].tolist()}) < len(columns[x])]
+    for name in grouping[1:]:
+        first, other = columns[grouping[0]].tolist(), columns[name].tolist()
+        if not len({*first}) == len({*other}) == len({*zip(first, other, strict=True)}):
+            raise fault(
+                path,
+                f"{grouping[0]!r} and {name!r} could each be the column of subjects",
+                f"say {backquoted(f'columns.{role}', name)}",
+            )
+    return grouping[0] if grouping else key
 
 
 def _misnumbered(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
@@ -311,7 +341,8 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
         both_sides = read_labels(probe, given, given.all_meta()).expect(m, "rows")
         return side_arguments(both_sides.by_line(), None)
     rows = read_labels(probe, given, given.side_meta("probe")).expect(m, "rows")
-    columns = read_labels(gallery, given, given.side_meta("gallery")).expect(n, "columns")
+    columns = read_labels(gallery, given, given.side_meta("gallery"), "gallery_labels")
+    columns = columns.expect(n, "columns")
     return side_arguments(rows.by_line(), columns.by_line())
 
 
@@ -327,7 +358,8 @@ def labels_of_rows(
                 f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
                 f"it{other}"
             )
-    return read_labels(place, given, meta).expect(count, "rows").by_line()
+    role: Literal["labels", "gallery_labels"] = "labels" if option else "gallery_labels"
+    return read_labels(place, given, meta, role).expect(count, "rows").by_line()
 
 
 # ------------------------------------------------------------------------- tables of templates

@@ -231,7 +231,7 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     if scores.layout == "pairs":
         columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
-            for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
+            for side, subjects in zip("ab", _subjects(scores), strict=True):
                 columns[f"subject_{side}"] = _words(subjects)
         if (listed := scores.pairs.templates) is not None:
             called = _words(as_objects(listed.values))
@@ -242,7 +242,7 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
         return
     (m, n), codes = scores.shape, scores.codes
-    probes, gallery = _words(scores.probe_labels), _words(scores.gallery_labels)
+    gallery, probes = map(_words, _subjects(scores))
     step = max(1, _LINES // n)
     for low in range(0, m, step):
         high = min(m, low + step)
@@ -258,6 +258,22 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         if scores._labelled:
             block |= {"subject_a": gallery[j], "subject_b": probes[low + i]}
         yield {name: column.tolist() for name, column in block.items()}
+
+
+def _subjects(scores: Scores) -> list[np.ndarray]:
+    """Return the subjects of the enrolled side and of the probes; who is no person is unknown."""
+    codes = scores.codes
+    if scores.layout == "pairs" and scores.pair_subjects is not None:
+        sides = [*scores.pair_subjects.T]
+    else:
+        sides = [scores.gallery_labels, scores.probe_labels]
+    subjects = []
+    for labels, side in zip(sides, (codes.gallery, codes.probe), strict=True):
+        if codes.no_person[side].any():
+            labels = as_objects(labels.tolist())
+            labels[codes.no_person[side]] = "unknown"
+        subjects.append(labels)
+    return subjects
 
 
 def _words(values: np.ndarray) -> np.ndarray:
@@ -283,14 +299,14 @@ def _write_text(scores: Scores, path: Path) -> None:
 
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
     """Return the columns that become text, by their names, with what they are."""
-    texts = {}
+    texts = dict[str, tuple[str, np.ndarray]]()
     if scores.layout != "pairs":
         if scores._labelled:
-            texts["probe label"] = "labels", scores.probe_labels
-            texts["gallery label"] = "labels", scores.gallery_labels
+            gallery, probes = _subjects(scores)
+            texts |= {"probe label": ("labels", probes), "gallery label": ("labels", gallery)}
         return texts
     if scores.pair_subjects is not None:
-        for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
+        for side, subjects in zip("ab", _subjects(scores), strict=True):
             texts[f"subject_{side}"] = "labels", subjects
     if scores.pairs.templates is not None:
         texts["template"] = "names of templates", as_objects(scores.pairs.templates.values)

@@ -178,7 +178,7 @@ FOREIGN = [
     ({}, {"scores": "matrix", "labels": "columns_of"}, r"\(3,\); expected \(2,\)"),
     ({}, {"scores": "junk", "labels": "rows_of"}, r"\(2,\); expected \(5,\)"),
     ({}, {"scores": "junk", "embeddings": "junk"}, "both given"),
-    ({"labels": "b"}, {"scores": "junk", "labels": "a"}, "both given"),
+    ({"labels": "b"}, {"scores": "junk", "labels": "a"}, "b: no such file"),
     ({"metric": "l2"}, NAMED, "`metric` has no meaning for a matrix of scores"),
     ({"failed": -1}, NAMED, "`failed` has no meaning for a matrix of scores"),
     ({"lists": {"keep": "self"}}, NAMED, '`lists={"keep": ...}` has no meaning for a matrix'),

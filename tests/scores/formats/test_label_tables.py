@@ -51,3 +51,54 @@ def test_other_columns_number_nothing(load):
         load(table.assign(day=LEX))
     part = table.set_axis(LEX * 2)  # the numbers of rows in a larger table
     assert load(part).probe_labels.tolist() == [*map(str, WHO)]
+
+
+TWO = pd.DataFrame({"label": np.arange(12) % 3, "subject": WHO, "note": "x"})
+
+
+def test_two_columns_of_labels_are_asked_about(load):
+    with pytest.raises(be.DataError, match="'label' and 'subject' could each be .*say `columns={"):
+        load(TWO)
+    for name in ("label", "subject"):
+        found = load(TWO, columns={"labels": name})
+        assert found.probe_labels.tolist() == [*map(str, TWO[name])]
+    with pytest.raises(be.DataError, match="no column 'who'"):
+        load(TWO, columns={"labels": "who"})
+    alike = load(TWO.assign(label=[f"person {x}" for x in WHO]))
+    assert alike.probe_labels.tolist() == [f"person {x}" for x in WHO]
+
+
+def test_an_id_of_the_rows_is_no_subject(load):
+    found = load(TWO.assign(label=np.arange(12)))
+    assert found.probe_labels.tolist() == [*map(str, WHO)]
+    assert any("subjects from column 'subject' of who.csv" in text for text in found.reading)
+
+
+def test_the_gallery_has_its_own_column(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((12, 12)))
+    TWO.to_csv(tmp_path / "x.probe.csv")
+    TWO[::-1].reset_index(drop=True).to_csv(tmp_path / "x.gallery.csv")
+    with pytest.raises(be.DataError, match='x.gallery.csv.*`columns={"gallery_labels"'):
+        be.load(tmp_path / "x.npy", columns={"labels": "label"})
+    roles = {"labels": "label", "gallery_labels": "subject"}
+    found = be.load(tmp_path / "x.npy", columns=roles)
+    assert found.probe_labels.tolist() == [*map(str, TWO["label"])]
+    assert found.gallery_labels.tolist() == [*map(str, WHO[::-1])]
+
+
+@pytest.mark.parametrize(
+    ("labels", "how"),
+    [
+        ([1, 1, 2, 2, 0, 0, -1], {"distractor_ids": [0, -1]}),
+        (["a", "a", "b", "b", "unknown", "nan", None], {}),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_no_persons_are_read_as_they_were_written(tmp_path, labels, how, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow.parquet")
+    scores = be.Scores(np.random.default_rng(2).random((7, 7)), labels, **how)
+    be.save(scores, tmp_path / f"x.{suffix}")
+    found, truth = be.verification(be.load(tmp_path / f"x.{suffix}")), be.verification(scores)
+    for name in ("genuine_attempts", "impostor_attempts", "eer", "auc"):
+        assert found[name].item() == truth[name].item()
