@@ -334,7 +334,8 @@ def _checked_value(field: Field, value: object, layout: str | None) -> object:
 
 def _checked_item(field: Field, value: object, layout: str | None) -> object:
     """Return a value, or one of a list, or raise :class:`_UnexpectedValue`."""
-    if field.kind == "text" or (field.kind == "size" and field.pattern and isinstance(value, str)):
+    may_be_text = field.kind == "label" or (field.kind == "size" and field.pattern)
+    if field.kind == "text" or (may_be_text and isinstance(value, str)):
         return _checked_text(field, value, layout)
     if isinstance(value, dict) and field.table:
         if set(value) != set(field.table):
@@ -343,13 +344,13 @@ def _checked_item(field: Field, value: object, layout: str | None) -> object:
             key: _checked_item(Field(field.doc, kind=field.table[key]), item, layout)
             for key, item in value.items()
         }
-    kind = Integral if field.kind == "integer" else Real
+    kind = Integral if field.kind in ("integer", "label") else Real
     if isinstance(value, bool) or not isinstance(value, kind):
         raise _UnexpectedValue
     number = cast("float", value)
     if number != number or not field.within(number):
         raise _UnexpectedValue
-    if field.kind == "integer":
+    if field.kind in ("integer", "label"):
         return int(number)
     if field.kind == "size":
         if 0 < number < 1:

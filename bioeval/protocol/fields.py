@@ -22,7 +22,10 @@ Sentences = Mapping[str, str]
 Size = float | int | str
 """Kind of a field that is a proportion or a number of things, or a text of the field's pattern."""
 
-KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size"}
+Label = int | str
+"""Kind of a field that is an identity, as of a label."""
+
+KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size", "Label": "label"}
 
 
 def in_lecture_words(template: str) -> str:
@@ -98,6 +101,7 @@ class Field:
             "text": "a text",
             "integer": "an integer",
             "number": "a number",
+            "label": "an integer or a text",
             "size": "a proportion between 0 and 1, or an integer >= 1",
         }[self.kind]
         if self.many:

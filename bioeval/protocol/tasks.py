@@ -12,6 +12,7 @@ from bioeval.protocol.fields import (
     SEARCHABLE,
     SQUARE,
     Choice,
+    Label,
     Task,
     card_field,
     fields_of,
@@ -307,7 +308,7 @@ class Retrieval(Task):
         default=(-1,),
         may_be_empty=True,
     )
-    distractor_ids: tuple[int, ...] = card_field(
+    distractor_ids: tuple[Label, ...] = card_field(
         "identities of distractors, in addition to those from image names (`names_of`); they "
         "stay as wrong entries that match no query; a query of one is left out and counted",
         distinct=True,

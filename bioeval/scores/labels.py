@@ -81,10 +81,10 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
             f"{input_name} has {len(array)} labels, but the scores have {length} {side}; expected "
             "one label for each"
         )
-    missing = missing_values(array) if array.dtype.kind == "O" else np.zeros(0, dtype=bool)
+    missing = missing_values(array) if array.dtype.kind in "Of" else np.zeros(0, dtype=bool)
     if missing.any():
         of_texts = all(isinstance(label, str) for label in array[~missing].tolist())
-        array = array.copy()
+        array = array.astype(object)
         array[missing] = None
         if of_texts:
             array = _narrow(as_objects(["" if x is None else str(x) for x in array.tolist()]))

@@ -54,7 +54,7 @@ def reid(
     removed_for_ap: RemovedForAp | None = None,
     junk: Junk | None = None,
     junk_ids: Sequence[int] | None = None,
-    distractor_ids: Sequence[int] | None = None,
+    distractor_ids: Sequence[int | str] | None = None,
     cmc: Cmc | None = None,
     thresholds: Any = None,
     interval: IntervalName | IntervalMethod | None = None,
@@ -97,10 +97,11 @@ def reid(
     junk : {"remove", "keep"}
         Whether gallery entries of `junk_ids` leave every list, or stay as wrong entries.
     junk_ids : sequence of int
-    distractor_ids : sequence of int
-        Identities that mark distractors, which stay as wrong entries, beside those that the names
-        of images mark (Market-1501's 0). Neither junk nor distractors match any query; as queries
-        they are left out of all means, counted in ``left_out``, and named in a warning.
+    distractor_ids : sequence of int or str
+        Identities that mark distractors, which stay as wrong entries, beside those of no person
+        that the scores know, as by the names of images (Market-1501's 0). Neither junk nor
+        distractors match any query; as queries they are left out of all means, counted in
+        ``left_out``, and named in a warning.
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
     thresholds : float or increasing array of float, optional
