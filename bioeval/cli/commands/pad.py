@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
 @option("--dev LIST", "Development set for the rule of --threshold.")
+@option("--key LIST", "Classes of the presentations of both sets, by their names, in any order.")
 @option(
     "--kind",
     "Kind of the scores: larger similarities mean bona fide.",
@@ -48,6 +49,7 @@ def pad_command(
     run: Run,
     data: str,
     dev: str | None = None,
+    key: str | None = None,
     kind: Any = None,
     interval: str | None = None,
     **options: Any,
@@ -60,16 +62,17 @@ def pad_command(
     Each line of LIST has a detection score, larger for bona fide, and the attack instrument species
     in a column `attack`, empty for bona fide. Instead of the column, it may have the class words of
     ASVspoof: bonafide and spoof, or target, nontarget and spoof. A line without a score is a
-    non-response. APCER is the largest over the species (ISO/IEC 30107-3); APCER pooled over all
-    attacks is given beside it.
+    non-response. The classes may be in another list, the --key. APCER is
+    the largest over the species (ISO/IEC 30107-3); APCER pooled over all attacks is given beside
+    it.
     """
     from bioeval.studies.attacks.pad import pad
     from bioeval.studies.attacks.presentations import read_presentations
 
-    limits, listed = run.interval(interval), read_presentations(data)
+    limits, listed = run.interval(interval), read_presentations(data, key)
     kinds, dev_set = {kind, listed.kind}, None
     if dev is not None:
-        other = read_presentations(dev)
+        other = read_presentations(dev, key)
         dev_set = other.values, other.attack
         kinds.add(other.kind)
     kinds -= {None, ""}
@@ -78,7 +81,7 @@ def pad_command(
             f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
             "expected one kind"
         )
-    run.files, run.name = [data, *filter(None, [dev])], run.given_name or Path(data).stem
+    run.files, run.name = [data, *filter(None, [dev, key])], run.given_name or Path(data).stem
     run.stages("counting")
     dataset = pad(
         listed.values,

@@ -175,6 +175,7 @@ class DetectionRule:
 #: Class words of attacks.
 _ATTACKS = ("spoof", "attack", "fake", "presentation attack")
 
+_SCORE_NAMES = (*COLUMNS["score"], "cm_score")  # the countermeasure's of ASVspoof
 _SUBJECT_NAMES = ("subject", "subject_id", "person", "client_id")
 _INSTRUMENT_NAMES = ("instrument", "instrument_id", "pai_id")
 
@@ -211,23 +212,19 @@ class _Cells:
         return next((self.names.index(name) for name in names if name in self.names), None)
 
 
-def read_presentations(path: str | Path) -> PresentationList:
+def read_presentations(path: str | Path, key: str | Path | None = None) -> PresentationList:
     """Read a list of presentations.
 
     With the names of its columns: a score, and `attack`, the species, or a class such as
     ``bonafide`` and ``spoof``; perhaps `subject` and `instrument`. Without names: the last column
     of numbers, a column of class words, and the column that has ``-`` where these say bona fide,
-    as ASVspoof writes them.
+    as ASVspoof writes them. The classes may be in another list, the `key`, by the names of the
+    presentations.
     """
-    place = existing_file(path)
-    head = head_of(place)
-    named = not any(map(is_number, head.cells[0]))
-    names = [*map(folded, head.cells[0])] if named else []
-    # Numbers of columns, as pandas writes them, are no data above words for classes.
-    first = head.cells[0]
-    header = named or counts_columns(first) or not first[0] and counts_columns(first[1:])
-    cells = _Cells(place, names, *cells_by_column(head, header))
+    cells = _cells_of(path)
     score = _score(cells)
+    if key is not None:
+        cells = _with_key(cells, score, _cells_of(key, of_key=True))
     values = np.full(len(cells.lines), np.nan)
     for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):
         if cell and (not is_number(cell) or overflows(cell)):
@@ -244,14 +241,70 @@ def read_presentations(path: str | Path) -> PresentationList:
     return PresentationList(values, _species(cells, score), kind or "", *owners)
 
 
+def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
+    """Return the cells of a list, and the names of its columns where it has some."""
+    place = existing_file(path)
+    head = head_of(place)
+    # Data in the first line are a score, or a class in a key.
+    is_data = any(map(is_number, head.cells[0]))
+    if of_key:
+        is_data = is_data or any(class_of(cell) is not None for cell in head.cells[0])
+    named = not is_data
+    names = [*map(folded, head.cells[0])] if named else []
+    # Numbers of columns, as pandas writes them, are no data above words for classes.
+    first = head.cells[0]
+    header = named or counts_columns(first) or not first[0] and counts_columns(first[1:])
+    return _Cells(place, names, *cells_by_column(head, header))
+
+
+def _with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
+    """Return a list of scores with the columns of its key, by the names of presentations."""
+    import pandas as pd
+
+    shared = {
+        (i, j): len({*names}.intersection(others))
+        for i, names in enumerate(scores.columns)
+        for j, others in enumerate(key.columns)
+        if i != score
+    }
+    i, j = max(shared, key=lambda two: shared[two], default=(0, 0))
+    if not shared or not shared[i, j]:
+        raise DataError(
+            f"{key.path}: no column has the names of the presentations of {scores.path.name}, such "
+            f"as {scores.columns[0][0]!r}; expected the same names in both"
+        )
+    for cells, column in ((scores, i), (key, j)):
+        again = pd.Index(cells.columns[column]).duplicated()
+        if again.any():
+            row = int(np.argmax(again))
+            raise DataError(
+                f"{cells.path}: line {cells.lines[row]}: {cells.columns[column][row]!r} is listed "
+                "before; expected each presentation once"
+            )
+    place = pd.Index(key.columns[j]).get_indexer(scores.columns[i])
+    for row in np.flatnonzero(place < 0)[:1].tolist():
+        raise DataError(
+            f"{key.path}: lacks {scores.columns[i][row]!r}, and {int((place < 0).sum()):,} of the "
+            f"{len(place):,} presentations of {scores.path.name}; expected a line for each"
+        )
+    others = [column for number, column in enumerate(key.columns) if number != j]
+    names = list[str]()
+    if scores.names or key.names:
+        called = key.names or [""] * len(key.columns)
+        names = scores.names or [""] * len(scores.columns)
+        names = [*names, *(x for number, x in enumerate(called) if number != j)]
+    columns = [*scores.columns, *([column[row] for row in place] for column in others)]
+    return _Cells(scores.path, names, scores.lines, columns)
+
+
 def _score(cells: _Cells) -> int:
     """Return the column of scores."""
     if cells.names:
-        columns = [i for i, name in enumerate(cells.names) if name in COLUMNS["score"]]
+        columns = [i for i, name in enumerate(cells.names) if name in _SCORE_NAMES]
         if len(columns) != 1:
             raise DataError(
                 f"{cells.path}: {len(columns)} columns of scores among {', '.join(cells.names)}; "
-                f"expected one of {', '.join(COLUMNS['score'])}"
+                f"expected one of {', '.join(_SCORE_NAMES)}"
             )
         return columns[0]
     numbers = [i for i, column in enumerate(cells.columns) if all(map(is_number, column))]
@@ -272,7 +325,8 @@ def _species(cells: _Cells, score: int) -> list[str]:
         if attack is None:
             raise DataError(
                 f"{path}: does not mark attack presentations; expected a column 'attack' with the "
-                "species of each attack, or one of class words such as bonafide and spoof"
+                "species of each attack, or one of class words such as bonafide and spoof (in "
+                "another list: `key`)"
             )
         return ["" if is_bona_fide(x) else x for x in columns[attack]]
     flags = []

@@ -77,6 +77,39 @@ def test_lists_as_they_are_written(text, attack, tmp_path, capsys):
     assert classes == {name or "bona fide": attack.count(name) for name in attack}
 
 
+KEY = (
+    "LA_3 x A12 spoof eval\nLA_1 x - bonafide eval\nLA_9 x A12 spoof eval\nLA_2 x A11 spoof eval\n"
+)
+
+
+@pytest.mark.parametrize(
+    "scores", ["filename\tcm-score\nLA_1\t2\nLA_2\t-1\nLA_3\t1\n", "LA_1 2\nLA_2 -1\nLA_3 1\n"]
+)
+def test_scores_and_classes_in_two_files(scores, tmp_path, capsys):
+    (tmp_path / "scores.txt").write_text(scores)
+    (tmp_path / "key.txt").write_text(KEY)
+    apart = said(capsys, "pad", tmp_path / "scores.txt", "--key", tmp_path / "key.txt")
+    (tmp_path / "list.txt").write_text("- bonafide 2\nA11 spoof -1\nA12 spoof 1\n")
+    whole = said(capsys, "pad", tmp_path / "list.txt")
+    assert apart["classes"] == whole["classes"]
+    assert apart["d_eer"] == whole["d_eer"]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("LA_1 - bonafide\nLA_2 A1 spoof\n", "lacks 'LA_3', and 1 of the 3 presentations"),
+        ("LA_1 - bonafide\nLA_2 A1 spoof\nLA_2 A1 spoof\n", "line 3: 'LA_2' is listed before"),
+        ("x - bonafide\ny A1 spoof\n", "no column has the names of the presentations"),
+    ],
+)
+def test_a_key_of_other_presentations_is_refused(key, words, tmp_path, capsys):
+    (tmp_path / "scores.txt").write_text("LA_1 2\nLA_2 -1\nLA_3 1\n")
+    (tmp_path / "key.txt").write_text(key)
+    assert main(["pad", str(tmp_path / "scores.txt"), "--key", str(tmp_path / "key.txt")]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
