@@ -150,11 +150,15 @@ def counts_same(scores: Scores, column: str) -> bool:
 
 def spelling_notes(codes: Codes, column: str) -> list[Message]:
     """Return a message of values that are compared as different and look alike, if many are."""
-    alike = codes.in_many_spellings
-    if not alike:
+    return look_alike(codes.in_many_spellings, column, len(codes.values))
+
+
+def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message]:
+    """Return a message of the spellings of some of a column's values, none where there are none."""
+    if not spelt:
         return []
-    examples = ", ".join(" and ".join(map(repr, same)) for same in alike[:_EXAMPLES])
-    about = {"column": column, "values": sum(map(len, alike)), "of": len(codes.values)}
+    examples = ", ".join(" and ".join(map(repr, same)) for same in spelt[:_EXAMPLES])
+    about = {"column": column, "values": sum(map(len, spelt)), "of": number}
     return [Message("values-look-alike", **about, examples=examples)]
 
 

@@ -18,10 +18,10 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric
 from bioeval.results.support import beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes, plain, unknown_values
+from bioeval.scores.labels import Codes, plain, spellings, unknown_values
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import require_people
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.rows import threads_for
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -146,6 +146,7 @@ def by_group(
     require_values(scores, "verification by group")
     require_people(scores, "verification by group")
     by, scores, messages = _grouped(scores, group)
+    messages += look_alike(spellings(by.labels), by.name or "group", len(by.labels))
     if by.people is None and alpha != 0.5:
         raise ProtocolError(
             "`alpha` has no effect on groups of attempts, which have no FDR and no "

@@ -319,3 +319,13 @@ def test_a_template_with_two_values_is_named(tmp_path, capsys):
     table.write_text("template,subject,sex,file\n" + "".join(rows) + "p1-0,p1,f,again.png\n")
     again = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
     assert [*again.probe_meta] == ["sex"]
+
+
+def test_groups_in_several_spellings_are_said():
+    scores = be.simulate(20, 4, random_state=1)
+    sex = np.array([["f", "m"][int(who) % 2] for who in scores.probe_labels], dtype=object)
+    be.by_group(scores, sex)  # without a warning
+    sex[5] = sex[5].upper()  # of one template
+    with pytest.warns(be.BioevalWarning, match="differ from another only in case"):
+        ds = be.by_group(scores, sex)
+    assert arguments(ds, "values-look-alike")["values"] == 2
