@@ -533,7 +533,8 @@ def spellings(values: np.ndarray) -> list[list[Any]]:
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
 
 #: Labels of no person unless `distractor_ids` says which are; the empty one is any that is missing.
-NO_PERSON = (*("", -1, "nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual"),)
+NO_PERSON: tuple[Any, ...] = ("", -1)
+NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
 
 
 def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:

@@ -248,6 +248,21 @@ def test_labels_of_a_file_may_be_blank(seed, square, tmp_path):
     assert found_attempts(read) == expected_attempts(plain_attempts(case), case["kind"])
 
 
+def test_a_matrix_may_have_blank_names_of_subjects(tmp_path):
+    names = ["ann", "unknown", "bob", "", "ann"]
+    values = np.arange(25.0).reshape(5, 5)
+    case = {"values": values, "probe_labels": names, "gallery_labels": None, "kind": "distance"}
+    lines = [",".join(["label", *names])]
+    lines += [",".join([name, *map(str, row)]) for name, row in zip(names, values, strict=True)]
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    table = pd.DataFrame(values, columns=[x or None for x in names])
+    table.insert(0, "label", [x or None for x in names])
+    for source in (tmp_path / "x.csv", table):
+        scores = be.load(source, kind="distance")
+        assert scores.layout == "all-against-all"
+        assert found_attempts(scores) == expected_attempts(plain_attempts(case), "distance")
+
+
 def test_a_table_of_templates_may_be_blank_and_commands_take_names(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("template_a,template_b,distance\na,b,1\na,c,2\nc,d,3\nb,d,4\n")
     (tmp_path / "t.csv").write_text("template,subject\na,ann\nb,\nc,ann\nd,unknown\n")

@@ -29,7 +29,7 @@ from bioeval.scores.formats.layouts import (
 from bioeval.scores.formats.lists import Listed, how_read, wanted_columns
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
-from bioeval.scores.labels import with_whole_numbers
+from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
 
 _ROW_NAMES = ("label", "probe")
@@ -74,7 +74,7 @@ def read_wide(head: Head, given: Given) -> Scores | None:
                 ".npz file",
             )
     given.take("header")
-    table = read_columns(head, True, {0: names[0]}, numbers, blanks=numbers)
+    table = read_columns(head, True, {0: names[0]}, numbers, blanks=[0, *numbers])
     return _matrix(table, names, given)
 
 
@@ -159,7 +159,9 @@ def read_parquet(path: Path, given: Given) -> Scores:
 def read_frame(frame: Any, given: Given) -> Scores:
     """Read a DataFrame, as a file with the same columns is read."""
     first = frame.head(_FIRST_ROWS).astype(str).to_numpy().tolist()
-    head = Head(Path("DataFrame"), ",", [[*map(str, frame.columns)], *first])
+    missing = missing_values(as_objects([*frame.columns]))
+    names = ["" if gone else str(x) for x, gone in zip(frame.columns, missing, strict=True)]
+    head = Head(Path("DataFrame"), ",", [names, *first])
 
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
         yield {i: frame.iloc[:, i] for i in columns}
@@ -173,7 +175,7 @@ def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
     if not rows:
         raise fault(path, "has no rows")
     if is_wide(names, given):
-        table = _columns(head, rows, pieces, [*range(1, len(names))], [0], ())
+        table = _columns(head, rows, pieces, [*range(1, len(names))], [0], [0])
         return _matrix(table, names, given)
     layout = with_header(head, given)
     if layout is None or layout.get("score") is None:
