@@ -233,7 +233,8 @@ def parse_claims(
     missing = groups < 0
     if missing.any() and unenrolled == "raise":
         i = int(np.argmax(missing))
-        enrolled = [scores.codes.values[x] for x in scores.gallery_order.subjects[:10_000]]
+        people = scores.codes.people(scores.gallery_order.subjects)
+        enrolled = [scores.codes.values[x] for x in people[:10_000]]
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims "

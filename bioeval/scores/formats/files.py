@@ -237,17 +237,27 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 def rows_of(
     path: Path, delimiter: str, first: int = 1, bounded: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line that is not blank, from line `first` on."""
+    """Yield the number and the cells of each line that is not blank, from line `first` on.
+
+    A blank cell in quotes, as pandas writes the only cell of a line, is a cell.
+    """
     with guarded(path, expected="text"), open_text(path, bounded) as file:
         numbered = islice(enumerate(file, 1), first - 1, None)
         if delimiter == " ":
             yield from ((n, row) for n, raw in numbered if (row := decode(raw, path, n).split()))
             return
-        texts = (decode(raw, path, number) for number, raw in numbered)
-        reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True, strict=True)
+        text_of_line = ""
+
+        def texts() -> Iterator[str]:
+            nonlocal text_of_line
+            for number, raw in numbered:
+                text_of_line = decode(raw, path, number)
+                yield text_of_line
+
+        reader = csv.reader(texts(), delimiter=delimiter, skipinitialspace=True, strict=True)
         try:
             for row in reader:
-                if any(row := [*map(str.strip, row)]):
+                if any(row := [*map(str.strip, row)]) or '"' in text_of_line:
                     yield reader.line_num + first - 1, row
         except csv.Error as error:
             line = reader.line_num + first - 1
