@@ -61,6 +61,11 @@ class Cells:
         return Cells, (self.source, self.mask, self.rows, self.columns)
 
     @property
+    def are_computed(self) -> bool:
+        """Whether the values are of embeddings, computed each time or made once."""
+        return self.streams or self._to_make
+
+    @property
     def base(self) -> Any:
         """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
         return self.source.made() if self._to_make else self.source

@@ -22,6 +22,10 @@ from bioeval.scores.sampled import SampledAttempts
 # genuine claim is fused of one template less than others (of 2 templates, AUC 1/3).
 _CHANCE_OF_FUSED = 1 / 3
 
+# How far below one half the AUC is by chance with a probability below 0.1 %, of one person; of n
+# people the square root of n times less. (Simulated: labels that are shuffled, or mean nothing.)
+_MARGIN = 0.75
+
 # People of whom scores near chance are told from others, at least.
 _FEW_PEOPLE = 16
 
@@ -76,15 +80,16 @@ class KindVerdict:
             return cls("ok")
         auc = area_under_curve(genuine, impostor)
         other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
-        about: dict[str, Any] = {"kind": kind, "auc": auc}
-        margin = 1.0 / math.sqrt(max(2, people))  # more than three standard errors by chance
+        # Embeddings that are compared by other tiles may have other last digits.
+        about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
+        margin = _MARGIN / math.sqrt(max(2, people))
         if auc < (_CHANCE_OF_FUSED if fused else 0.5) - margin:
             if metric:
                 return cls("error", Message("labels-wrong", **about, metric=metric))
             if classes:
                 return cls("error", Message("kind-or-classes-wrong", **about, classes=classes))
             return cls("error", Message("kind-wrong", **about, other=other))
-        if auc < 0.5 + min(margin, 1.0 / math.sqrt(_FEW_PEOPLE)) / 2:
+        if auc < 0.5 + 1.0 / (2 * math.sqrt(max(_FEW_PEOPLE, people))):
             if metric and auc < 0.5:
                 return cls("warning", Message("labels-wrong", **about, metric=metric))
             return cls("warning", Message("near-chance", **about, other=other))

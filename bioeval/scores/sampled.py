@@ -78,7 +78,7 @@ def _rows(scores: Scores) -> np.ndarray:
     """Return probes from everywhere; of a container, those of a few of its chunks."""
     cells, (m, n) = scores.cells, scores.shape
     most = _PROBES
-    if cells.embeddings is not None:
+    if cells.are_computed:
         most = min(most, max(_FEW, m // _PROPORTION))
     if cells.is_stored or (cells.streams and cells.mask is not None):
         most = max(1, min(most, _CELLS // n))

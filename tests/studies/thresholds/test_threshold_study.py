@@ -137,7 +137,7 @@ def test_nothing_to_choose_on(shown):
 
 def test_nothing_is_accepted(shown):
     subject = np.repeat(np.arange(4), 3)
-    scores = be.Scores(1.0 * (subject[:, None] == subject), subject)
+    scores = be.Scores(np.ones((12, 12)), subject)
     ds = be.study_threshold(scores, "far=0.0", folds=2, repeats=1)
     assert ds.threshold == -np.inf
     assert "accept nothing (threshold -inf)" in shown(ds, 100)
