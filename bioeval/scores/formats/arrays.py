@@ -33,7 +33,12 @@ from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
-from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, require_features
+from bioeval.scores.embeddings import (
+    EmbeddingSource,
+    as_embeddings,
+    average_embeddings,
+    require_features,
+)
 from bioeval.scores.formats.comparisons import (
     in_listed_order,
     is_lfw,
@@ -559,10 +564,13 @@ class _ListedPairs:
     missing: int
 
 
-def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _ListedPairs:
+def _look_up(
+    file: Arrays, labels: np.ndarray, meta: Any, columns: Sequence[str] = NAME_COLUMNS
+) -> _ListedPairs:
     """Return the pairs of a list among the templates of a file.
 
-    They are found by their names; the images of LFW by their subject and number.
+    They are found by their names, in the first of some columns; the images of LFW by their subject
+    and number.
     """
     if not file.square:
         raise DataError(
@@ -570,7 +578,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _ListedPairs:
             "has a separate gallery"
         )
     path = existing_file(file.given.take("trials"))
-    names = next(([*map(str, meta[x].tolist())] for x in NAME_COLUMNS if x in meta), None)
+    names = next(([*map(str, meta[x].tolist())] for x in columns if x in meta), None)
     if names is None or is_lfw(path):
         listed = read_lfw(path)
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
@@ -896,12 +904,18 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
             as_read=as_read,
         )
     require_features(left, probe.label, f"{file.path}: {name}")
-    listed = _look_up(file, probe.label, probe_meta)
+    labels, names = probe.label, NAME_COLUMNS
+    if average := given.take("average", ()):
+        every = {"": labels, **probe_meta}
+        left, templates, _ = average_embeddings(left, every, average, "probe")
+        labels, probe_meta, names = templates.pop(""), dict(templates), average[:1]
+        right, m = left, len(left)
+    listed = _look_up(file, labels, probe_meta, names)
     pairs = Scores.from_pairs(
         EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),
         listed.same,
         nan=file.nan,
-        subjects=np.column_stack([probe.label[listed.b], probe.label[listed.a]]),
+        subjects=np.column_stack([labels[listed.b], labels[listed.a]]),
         pair_folds=listed.fold,
         name=file.path.stem,
     )

@@ -435,3 +435,29 @@ def test_subjects_of_the_table_of_ijb(tmp_path, ijb):
     whole = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
     assert whole.probe_labels.tolist() == ["1", "2", "1"]
     np.testing.assert_allclose(whole.values[0, [2, 1]], found.values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_trials_name_the_templates_of_an_average(tmp_path, order):
+    rng = np.random.default_rng(4)
+    who, clip = np.repeat(np.arange(4), 4), np.repeat(np.arange(8), 2)
+    x = rng.normal(size=(16, 5))
+    clips = [f"clip{i}" for i in clip]
+    shuffled = rng.permutation(16)
+    np.savez(
+        tmp_path / "x.npz",
+        embeddings=x[shuffled],
+        labels=who[shuffled],
+        clip=np.array(clips)[shuffled],
+        name=[f"{i}.png" for i in shuffled],
+        metric="l2",
+    )
+    listed = [(0, 1, 1), (2, 3, 1), (4, 6, 0), (7, 0, 0)][::order]
+    text = "".join(f"clip{a} clip{b} {same}\n" for a, b, same in listed)
+    (tmp_path / "t.txt").write_text(text)
+    pairs = be.load(tmp_path / "x.npz", average="clip", trials=tmp_path / "t.txt")
+    means = [x[clip == i].mean(axis=0) for i in range(8)]
+    distances = [np.linalg.norm(means[a] - means[b]) for a, b, _ in listed]
+    np.testing.assert_allclose(pairs.values, distances)
+    assert pairs.genuine.tolist() == [bool(same) for *_, same in listed]
+    assert pairs.pair_subjects.tolist() == [[a // 2, b // 2] for a, b, _ in listed]
