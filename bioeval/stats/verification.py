@@ -210,8 +210,9 @@ class VerificationColumns:
         made = np.bincount(self.genuine[1], minlength=len(people))
         probing, claimed = self.persons.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        assert self.verified.compared is not None
-        pairs = min(self.verified.compared.disjoint, *(x for x in sides if x), np.inf)
+        compared = self.verified.compared  # None where nobody is a person
+        disjoint = 0 if compared is None else compared.disjoint
+        pairs = min(disjoint, *(x for x in sides if x), np.inf)
         return {"genuine": kish(made[people]), "impostor": pairs}
 
     # -- limits

@@ -104,7 +104,7 @@ def test_plain_labels_are_divided_as_before_with_a_warning():
     words = be.Scores(
         distances(), QUERIES.astype(str), np.where(GALLERY == 0, "x", GALLERY.astype(str))
     )
-    with pytest.warns(be.BioevalWarning, match=r"identity 'x' .*distractor_ids=\(their number,\)"):
+    with pytest.warns(be.BioevalWarning, match=r"identity 'x' .*distractor_ids=\('x',\)"):
         be.cross_evaluate(words, SubjectKFold(2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -313,3 +313,14 @@ def test_people_of_no_name_are_no_subjects_of_studies():
         assert set(range(32, 42)) <= set(part.train) and set(range(32, 42)) <= set(part.test)
     (finding,) = [x for x in be.check_data(scores).findings if x.check == "labels"]
     assert (finding.severity, finding.count, finding.where) == ("note", 10, "'unknown', missing")
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_where_nobody_is_a_person_there_are_no_attempts():
+    scores = be.Scores(np.arange(25.0).reshape(5, 5), ["unknown"] * 5)
+    found = be.verification(scores, interval="people")
+    assert (int(found.genuine_attempts), int(found.impostor_attempts)) == (0, 0)
+    assert np.isnan(found.eer)
+    assert np.isnan(be.open_set(scores).eer)
+    assert int(be.closed_set(scores).skipped) == 5
+    assert "error" in [x.severity for x in be.check_data(scores).findings]

@@ -109,7 +109,8 @@ def _sizes(codes: Codes, side: np.ndarray) -> np.ndarray:
 
 def _templates_of_subjects(sizes: np.ndarray) -> Text:
     """Return in words the number of templates of each subject of a side."""
-    spread = [int(sizes.min()), float(np.median(sizes)), int(sizes.max())]
+    known = sizes if len(sizes) else np.zeros(1, dtype=np.int64)
+    spread = [int(known.min()), float(np.median(known)), int(known.max())]
     text = "{subjects:count subjects} with {templates:spread templates}"
     return say(text, subjects=len(sizes), templates=spread)
 

@@ -254,11 +254,10 @@ class SplitSides(Samples):
         if many.any():
             most = int(np.argmax(count * many))
             label = codes.values[most : most + 1].tolist()[0]
-            number = label if str(label).lstrip("-").isdecimal() else "their number"
             warnings.warn(
                 f"the identity {label!r} has {counted(int(count[most]), 'gallery templates')} and "
                 "no probe, and goes into one part as one person; if these are distractors, give "
-                f"Scores(..., distractor_ids=({number},)): they are then in every gallery",
+                f"Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
                 BioevalWarning,
                 stacklevel=4,
             )
