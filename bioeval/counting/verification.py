@@ -32,6 +32,7 @@ from bioeval.scores.blocks import Block, cells_between
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.fusion_rules import by_closeness, order_of, parse_fusion
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.names import in_order, index_of
 from bioeval.scores.people import ComparedPeople, People, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import blocks_of, give_back, mapped_pages, threads_for
@@ -238,6 +239,9 @@ class Verified:
             not_enrolled = claims.probe[~enrolled], claims.subject[~enrolled]
             self.not_enrolled = Claims(*parse_claims(self.scores, not_enrolled, "raise")[0])
             claims = claims.probe[enrolled], claims.subject[enrolled]
+        if index_of(claims) is not None:
+            made = in_order(claims, self.scores.probe_names, "`claims`")
+            self.scores, claims = self.scores.with_remarks(*made.remarks), made.values
         listed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
         self.claims = Claims(*listed)
 

@@ -154,6 +154,7 @@ SENTENCES: dict[str, str] = {
         "the arrays {arrays:names} are no metadata: one value a template, named probe_ or gallery_ "
         "where sides differ"
     ),
+    "taken-in-order": "{named} have names, and {unnamed} have none: they are taken in order",
     "in-order-of-trials": (
         "the scores are taken to be in the order of the trials of {file:name}; check the order: a "
         "shifted list gives rates near chance"

@@ -63,7 +63,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
             f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
     codes, n = scores.codes.gallery, scores.shape[0]
-    place, by = places_in_order(scores.probe_meta, n)
+    place, by = places_in_order(scores.probe_meta, n, scores.probe_names)
     first = np.full(n, rule == "unordered")
     in_order = np.argsort(place)
     first[in_order[np.unique(codes[in_order], return_index=True)[1]]] = True

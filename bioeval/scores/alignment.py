@@ -1,146 +1,260 @@
-"""Systems over the same data: aligned by the names of templates, and refused if they differ."""
+"""Systems over the same data: what they have in common, and refused if they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.labels import as_objects, plain, require_one_type
+from bioeval.scores.arrays import Mask
+from bioeval.scores.columns import CodedSides
+from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import as_names, example, places, without_names
 from bioeval.scores.people import knows_people
-from bioeval.scores.template_names import name_column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What errors call a row and a column.
 SIDES = ("probe", "gallery template")
 
-
-@dataclass(frozen=True)
-class _NamedSide:
-    """Names of the pairs, or of the templates of one side of a matrix."""
-
-    noun: str
-    names: Any  # a list; of pairs `values`, and the places `a` and `b` of both sides in them
-
-
-@dataclass(frozen=True)
-class _Common:
-    """The places of the common names in two systems, in the order of the first."""
-
-    side: _NamedSide
-    other: _NamedSide
-    mine: np.ndarray
-    theirs: np.ndarray
-
-    @property
-    def missing(self) -> int:
-        """Names that the other system lacks."""
-        return len(self.side.names) - len(self.mine)
-
-    @property
-    def more(self) -> int:
-        """Names that the other system alone has."""
-        return len(self.other.names) - len(self.theirs)
-
-
-@dataclass(frozen=True)
-class Named:
-    """Names of what a system compared: pairs, or the templates of both sides of a matrix."""
-
-    sides: tuple[_NamedSide, ...]
-    unordered: bool = False
-
-    @classmethod
-    def of(cls, scores: Any, by: str = "templates") -> Named | None:
-        """Return the names of the pairs or templates of scores; None where they have none.
-
-        Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
-        """
-        if not isinstance(scores, Scores) or scores.layout == "top-k":
-            return None
-        if scores.layout == "pairs":
-            names: Any = scores.pairs.templates
-            if by == "subjects" and scores.pairs.sides is not None:
-                names = scores.pairs.sides
-                if len(np.unique(_keys(names, names)[0])) < len(names):
-                    return None
-            if names is None:
-                return None
-            return cls((_NamedSide("pairs", names),), scores.pairs.unordered)
-        sides = scores.probe_meta, scores.gallery_meta
-        column = "template"  # which also joins systems where it numbers the templates
-        if not all(column in meta for meta in sides):
-            column = name_column(*sides, (scores.probe_labels, scores.gallery_labels)) or ""
-        probes, gallery = (_unique(meta.get(column)) for meta in sides)
-        if probes is None or gallery is None:
-            return None
-        if np.array_equal(scores.probe_ids, scores.gallery_ids):
-            return cls((_NamedSide("templates", probes),))
-        return cls((_NamedSide("probes", probes), _NamedSide("gallery templates", gallery)))
-
-    def is_like(self, other: Named) -> bool:
-        """Whether both are names of the same things."""
-        return [x.noun for x in self.sides] == [x.noun for x in other.sides]
-
-    def common(self, other: Named) -> Iterator[_Common]:
-        """Yield the common data of both, of pairs or of each side."""
-        for side, other_side in zip(self.sides, other.sides, strict=True):
-            if isinstance(side.names, list):
-                one_type(side.names, other_side.names)
-                number = {name: place for place, name in enumerate(side.names)}
-                numbers = [number.setdefault(name, len(number)) for name in other_side.names]
-                first, second = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
-            else:
-                first, second = _keys(
-                    side.names, other_side.names, self.unordered and other.unordered
-                )
-            mine, theirs = _common(first, second)
-            yield _Common(side, other_side, mine, theirs)
-
-
-def _unique(names: np.ndarray | None) -> list[Any] | None:
-    """Return the names of the templates of a side; None without, or where two have the same."""
-    if names is None or len(set(names.tolist())) < len(names):
-        return None
-    return list(map(plain, names.tolist()))
+# Cells that are looked at together.
+_CELLS = 1 << 20
 
 
 def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Message]]:
-    """Return what two systems have in common, in the order of the first, and what is left out.
+    """Return what two systems have in common, in the order of the first, and remarks.
 
-    Pairs are found by the names of their templates, or by their subjects where no two pairs have
-    the same; a matrix by the metadata of both sides that name its templates. Scores without names
-    are returned as they are. Raise :class:`DataError` if the systems have nothing in common, or
-    names are not unique.
+    Both are found by the names of templates, pairs also by their subjects where no two pairs have
+    the same; without names they are taken as they are. Attempts that one of them lacks are left out
+    of both.
+
+    Raises
+    ------
+    DataError
+        If the systems have nothing in common, or are not over the same data.
     """
-    for by in ("templates", "subjects"):
-        first, second = Named.of(a, by), Named.of(b, by)
-        if first is not None and second is not None and first.is_like(second):
-            break
-    else:
+    if not (isinstance(a, Scores) and isinstance(b, Scores) and a.layout != "top-k"):
+        require_same(a, b)
         return a, b, []
-    sides = list(first.common(second))
+    if (a.layout == "pairs") != (b.layout == "pairs") or b.layout == "top-k":
+        require_same(a, b)
+    align = _common_pairs if a.layout == "pairs" else _common_templates
+    a, b, notes = align(a, b, called)
+    require_same(a, b)
+    a, b, lacking = _common_attempts(a, b, called)
+    return a, b, notes + lacking
+
+
+# ---------------------------------------------------------------- common templates, common pairs
+
+
+def _common_templates(
+    a: Scores, b: Scores, called: Sequence[str]
+) -> tuple[Scores, Scores, list[Message]]:
+    """Return the rows and columns that two matrices have in common."""
+    notes: dict[Message, None] = {}
+    chosen: list[tuple[Any, Any]] = []
+    square = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (a, b))
+    nouns = ("templates", "templates") if square else ("probes", "gallery templates")
+    for side, noun in enumerate(nouns):
+        mine, theirs = _names_of(a, side), _names_of(b, side)
+        if mine is None or theirs is None:
+            chosen.append((None, None))
+            notes |= dict.fromkeys(without_names(mine, theirs, called))
+            continue
+        rows, others, note = _common(mine, theirs, noun, called)
+        chosen.append((rows, others))
+        notes |= dict.fromkeys(note)
+    (rows, other_rows), (columns, other_columns) = chosen
+    return _part(a, rows, columns), _part(b, other_rows, other_columns), [*notes]
+
+
+def _names_of(scores: Scores, side: int) -> pd.Index | None:
+    """Return the names of a side, or a column `template` that merely counts."""
+    names = (scores.probe_names, scores.gallery_names)[side]
+    meta = (scores.probe_meta, scores.gallery_meta)[side]
+    return as_names(meta["template"]) if names is None and "template" in meta else names
+
+
+def _common_pairs(
+    a: Scores, b: Scores, called: Sequence[str]
+) -> tuple[Scores, Scores, list[Message]]:
+    """Return the pairs that two lists have in common, their sides as in the first."""
+    mine, theirs = a.pairs.templates, b.pairs.templates
+    unordered = a.pairs.unordered and b.pairs.unordered
+    if mine is None or theirs is None:
+        if a.pair_names is not None and b.pair_names is not None:
+            rows, others, notes = _common(a.pair_names, b.pair_names, "pairs", called)
+            return _part(a, rows, None), _part(b, others, None), notes
+        mine, theirs, unordered = a.pairs.sides, b.pairs.sides, False
+        if mine is None or theirs is None or not (_are_different(mine) and _are_different(theirs)):
+            return a, b, without_names(_names_of_pairs(a), _names_of_pairs(b), called)
+    keys, other_keys = _keys(mine, theirs, unordered)
+    rows, others, notes = _common(keys, other_keys, "pairs", called, (mine, theirs))
+    a, b = _part(a, rows, None), _part(b, others, None)
+    return a, _turned_as(a, b) if unordered else b, notes
+
+
+def _names_of_pairs(scores: Scores) -> pd.Index | None:
+    """Return the names of pairs, or those of their probes; None without names."""
+    return scores.probe_names if scores.pair_names is None else scores.pair_names
+
+
+def _are_different(sides: CodedSides) -> bool:
+    """Whether no two pairs have the same names, in this order."""
+    return len(np.unique(np.column_stack([sides.a, sides.b]), axis=0)) == len(sides)
+
+
+def _keys(mine: CodedSides, theirs: CodedSides, unordered: bool) -> tuple[pd.Index, pd.Index]:
+    """Return a number for each pair of both lists, equal for equal names."""
+    import pandas as pd
+
+    place = places(as_names(theirs.values), as_names(mine.values))
+    new = place < 0
+    place[new] = len(mine.values) + np.arange(np.count_nonzero(new))
+    number = len(mine.values) + len(theirs.values)
+    keys = []
+    for codes, sides in ((np.arange(len(mine.values)), mine), (place, theirs)):
+        a, b = codes[sides.a].astype(np.int64), codes[sides.b].astype(np.int64)
+        if unordered:
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        keys.append(pd.Index(a * number + b))
+    return keys[0], keys[1]
+
+
+def _common(
+    mine: pd.Index,
+    theirs: pd.Index,
+    noun: str,
+    called: Sequence[str],
+    pairs: tuple[CodedSides, CodedSides] | None = None,
+) -> tuple[np.ndarray, np.ndarray, list[Message]]:
+    """Return the places of common names in both, and a message on what is left out."""
+    if pairs is not None and (mine.has_duplicates or theirs.has_duplicates):
+        if np.array_equal(mine, theirs):
+            return np.arange(len(mine)), np.arange(len(theirs)), []
+        raise DataError(
+            "pairs that are listed more than once cannot be aligned by names; leave out "
+            '`keep="repeated"`, or give attempts names of their own'
+        )
+    place = places(mine, theirs)
+    common = np.flatnonzero(place >= 0)
+    if not len(common):
+        first, other = (example(x) for x in (mine, theirs))
+        if pairs is not None:
+            first, other = (f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in pairs)
+        raise DataError(
+            f"the systems have different data: none of the {counted(len(mine), noun)} of "
+            f"{called[0]} is among those of {called[1]}, such as {first} and {other}; expected the "
+            "same names"
+        )
+    left_out = {called[0]: len(mine) - len(common), called[1]: len(theirs) - len(common)}
     notes = []
-    for common in sides:
-        noun, names = common.side.noun, common.side.names
-        if not len(common.mine):
-            raise DataError(
-                f"the systems have different data: none of the {counted(len(names), noun)} of "
-                f"{called[0]} is among those of {called[1]}, such as {_example(names)} and "
-                f"{_example(common.other.names)}; expected the same names"
-            )
-        if common.missing or common.more:
-            left_out = {called[0]: int(common.missing), called[1]: int(common.more)}
-            notes.append(Message("not-in-common", what=noun, left_out=left_out))
-    rows, columns = sides[0], sides[-1]
-    a, b = _part(a, rows.mine, columns.mine), _part(b, rows.theirs, columns.theirs)
-    if first.unordered and second.unordered:
-        b = _turned_as(a, b)
-    return a, b, notes
+    if any(left_out.values()):
+        notes.append(Message("not-in-common", what=noun, left_out=left_out))
+    return common, place[common], notes
+
+
+def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -> Scores:
+    """Return some pairs, or some rows and columns of a matrix; the scores themselves if all."""
+    chosen = [
+        None if x is None or np.array_equal(x, np.arange(size)) else x
+        for x, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
+    ]
+    if chosen[0] is chosen[1] is None:
+        return scores
+    return scores.select(probes=chosen[0], gallery=chosen[1])
+
+
+def _turned_as(a: Scores, b: Scores) -> Scores:
+    """Return the pairs of `b` with their sides in the order of `a`."""
+    mine, theirs = a.pairs.templates, b.pairs.templates
+    assert mine is not None and theirs is not None
+    place = places(as_names(theirs.values), as_names(mine.values))
+    turned = mine.a != place[theirs.a]
+    return b.with_pairs(b.pairs.exchanged(turned)) if turned.any() else b
+
+
+# ---------------------------------------------------------------- common attempts
+
+
+def _common_attempts(
+    a: Scores, b: Scores, called: Sequence[str]
+) -> tuple[Scores, Scores, list[Message]]:
+    """Leave out of both systems what one of them lacks: masks, exclusions, excluded failures.
+
+    A failure that is rejected is an attempt, and no lack.
+    """
+    if a.layout == "pairs":
+        kept = [_made(x) for x in (a, b)]
+        if np.array_equal(kept[0], kept[1]):
+            return a, b, []
+        both = np.flatnonzero(kept[0] & kept[1])
+        lacking = [int(np.count_nonzero(x)) - len(both) for x in kept]
+        return a.select(both), b.select(both), [_not_in_common(called, lacking)]
+    if not any(map(_leaves_out, (a, b))):
+        return a, b, []
+    m, n = a.shape
+    masks = [np.empty((m, n), dtype=np.uint8) for _ in range(2)]
+    lacking, step = [0, 0], max(1, _CELLS // n)
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        itself = a.probe_ids[low:high, None] == a.gallery_ids
+        kept = [_attempted(x, low, high) & ~itself for x in (a, b)]
+        both = kept[0] & kept[1]
+        for i, (scores, mask) in enumerate(zip((a, b), masks, strict=True)):
+            lacking[i] += int(np.count_nonzero(kept[i] & ~both))
+            mask[low:high] = np.where(both, _classes(scores, low, high), Mask.IGNORE)
+    if not any(lacking):
+        return a, b, []
+    a, b = (
+        x._with(_source=x.cells.masked(mask)) if lacks else x
+        for x, mask, lacks in zip((a, b), masks, lacking, strict=True)
+    )
+    return a, b, [_not_in_common(called, lacking)]
+
+
+def _not_in_common(called: Sequence[str], lacking: Sequence[int]) -> Message:
+    """Return the message on comparisons of each system that the other lacks."""
+    left_out = dict(zip(called, lacking, strict=True))
+    return Message("not-in-common", what="comparisons", left_out=left_out)
+
+
+def _made(scores: Scores) -> np.ndarray:
+    """Return which pairs are attempts."""
+    if scores.nan == "exclude" and scores.dtype.kind == "f":
+        return ~np.isnan(scores.values)
+    return np.ones(scores.shape[0], dtype=bool)
+
+
+def _leaves_out(scores: Scores) -> bool:
+    """Whether some comparisons of a matrix may be no attempts."""
+    return scores.has_mask or bool(scores.exclude) or scores.nan == "exclude"
+
+
+def _attempted(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return which comparisons of rows ``low:high`` are attempts."""
+    left_out = left_out_rows(scores, low, high)
+    made = np.ones((high - low, scores.shape[1]), dtype=bool) if left_out is None else ~left_out
+    if scores.nan == "exclude" and scores.dtype.kind == "f":
+        made &= ~scores.cells.missing(low, high, failures=True)
+    return made
+
+
+def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return the mask of rows ``low:high`` of which all are attempts."""
+    if not knows_people(scores):
+        return scores.cells.read_mask(low, high)
+    genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
+    return np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+
+
+# ---------------------------------------------------------------- the same data
 
 
 def require_same(a: Scores, b: Scores) -> None:
@@ -194,83 +308,20 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     return b._with(_codes=a.codes)
 
 
-def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
-    """Return what each system lacks of the first one with names, and what it adds."""
-    known = [(name, named) for name, named in systems.items() if named is not None]
+def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
+    """Return what each system lacks of the first one, and what it adds, where both have names."""
+    (first, reference), *others = systems.items()
     sentences = {}
-    for name, named in known[1:]:
-        first, reference = known[0]
-        if not named.is_like(reference):
+    for name, scores in others:
+        if "top-k" in (reference.layout, scores.layout) or reference.layout != scores.layout:
             continue
+        align = _common_pairs if scores.layout == "pairs" else _common_templates
+        notes = align(reference, scores, (first, name))[2]
         texts = []
-        for common in reference.common(named):
-            if common.missing or common.more:
-                lacking = counted(common.missing, common.side.noun)
-                texts.append(f"lacks {lacking} of {first} and has {common.more:,} others")
+        for note in (note for note in notes if note.code == "not-in-common"):
+            left_out = note.arguments["left_out"]
+            lacking = counted(left_out[first], note.arguments["what"])
+            texts.append(f"lacks {lacking} of {first} and has {left_out[name]:,} others")
         if texts:
             sentences[name] = f"{name} {', and '.join(texts)}"
     return sentences
-
-
-def one_type(mine: list, theirs: list) -> None:
-    """Raise :class:`DataError` where names of both systems are of two types."""
-    require_one_type(as_objects(mine), as_objects(theirs), "the names of both systems")
-
-
-def _keys(mine: Any, theirs: Any, unordered: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for each pair of both lists, equal for equal names."""
-    one_type(mine.values, theirs.values)
-    number = {plain(name): place for place, name in enumerate(mine.values)}
-    other = [number.setdefault(plain(name), len(number)) for name in theirs.values]
-    keys = []
-    for codes, sides in ((np.arange(len(mine.values)), mine), (np.array(other), theirs)):
-        a = codes[sides.a].astype(np.int64)
-        b = codes[sides.b].astype(np.int64)
-        if unordered:
-            a, b = np.minimum(a, b), np.maximum(a, b)
-        keys.append(a * len(number) + b)
-    return keys[0], keys[1]
-
-
-def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places, in both, of the common names, in the order of the first."""
-    if np.array_equal(mine, theirs):
-        return np.arange(len(mine)), np.arange(len(theirs))
-    order = np.argsort(theirs, kind="stable")
-    for keys in (mine, theirs[order]):
-        if len(np.unique(keys)) < len(keys):
-            raise DataError(
-                "pairs that are listed more than once cannot be aligned by names; leave out "
-                '`keep="repeated"`, or give attempts names of their own'
-            )
-    place = np.minimum(np.searchsorted(theirs[order], mine), len(order) - 1)
-    common = np.flatnonzero(theirs[order][place] == mine)
-    return common, order[place[common]]
-
-
-def _part(scores: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Return some pairs, with the remarks of the list, or some rows and columns of a matrix."""
-    sizes = scores.shape if scores.layout != "pairs" else (*scores.shape, *scores.shape)
-    if all(map(np.array_equal, map(np.arange, sizes), (rows, columns))):
-        return scores
-    if scores.layout == "pairs":
-        return scores.select(rows)
-    return scores.select(probes=rows, gallery=columns)
-
-
-def _turned_as(a: Scores, b: Scores) -> Scores:
-    """Return the pairs of `b` with their sides in the order of `a`."""
-    if a.pairs.templates is None or b.pairs.templates is None:
-        return b
-    names = np.array(a.pairs.templates.values, dtype=object)
-    other_names = np.array(b.pairs.templates.values, dtype=object)
-    turned = names[a.pairs.templates.a] != other_names[b.pairs.templates.a]
-    if turned.any():
-        return b.with_pairs(b.pairs.exchanged(turned))
-    return b
-
-
-def _example(names: Any) -> str:
-    if isinstance(names, list):
-        return repr(names[0])
-    return f"{names.values[names.a[0]]!r} with {names.values[names.b[0]]!r}"

@@ -419,7 +419,7 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
         return []
     number, column = _parse_enrol(enrol)
     notes = []
-    if not column and not places_in_order(scores.gallery_meta, scores.shape[1])[1]:
+    if not column and not _named_places(scores)[1]:
         notes.append(Message("first-by-order", what="those enrolled"))
     codes = scores.codes
     each = np.bincount(codes.gallery)[codes.people(codes.gallery)]
@@ -430,9 +430,14 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
     return notes
 
 
+def _named_places(scores: Scores) -> tuple[np.ndarray, str]:
+    """Return the place of each template of the gallery by its name, and what decides it."""
+    return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
+
+
 def _places(scores: Scores, column: str) -> np.ndarray:
     """Return the place of each template of the gallery: in a column, then by its name."""
-    place, _ = places_in_order(scores.gallery_meta, scores.shape[1])
+    place, _ = _named_places(scores)
     if not column:
         return place
     scores._require_kept(column, "enrol", scores.gallery_meta)

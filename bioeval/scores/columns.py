@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,19 +28,6 @@ class GrowingColumn:
         if len(self._pieces) > 1:
             self._pieces = [np.concatenate(self._pieces)]
         return self._pieces[0]
-
-
-def united(names: Sequence[str], more: Iterable[str]) -> tuple[list[str], np.ndarray]:
-    """Return names with the new ones among others after them, and the place of each other."""
-    place = {name: i for i, name in enumerate(names)}
-    places = [place.setdefault(name, len(place)) for name in more]
-    return [*place], np.array(places, dtype=np.int64)
-
-
-def places_among(names: Sequence[str], wanted: Iterable[str]) -> np.ndarray:
-    """Return the place of each wanted name; -1 where it is none of the names."""
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
 
 
 class CodedSides:

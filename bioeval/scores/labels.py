@@ -35,7 +35,10 @@ ATTACK = "attack"
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
 #: Metadata columns that hold names of images, and those of templates; the first there is wins.
-_IMAGES = ("name", "image", "image_name", "file", "filename", "file_name", "path", "img_path")
+_IMAGES = (
+    *("name", "image", "image_name", "image_path", "image_id", "img_name", "img_path"),
+    *("file", "filename", "file_name", "file_path", "path"),
+)
 IMAGE_COLUMNS = (*_IMAGES, *(f"{name}s" for name in _IMAGES))
 NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
 
@@ -645,14 +648,6 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dic
     return columns
 
 
-def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
-    """Return the names of templates, from a metadata column of names; else their positions."""
-    for name in NAME_COLUMNS:
-        if name in meta:
-            return list(map(str, meta[name].tolist()))
-    return list(map(str, range(number)))
-
-
 def natural_places(names: np.ndarray) -> np.ndarray:
     """Return the place of each name in natural order, 2 before 10; equal names have one place.
 
@@ -674,16 +669,20 @@ def natural_places(names: np.ndarray) -> np.ndarray:
     return of_distinct[place.reshape(-1)]
 
 
-def places_in_order(meta: Mapping[str, np.ndarray], number: int) -> tuple[np.ndarray, str]:
+def places_in_order(
+    meta: Mapping[str, np.ndarray], number: int, names: Any = None
+) -> tuple[np.ndarray, str]:
     """Return the place of each of a number of templates, and the column that decides it.
 
     A column that numbers the templates of a subject comes first, then their names; templates that
     neither tells apart are in the order in which they are. Without either this order is all there
     is, and the name of the column is empty.
     """
+    if names is not None:
+        meta = {**meta, "template": names.to_numpy()}
     known = [
-        next((x for x in names if x in meta and not missing_values(meta[x]).any()), "")
-        for names in (NUMBER_COLUMNS, NAME_COLUMNS)
+        next((x for x in columns if x in meta and not missing_values(meta[x]).any()), "")
+        for columns in (NUMBER_COLUMNS, NAME_COLUMNS)
     ]
     keys = [natural_places(meta[x]) for x in reversed(known) if x]
     place = np.empty(number, dtype=np.int64)

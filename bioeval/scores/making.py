@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -20,23 +21,30 @@ from bioeval.scores.labels import (
     Codes,
     as_meta,
     as_subjects,
-    fixed,
+    columns_of,
     names_of_table,
     plain,
 )
-from bioeval.scores.template_names import (
-    NamedTemplates,
-    are_names,
-    by_name,
-    columns_by_name,
-    name_column,
-    names_of_index,
-    sides_of_table,
-    table_by_name,
+from bioeval.scores.names import (
+    GivenSide,
+    RowOrder,
+    are_no_names,
+    are_subjects,
+    declared_names,
+    first_twice,
+    index_names,
+    names_of_given,
+    places,
+    refuse_unknown_names,
+    require_each_once,
+    same_templates,
+    table_in_order,
 )
 from bioeval.scores.top_k import OwnEntries, TopKLists
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bioeval.scores.embeddings import FloatType, Metric
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
@@ -45,9 +53,11 @@ MEMORY_LIMIT = 1 << 30
 NanPolicy = Literal["raise", "reject", "exclude"]
 NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
-#: Attributes of scores, and columns of metadata.
+#: Attributes of scores.
 Attributes = dict[str, Any]
-Columns = dict[str, np.ndarray]
+
+#: What the labels and the metadata of each side are called as arguments.
+ARGUMENTS = (("labels", "probe_meta"), ("gallery_labels", "gallery_meta"))
 
 
 def length_of(labels: Any) -> int:
@@ -91,71 +101,157 @@ def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
 def sides_of_matrix(
     values: Any,
     shape: tuple[int, int],
-    labels: Any,
-    gallery_labels: Any,
+    labels: tuple[Any, Any],
     mask: Any,
-    probe_meta: Mapping[str, Any] | None,
-    gallery_meta: Mapping[str, Any] | None,
+    metas: tuple[Any, Any],
+    names: Any,
     no_person: Sequence[Any],
 ) -> Attributes:
     """Return what is known of both sides of a matrix, and its checked mask as ``mask``.
 
-    `values` are as they were given: a table may name its rows and columns. Labels `no_person` are
-    of nobody.
+    `labels` and `metas` are of the probes and of the gallery, `values` as they were given: a table
+    may name its rows and columns. Labels `no_person` are of nobody.
     """
     m, n = shape
-    labels, probe_meta = _joined(labels, probe_meta, values, "labels", "probe_meta")
-    gallery_labels, gallery_meta = _joined(
-        gallery_labels, gallery_meta, values, "gallery_labels", "gallery_meta", axis="columns"
-    )
-    names = [names_of_index(getattr(values, axis, None)) for axis in ("index", "columns")]
-    mask = table_by_name(mask, (names[0], names[1]), "mask")
-    columns = as_meta(probe_meta, m, "probe_meta")
-    enrolled = None if gallery_meta is None else as_meta(gallery_meta, n, "gallery_meta")
-    table = None
-    if labels is not None or gallery_labels is mask is None:
-        table = names_of_table(values)
-    if table is not None:
-        has_names = NamedTemplates.of(columns, enrolled or {}, None) is not None
-        are_labels = labels is None
-        labels, gallery_labels, order = sides_of_table(table, labels, gallery_labels, has_names)
-        if order is not None:
-            gallery_labels = as_subjects(labels, "`labels`", m)[order]
-            if enrolled is None:
-                enrolled = {name: fixed(x[order]) for name, x in columns.items()}
-        if are_labels or len({*table[0].tolist()}) < m or len({*table[1].tolist()}) < n:
-            table = None
-    if labels is None:
-        made = _sides_of_mask(mask, gallery_labels, m, n, one_set=not enrolled)
-    elif gallery_labels is None:
-        made = _square_sides(labels, enrolled, m, n)
+    probe, gallery = _given_sides(values, labels, mask, metas, names)
+    for side in (probe, gallery):
+        side.join(names)
+    one_side = m == n and gallery.labels is None and gallery.meta is None
+    known = probe.order.names, (probe if one_side else gallery).order.names
+    mask, _, remarks = table_in_order(mask, known, "`mask`")
+    columns = as_meta(probe.meta, m, "probe_meta")
+    enrolled = None if gallery.meta is None else as_meta(gallery.meta, n, "gallery_meta")
+    if probe.labels is None:
+        made = _sides_of_mask(mask, gallery.labels, m, n, one_set=not enrolled)
+    elif gallery.labels is None:
+        made = _square_sides(probe.labels, enrolled, m, n)
     else:
-        made = _two_sides(labels, gallery_labels, m, n)
+        made = _two_sides(probe.labels, gallery.labels, m, n)
     square = made["probe_ids"] is made["gallery_ids"]
-    if table is not None and labels is not None:
-        known = made["probe_labels"], made["gallery_labels"]
-        columns, enrolled = _with_names(table, columns, columns if square else enrolled, known)
     made |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
-    made["probe_ids"] = _identified(made, labels is not None)
-    if labels is not None:
+    made |= _names_of_sides(made, known, names)
+    made["remarks"] = tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks))
+    if probe.labels is not None:
         codes = made["_codes"].apart(no_person, made["probe_ids"], made["gallery_ids"])
         checked = None if mask is None else as_mask(mask, shape, codes)
         made |= {"_codes": codes, "mask": checked}
     return made
 
 
-def _joined(
-    labels: Any, meta: Any, values: Any, of_labels: str, of_meta: str, axis: str = "index"
-) -> tuple[Any, Any]:
-    """Return labels and metadata of a side by the names of its templates, along an axis of values.
+def _given_sides(
+    values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
+) -> tuple[GivenSide, GivenSide]:
+    """Return what is given of both sides.
 
-    Of values without names, those are in the index of the labels.
+    Without labels the index and the columns of a table are labels, and no names.
     """
-    names = names_of_index(getattr(values, axis, None))
-    labels = by_name(labels, names, f"`{of_labels}`")
-    if names is None:
-        names = names_of_index(getattr(labels, "index", None))
-    return labels, columns_by_name(meta, names, of_meta)
+    table = names_of_table(values) if labels[0] is mask is None else None
+    if table is not None:
+        labels = labels_of_table(*table, labels[1], has_names=_have_names(metas, names))
+    indexed = None if table is not None else values
+    probe, gallery = (
+        GivenSide(
+            labels[side],
+            metas[side],
+            _order_of_side(
+                indexed, side, labels[side if labels[side] is not None else 0], names, side
+            ),
+            ARGUMENTS[side],
+        )
+        for side in (0, 1)
+    )
+    if labels[0] is not None and labels[1] is metas[1] is None:
+        _take_columns_from_rows(probe, gallery, names)
+    return probe, gallery
+
+
+def _order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
+    """Return the order of the templates of a side along an axis, whose index may be labels."""
+    known = names_of_given(names, side)
+    if known is None and are_subjects(index_names(values, axis), labels):
+        return RowOrder(None)
+    return RowOrder(values, names=known, axis=axis)
+
+
+def _have_names(metas: tuple[Any, Any], names: Any) -> bool:
+    """Whether metadata name the templates of both sides."""
+    if names is None or any(meta is None for meta in metas):
+        return False
+    return all(declared_names(columns_of(meta) or {}) is not None for meta in metas)
+
+
+def labels_of_table(
+    rows: np.ndarray, columns: np.ndarray, gallery_labels: Any, has_names: bool
+) -> tuple[Any, Any]:
+    """Return the index and the columns of a table as labels of both sides.
+
+    They are refused where both are the same in another order, unless metadata name the templates.
+    """
+    if gallery_labels is not None or np.array_equal(rows, columns):
+        return rows, gallery_labels
+    if not has_names and Counter(rows.tolist()) == Counter(columns.tolist()):
+        raise DataError(
+            "the rows and the columns of the table have the same labels in another order: it is "
+            "not known whether they are the same templates, which are not compared with "
+            "themselves; bring rows and columns into one order, or, of two sets of templates, "
+            "give `labels` and `gallery_labels`"
+        )
+    return rows, columns
+
+
+def _take_columns_from_rows(probe: GivenSide, gallery: GivenSide, names: Any) -> None:
+    """Give the columns of a table the labels and metadata of the rows with their names.
+
+    Where the columns are the rows in their order, or are not named as these are, nothing is done.
+    """
+    rows, columns = probe.order.names, gallery.order.names
+    if rows is None or columns is None or first_twice(rows) is not None:
+        return
+    place = places(columns, rows)
+    if np.array_equal(place, np.arange(len(rows))):
+        return
+    if len(place) == len(rows) and (place < 0).all():
+        gallery.order = RowOrder(None)  # columns of a square table that are called otherwise
+        return
+    if (place < 0).any():
+        name = columns[int(np.argmin(place))]
+        raise DataError(
+            f"`gallery_labels` is missing: the table has the column {name!r}, which is the name of "
+            "no row, so that its rows and columns are not the same templates"
+        )
+    probe.join(names)
+    gallery.labels = as_subjects(probe.labels, "`labels`", len(rows))[place]
+    known = as_meta(probe.meta, len(rows), "probe_meta")
+    gallery.meta = {name: column[place] for name, column in known.items()}
+
+
+def _names_of_sides(
+    made: Attributes, known: tuple[pd.Index | None, pd.Index | None], names: Any
+) -> Attributes:
+    """Return the names of both sides, and the identities of probes, by their names.
+
+    Names that are the labels of their templates, or count them, are none.
+    """
+    labelled = made.get("_labelled", True)
+    square = made["probe_ids"] is made["gallery_ids"]
+    probe, gallery = (known[0],) * 2 if square else known
+    labels = (made["probe_labels"], made["gallery_labels"]) if labelled else (None, None)
+    if are_no_names((probe, gallery), labels):
+        probe = gallery = None
+    require_each_once(probe, "row")
+    require_each_once(gallery, "column")
+    found: Attributes = {"_probe_names": probe, "_gallery_names": gallery}
+    if square:
+        return found
+    if probe is None or gallery is None:
+        if names is not None:
+            refuse_unknown_names(made["_probe_meta"], made["_gallery_meta"], labels)
+        return found
+    codes = made["_codes"]
+    subjects = (codes.probe, codes.gallery, codes.values) if labelled else None
+    entry = same_templates(probe, gallery, subjects)
+    found["probe_ids"] = np.where(entry >= 0, made["gallery_ids"][entry], made["probe_ids"])
+    return found
 
 
 def _two_sides(labels: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
@@ -224,32 +320,11 @@ def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int, one_set: bool
     }
 
 
-def _with_names(
-    names: Any, probe: Columns, gallery: Columns | None, labels: tuple[np.ndarray, np.ndarray]
-) -> tuple[Columns, Columns]:
-    """Return the metadata of both sides with the names in an index, if no column has names."""
-    gallery = gallery or {}
-    of_probe, of_gallery = names
-    if name_column(probe, gallery, labels) or not are_names(of_probe, of_gallery, labels):
-        return probe, gallery
-    return {"template": fixed(of_probe)} | probe, {"template": fixed(of_gallery)} | gallery
-
-
-def _identified(made: Attributes, labelled: bool) -> np.ndarray:
-    """Return the identities of probes: those with the name of a gallery template are it."""
-    labels = (made["probe_labels"], made["gallery_labels"]) if labelled else None
-    named = NamedTemplates.of(made["_probe_meta"], made["_gallery_meta"], labels)
-    if named is None or made["probe_ids"] is made["gallery_ids"]:
-        return made["probe_ids"]
-    entry = named.entries(made["_codes"] if labelled else None)
-    return np.where(entry >= 0, made["gallery_ids"][entry], made["probe_ids"])
-
-
 # ---------------------------------------------------------------- embeddings
 
 
 #: What the comparison of embeddings takes; the rest are arguments of scores.
-OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average")
+OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average", "names")
 
 
 def compared_embeddings(
@@ -264,6 +339,7 @@ def compared_embeddings(
     probe_meta: Mapping[str, Any] | None = None,
     gallery_meta: Mapping[str, Any] | None = None,
     average: Sequence[str] = (),
+    names: Any = "auto",
     as_read: bool = False,
     named: bool = False,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Attributes]:
@@ -282,44 +358,37 @@ def compared_embeddings(
     )
 
     left = as_embeddings(probe, "probe embeddings")
-    labels, probe_meta = _joined(labels, probe_meta, probe, "labels", "probe_meta")
-    gallery_labels, gallery_meta = _joined(
-        gallery_labels, gallery_meta, gallery, "gallery_labels", "gallery_meta"
-    )
-    labels = joined_labels(labels, "labels")
     if (gallery is None) != (gallery_labels is None):
         option = "gallery_labels" if gallery is None else "gallery"
         other = "gallery" if gallery is None else "gallery_labels"
         raise DataError(f"{option} is given without {other}; expected both or neither")
-    if len(left) != length_of(labels) == left.shape[1]:
+    side = _embedded_side(probe, labels, probe_meta, names, 0)
+    if len(left) != length_of(side.labels) == left.shape[1]:
         raise DataError(
             f"the probe embeddings have shape {left.shape}, but there are "
             f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
             "template; give embeddings.T"
         )
-    subjects = as_subjects(labels, "labels", len(left))
+    side.join(names)
+    subjects, probe_meta = as_subjects(side.labels, "labels", len(left)), side.meta
     if not (named or names_features(getattr(probe, "columns", ()))):
         require_features(left, subjects, "probe embeddings")
-    right = left
+    right, known, remarks = left, (side.order.names, None), side.order.remarks
     if gallery is not None:
         right = as_embeddings(gallery, "gallery embeddings")
-        gallery_labels = as_subjects(gallery_labels, "gallery_labels", len(right))
+        other_side = _embedded_side(gallery, gallery_labels, gallery_meta, names, 1)
+        other_side.join(names)
+        gallery_labels = as_subjects(other_side.labels, "gallery_labels", len(right))
+        gallery_meta = other_side.meta
         if not names_features(getattr(gallery, "columns", ())):
             require_features(right, gallery_labels, "gallery embeddings")
-    one = gallery is None
-    names = [names_of_index(getattr(x, "index", None)) for x in (probe, probe if one else gallery)]
-    if all(x is not None for x in names):
-        probe_meta, enrolled = _with_names(
-            names,
-            as_meta(probe_meta, len(left), "probe_meta"),
-            as_meta(probe_meta if one else gallery_meta, len(right), "gallery_meta"),
-            (subjects, subjects if one else gallery_labels),
-        )
-        gallery_meta = None if one else enrolled
+        known = side.order.names, other_side.order.names
+        remarks |= other_side.order.remarks
     listed = [average] if isinstance(average, str) else require_list("average", average)
     rows, averaged = len(left), tuple(require_text("average", name) for name in listed)
     left_out: dict[str, str] = {}
     if averaged:
+        known = (None, None)  # the embeddings have these names, and not the templates
         left, subjects, probe_meta, left_out = _averaged(
             left, subjects, probe_meta, averaged, "probe"
         )
@@ -339,13 +408,25 @@ def compared_embeddings(
         origin += f", means by {' and '.join(averaged)} of {rows} embeddings of probes"
     return (
         (source.matrix() if small and not as_read else source, subjects, gallery_labels),
-        {"kind": kind, "probe_meta": probe_meta, "gallery_meta": gallery_meta},
+        {
+            "kind": kind,
+            "probe_meta": probe_meta,
+            "gallery_meta": gallery_meta,
+            "names": names if known[0] is known[1] is None else known,
+        },
         {
             "origin": origin,
             "metric": source.metric if isinstance(source.metric, str) else "",
+            "remarks": tuple(remarks),
             "_columns_left_out": left_out,
         },
     )
+
+
+def _embedded_side(values: Any, labels: Any, meta: Any, names: Any, side: int) -> GivenSide:
+    """Return what is given of the embeddings of a side."""
+    labels = joined_labels(labels, ARGUMENTS[side][0])
+    return GivenSide(labels, meta, _order_of_side(values, 0, labels, names, side), ARGUMENTS[side])
 
 
 def _averaged(
@@ -381,33 +462,41 @@ def searched_lists(
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
-    enrolled = as_subjects(gallery_labels, "`gallery_labels`")
+    queries = GivenSide(labels, probe_meta, RowOrder(indices), ARGUMENTS[0])
+    entries = GivenSide(gallery_labels, gallery_meta, RowOrder(None), ARGUMENTS[1])
+    entries.join("auto")
+    queries.join("auto")
+    enrolled = as_subjects(entries.labels, "`gallery_labels`")
     n = len(enrolled)
     if n == 0:
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
+    distances = queries.order.bring(distances, "`distances`", may_be_plain=True)
+    query_positions = queries.order.bring(query_positions, "`query_positions`", may_be_plain=True)
     lists = TopKLists.of(indices, distances, n, kind)
     q = len(lists.indices)
-    searched = as_subjects(labels, "`labels`")
+    searched = as_subjects(queries.labels, "`labels`")
     if len(searched) != q:
         raise DataError(
             f"`labels` has {len(searched)} labels for {q} lists; expected one per query"
         )
     codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
-    columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")
-    named = NamedTemplates.of(*columns, (searched, enrolled))
-    entries = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
-    entry, remarks = entries.find()
-    probe_ids = np.arange(n, n + q, dtype=np.int64)
-    if entry is not None:
-        lists, probe_ids = lists.without(entry), np.where(entry >= 0, entry, probe_ids)
-    return {
-        "_source": lists,
+    made: Attributes = {
         "probe_labels": searched,
         "gallery_labels": enrolled,
-        "probe_ids": probe_ids,
+        "probe_ids": np.arange(n, n + q, dtype=np.int64),
         "gallery_ids": np.arange(n, dtype=np.int64),
-        "_probe_meta": columns[0],
-        "_gallery_meta": columns[1],
+        "_probe_meta": as_meta(queries.meta, q, "probe_meta"),
+        "_gallery_meta": as_meta(entries.meta, n, "gallery_meta"),
         "_codes": codes,
-        "remarks": remarks,
     }
+    made |= _names_of_sides(made, (queries.order.names, entries.order.names), "auto")
+    named = None
+    if made["_probe_names"] is not None and made["_gallery_names"] is not None:
+        named = np.where(made["probe_ids"] < n, made["probe_ids"], -1)
+    own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
+    entry, remarks = own.find()
+    if entry is not None:
+        made["probe_ids"] = np.where(entry >= 0, entry, np.arange(n, n + q))
+        lists = lists.without(entry)
+    every = dict.fromkeys(remarks) | queries.order.remarks | entries.order.remarks
+    return made | {"_source": lists, "remarks": tuple(every)}

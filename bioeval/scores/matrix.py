@@ -46,13 +46,15 @@ from bioeval.scores.making import (
     searched_lists,
     sides_of_matrix,
 )
+from bioeval.scores.names import RowOrder, as_names, index_of, table_in_order
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import marking
 from bioeval.scores.selecting import chosen_sides, pairs_at, selected
-from bioeval.scores.template_names import names_of_sides, table_by_name
 from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bioeval.scores.embeddings import FloatType, Metric
     from bioeval.scores.fusion_rules import FewTemplates
     from bioeval.scores.listed_templates import Kept
@@ -154,6 +156,10 @@ class Scores:
     _mask_is_consistent: bool
     _probe_meta: Mapping[str, np.ndarray] = {}
     _gallery_meta: Mapping[str, np.ndarray] = {}
+    _probe_names: pd.Index | None = None
+    _gallery_names: pd.Index | None = None
+    #: Of pairs: what the index of their scores calls each; None without one.
+    pair_names: pd.Index | None = None
     _without_gallery_labels = False  # whether a matrix is all against all for want of others
     origin = ""
     metric = ""  # that of bioeval by which the scores were computed from embeddings
@@ -240,6 +246,7 @@ class Scores:
         name: str | None = None,
         exclude: Sequence[str] = (),
         distractor_ids: Sequence[int | str] | None = None,
+        names: Any = "auto",
     ):
         """Check what is given, and mark what is left out."""
         made = as_values(values)
@@ -249,11 +256,11 @@ class Scores:
         sides = sides_of_matrix(
             values,
             made.shape,
-            labels,
-            gallery_labels,
+            (labels, gallery_labels),
             mask,
-            *metas,
-            no_person=ids_of_no_person(distractors),
+            metas,
+            names,
+            ids_of_no_person(distractors),
         )
         self._set(_source=Cells(made, sides.pop("mask")), distractor_ids=distractors, **sides)
         self._set(exclude=as_exclusions(self, exclude))
@@ -277,6 +284,7 @@ class Scores:
         exclude: Sequence[str] = (),
         average: Sequence[str] = (),
         distractor_ids: Sequence[int | str] | None = None,
+        names: Any = "auto",
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -341,6 +349,7 @@ class Scores:
             exclude=exclude,
             average=average,
             distractor_ids=distractor_ids,
+            names=names,
         )
 
     @classmethod
@@ -355,7 +364,9 @@ class Scores:
         of_metric |= {"as_read": as_read, "named": named}
         exclude = how.pop("exclude", ())  # which may name a column that is left out
         made, arguments, attributes = compared_embeddings(*sides, **of_metric)
-        scores = cls(made[0], made[1], made[2], **arguments, **how)._with(**attributes)
+        scores = cls(made[0], made[1], made[2], **arguments, **how)
+        remarks = tuple(dict.fromkeys([*attributes.pop("remarks"), *scores.remarks]))
+        scores = scores._with(**attributes, remarks=remarks)
         return scores.replace(exclude=exclude) if len(exclude) else scores
 
     @classmethod
@@ -427,19 +438,23 @@ class Scores:
         if pair_templates is None and isinstance(meta, Mapping):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
+        order = RowOrder(scores)
         listed = PairList.of(
             scores,
-            genuine,
-            subjects=subjects,
-            pair_folds=pair_folds,
-            pair_templates=pair_templates,
-            meta=meta,
+            order.bring(genuine, "`genuine`"),
+            subjects=order.bring(subjects, "`subjects`"),
+            pair_folds=order.bring(pair_folds, "`pair_folds`"),
+            pair_templates=order.bring(pair_templates, "`pair_templates`"),
+            meta=order.bring_each(meta, "`meta`"),
         )
         require_choice("kind", kind, KINDS)
         ids = as_ids(distractor_ids)
         where = lambda rows: places("pair", rows)  # noqa: E731
-        listed, notes = listed.attempts(rules, kind, where, ids_of_no_person(ids))
-        made = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=notes)
+        listed, kept, notes = listed.attempts(rules, kind, where, ids_of_no_person(ids))
+        remarks = [*order.remarks, *notes]
+        made = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
+        if order.names is not None:
+            made = made._with(pair_names=order.names[kept])
         return marking(made, ids)
 
     @classmethod
@@ -611,6 +626,26 @@ class Scores:
     def gallery_meta(self) -> Mapping[str, np.ndarray]:
         """The metadata of the gallery, a column by its name; read-only."""
         return MappingProxyType(self._gallery_meta)
+
+    @property
+    def probe_names(self) -> pd.Index | None:
+        """The names of the probes, of pairs the name of each pair's probe; None without names."""
+        return self._names_of_side(1, self._probe_names)
+
+    @property
+    def gallery_names(self) -> pd.Index | None:
+        """The names of the gallery templates, of pairs those of each pair; None without names."""
+        return self._names_of_side(0, self._gallery_names)
+
+    @property
+    def names_of_rows(self) -> pd.Index | None:
+        """The names of the probes, or of pairs; None without names."""
+        return self.pair_names if self.layout == "pairs" else self.probe_names
+
+    def _names_of_side(self, side: int, names: pd.Index | None) -> pd.Index | None:
+        if self.layout != "pairs" or self.pairs.templates is None:
+            return names
+        return as_names(self.pairs.templates.side(side))
 
     @cached_property
     def layout(self) -> str:
@@ -933,10 +968,10 @@ class Scores:
         >>> scores.select(probes=[1, 3])
         <Scores probes from the gallery, 2 x 4 float64 distance, 2 subjects, nan='raise'>
         """
-        probes, gallery = chosen_sides(self, index, probes, gallery)
+        scores, probes, gallery = chosen_sides(self, index, probes, gallery)
         if probes is None and gallery is None:
             return self
-        return selected(self, probes, gallery)
+        return selected(scores, probes, gallery)
 
     def __getitem__(self, index: Any) -> Scores:
         if isinstance(index, tuple) and named_choice(index) is None:
@@ -962,8 +997,9 @@ class Scores:
             A view; no score is copied.
         """
         codes = self.codes if self._labelled else None
-        mask = table_by_name(mask, names_of_sides(self), "mask")
-        return self._with(_source=self.cells.masked(as_mask(mask, self.cells.shape, codes)))
+        mask, _, remarks = table_in_order(mask, (self.probe_names, self.gallery_names), "`mask`")
+        masked = self.cells.masked(as_mask(mask, self.cells.shape, codes))
+        return self._with(_source=masked).with_remarks(*remarks)
 
     def with_values(self, values: Any, kind: Kind) -> Self:
         """Return other values of the same comparisons.
@@ -982,7 +1018,9 @@ class Scores:
         """
         require_all_scores(self)
         require_choice("kind", kind, KINDS)
-        if not hasattr(values, "shape"):
+        sides = (self.names_of_rows, self.gallery_names)[: len(self.shape)]
+        values, _, remarks = table_in_order(values, sides, "`values`")
+        if remarks or not hasattr(values, "shape") or index_of(values) is not None:
             values = as_array(values, "values")
         if tuple(values.shape) != self.shape:
             raise DataError(
@@ -990,7 +1028,8 @@ class Scores:
             )
         if self.layout == "pairs":
             return self._with(_source=replace(self.pairs, values=values), kind=kind)
-        return self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
+        made = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
+        return made.with_remarks(*remarks) if remarks else made
 
     def derived(self, values: np.ndarray, kind: Kind, origin: str) -> Self:
         """Return values that were computed from these scores and perhaps others, and how."""

@@ -235,11 +235,15 @@ class PairList:
 
     def attempts(
         self, rules: ListRules, kind: Kind, where: Where, no_person: Sequence[Any] = NO_PERSON
-    ) -> tuple[PairList, tuple[Message, ...]]:
-        """Return the pairs that are attempts, and notes on the others; see :meth:`examined`."""
+    ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
+        """Return the pairs that are attempts, their places, and notes on the others.
+
+        See :meth:`examined`.
+        """
         keep, notes = self.examined(rules, kind, where, no_person=no_person)
         kept = self if keep is None else self.kept(keep)
-        return replace(kept, unordered=rules.unordered), tuple(notes)
+        places = np.arange(len(self.values)) if keep is None else np.flatnonzero(keep)
+        return replace(kept, unordered=rules.unordered), places, tuple(notes)
 
     def examined(
         self,

@@ -15,8 +15,8 @@ from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import fixed, one_dimensional
 from bioeval.scores.listed_templates import places, require_classes
+from bioeval.scores.names import in_order, index_of
 from bioeval.scores.pairs import PairList
-from bioeval.scores.template_names import by_name, names_of_sides
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -27,7 +27,8 @@ def selected(scores: Scores, probes: Any, gallery: Any) -> Scores:
     rows = None if probes is None else as_index(probes, scores.shape[0], "probes")
     if scores.layout == "pairs":
         every = np.arange(scores.shape[0]) if rows is None else rows
-        return scores.with_pairs(scores.pairs.select(every, gallery))
+        names = None if scores.pair_names is None else scores.pair_names[every]
+        return scores.with_pairs(scores.pairs.select(every, gallery), pair_names=names)
     columns = None
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
@@ -37,10 +38,14 @@ def selected(scores: Scores, probes: Any, gallery: Any) -> Scores:
         codes.probe = codes.probe[rows]
         chosen |= {"probe_ids": scores.probe_ids[rows], "probe_labels": scores.probe_labels[rows]}
         chosen["_probe_meta"] = {k: fixed(v[rows]) for k, v in scores.probe_meta.items()}
+        if scores.probe_names is not None:
+            chosen["_probe_names"] = scores.probe_names[rows]
     if columns is not None:
         codes.gallery, ids = codes.gallery[columns], scores.gallery_ids[columns]
         chosen |= {"gallery_ids": ids, "gallery_labels": scores.gallery_labels[columns]}
         chosen["_gallery_meta"] = {k: fixed(v[columns]) for k, v in scores.gallery_meta.items()}
+        if scores.gallery_names is not None:
+            chosen["_gallery_names"] = scores.gallery_names[columns]
     return scores._with(_codes=codes, _source=scores._source.select(rows, columns), **chosen)
 
 
@@ -57,8 +62,11 @@ def require_each_once(columns: np.ndarray) -> None:
 
 def chosen_sides(
     scores: Scores, index: tuple[Any, ...], probes: Any, gallery: Any
-) -> tuple[Any, Any]:
-    """Return the probes and the gallery that :meth:`Scores.select` is given; None for all."""
+) -> tuple[Scores, Any, Any]:
+    """Return the probes and the gallery that :meth:`Scores.select` is given; None for all.
+
+    The scores have a remark where a choice is taken by place.
+    """
     if index:
         if len(index) > 2 or probes is not None or gallery is not None:
             raise DataError(
@@ -70,16 +78,17 @@ def chosen_sides(
         if len(index) == 1:
             index = _sides_of_one(scores, index[0])
         probes, gallery = index
-    probes, gallery = _by_name(scores, probes, 0), _by_name(scores, gallery, 1)
-    return _unless_all(probes), _unless_all(gallery)
-
-
-def _by_name(scores: Scores, index: Any, side: int) -> Any:
-    """Return a choice of pandas, true or false by template, in the order of the templates."""
-    dtype = getattr(index, "dtype", None)  # of pandas too, whose tables have none
-    if not hasattr(index, "iloc") or getattr(dtype, "kind", "") != "b":
-        return index
-    return by_name(index, names_of_sides(scores)[side], ("probes", "gallery")[side])
+    sides = []
+    for index, names, what in (
+        (probes, scores.names_of_rows, "`probes`"),
+        (gallery, scores.gallery_names, "`gallery`"),
+    ):
+        is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"
+        if is_choice and index_of(index) is not None:  # true or false by template
+            made = in_order(index, names, what)
+            scores, index = scores.with_remarks(*made.remarks), made.values
+        sides.append(_unless_all(index))
+    return scores, sides[0], sides[1]
 
 
 def _unless_all(index: Any) -> Any:

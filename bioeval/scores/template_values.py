@@ -15,15 +15,15 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message
 from bioeval.scores.labels import missing_values, one_dimensional, unknown_values
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_names import by_name, names_of_sides
+from bioeval.scores.names import in_order
 
 Sides = tuple[np.ndarray, np.ndarray]
 
 
 def template_columns(
     scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
-) -> Sides:
-    """Return a value for each template of both sides, or `of_probes` alone.
+) -> tuple[Sides, tuple[Message, ...]]:
+    """Return a value for each template of both sides, or `of_probes` alone; and remarks.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
       one value a template of all-against-all scores; or the values of the probes and those of the
@@ -31,39 +31,45 @@ def template_columns(
     - `input_name`: the argument, for messages
     - `of_probes`: `columns` is a column of probes, or a value of each; the gallery has none
 
-    Values with an index of pandas that has the names of the templates are taken by name.
+    Values with names are joined by them.
     """
-    names = names_of_sides(scores)
-    what = f"`{input_name}`"
+    names = scores.probe_names, scores.gallery_names
+    what, remarks = f"`{input_name}`", dict[Message, None]()
+
+    def joined(values: Any, side: int) -> np.ndarray:
+        made = in_order(values, names[side], what)
+        remarks.update(dict.fromkeys(made.remarks))
+        return _values(made.values, input_name, scores.shape[-side])
+
     if of_probes:
         if isinstance(columns, str):
             probe = _column(scores, columns, input_name, of_probes)[0]
         else:
-            probe = by_name(columns, names[0], what)
-        return _values(probe, input_name, scores.shape[0]), np.empty(0)
+            probe = joined(columns, 0)
+        return (_values(probe, input_name, scores.shape[0]), np.empty(0)), (*remarks,)
     if isinstance(columns, str):
         sides = _column(scores, columns, input_name)
     elif is_pair(columns):
-        m, n = scores.shape[0], scores.shape[-1]
-        probe, gallery = (by_name(*x, what) for x in zip(columns, names, strict=True))
-        sides = _values(probe, input_name, m), _values(gallery, input_name, n)
+        sides = joined(columns[0], 0), joined(columns[1], 1)
     elif scores.layout == "pairs" or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
             f"`{input_name}` is {type(columns).__name__}; expected the name of a metadata "
             f"column, or a pair of arrays: {_lengths(scores)}"
         )
     else:
-        column = _values(by_name(columns, names[0], what), input_name, scores.shape[0])
+        column = joined(columns, 0)
         sides = column, column
-    return sides
+    return sides, (*remarks,)
 
 
-def known_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
+def known_columns(
+    scores: Scores, columns: Any, input_name: str
+) -> tuple[Sides, tuple[Message, ...]]:
     """Return :func:`template_columns`; no value may be missing."""
-    sides = template_columns(scores, columns, input_name)
+    sides, remarks = template_columns(scores, columns, input_name)
     for side, name in zip(sides, ("probe", "gallery template"), strict=True):
         _require_known(side, input_name, columns, name)
-    return sides
+    return sides, remarks
 
 
 def with_known_values(
@@ -74,7 +80,8 @@ def with_known_values(
     A gallery template without a value stays where the values are `of_probes`. Raise
     :class:`DataError` where no template of a side has one.
     """
-    sides = template_columns(scores, columns, input_name, of_probes=of_probes)
+    sides, remarks = template_columns(scores, columns, input_name, of_probes=of_probes)
+    scores = scores.with_remarks(*remarks) if remarks else scores
     name = columns if isinstance(columns, str) else ""
     known = [~unknown_values(side, name) for side in sides]
     if known[0].all() and known[1].all():

@@ -19,7 +19,6 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
 from bioeval.scores.labels import Codes, digest_of_values, fixed
-from bioeval.scores.template_names import NamedTemplates
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
 # own vectors: all but equal vectors and what an approximate index misses.
@@ -151,7 +150,7 @@ class OwnEntries:
 
     - `codes`: the subjects of queries and entries
     - `leave_out` (bool or None), `positions`: as the arguments of :meth:`Scores.from_top_k`
-    - `named` (or None): the names of templates on both sides
+    - `named` (int64 (q,) or None): the entry with the name of each query, -1 for none
     """
 
     lists: TopKLists
@@ -159,7 +158,7 @@ class OwnEntries:
     kind: Kind
     leave_out: bool | None
     positions: Any
-    named: NamedTemplates | None
+    named: np.ndarray | None
 
     def find(self) -> tuple[np.ndarray | None, tuple[Message, ...]]:
         """Return the entry of each query, -1 for none, None if nothing says so, and remarks."""
@@ -186,7 +185,7 @@ class OwnEntries:
             entry = np.arange(q)
         if self.named is None:
             return entry, remarks
-        named = self.named.entries(self.codes)
+        named = self.named
         if entry is None:
             return (named if (named >= 0).any() else None), remarks
         wrong = (named >= 0) & (entry >= 0) & (named != entry)

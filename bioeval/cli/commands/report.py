@@ -101,7 +101,7 @@ def report_command(
     from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
     from bioeval.page.threshold import Opens
     from bioeval.results.saved import read_results
-    from bioeval.scores.alignment import Named, differences
+    from bioeval.scores.alignment import differences
     from bioeval.views.writers.lines import written
 
     if len(names) > len(data):
@@ -147,7 +147,7 @@ def report_command(
         rows += _rows(scores, as_read[name], rule, wanted, options, run)
         evaluated[name] = run.in_terms(_with(results, further))
     if len(read) > 1:
-        apart = differences({name: Named.of(scores) for name, scores in read.items()})
+        apart = differences(read)
         for name, text in apart.items():
             for node in evaluated[name].leaves:
                 node.attrs[NOT_SHARED] = text

@@ -52,10 +52,11 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
 from bioeval.scores.formats.layouts import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.options import Given
-from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, NAME_COLUMNS
+from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_meta, as_subjects
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import NAN_POLICIES, as_ids
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import GivenSide, RowOrder, as_names, refuse_other_orders
 from bioeval.scores.people import marking
 
 SCHEMA = 1
@@ -252,9 +253,7 @@ class Arrays:
                     f'`columns={{"{role}": "{path}"}}`'
                 )
             meta = self.given.all_meta() if self.square else {}
-            labels = read_labels(path, self.given, meta, role).expect(count, what)
-            by_name = labels.misnumbered in NAME_COLUMNS and self._names_templates(side)
-            return labels if by_name else labels.by_line()
+            return read_labels(path, self.given, meta, role).expect(count, what)
         name = self.name(role)
         if name is None:
             return None
@@ -268,11 +267,6 @@ class Arrays:
         if pattern := self.given.take("names_of"):
             return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
         return SideLabels(self.path, values, {})
-
-    def _names_templates(self, side: str) -> bool:
-        """Whether an array names the templates of a side."""
-        called = {x for name in NAME_COLUMNS for x in (name, f"{side}_{name}")}
-        return not called.isdisjoint((*self.arrays, *self.given.meta))
 
     def metadata(
         self, sides: Sequence[SideLabels | None], counts: Sequence[int], plain: bool = False
@@ -304,9 +298,11 @@ class Arrays:
         for labels, columns in zip(sides, arrays, strict=True):
             self.used |= {*columns.values()}
             there = {column: self.read(name) for column, name in columns.items()}
-            meta.append((labels.meta if labels else {}) | there)
-            if labels is not None and labels.path != self.path:
-                labels.require_names(meta[-1], self.path)
+            of_table = labels.columns()[1] if labels else {}
+            for name in of_table.keys() & there.keys() if labels and not labels.names else ():
+                both = {f"{name} of the labels": of_table[name], name: there[name]}
+                refuse_other_orders(both, None)
+            meta.append(of_table | there)
         return meta[0], meta[1]
 
     def _left_over(self, plain: bool) -> list[str]:
@@ -530,8 +526,8 @@ def _matrix(file: Arrays, name: str) -> Scores:
     values = array.read() if turned or array.rows is None else array.rows()
     scores = Scores(
         values.T if turned else values,
-        probe and probe.label,
-        gallery and gallery.label,
+        probe and probe.columns()[0],
+        gallery and gallery.columns()[0],
         mask=file.read_if_there(mask),
         probe_meta=probe_meta,
         gallery_meta=None if file.square else gallery_meta,
@@ -539,13 +535,14 @@ def _matrix(file: Arrays, name: str) -> Scores:
         nan=file.nan,
         name=file.path.stem,
         exclude=file.exclude,
+        names=given.names,
     )._with(reading=file.notes)
     if not given.names_arrays and "probe_ids" in file.arrays:
         ids = file.ids("probe_ids", m), file.ids("gallery_ids", n)
         scores = scores._with(probe_ids=ids[0], gallery_ids=ids[1])
     if "trials" not in given:
         return scores
-    listed = _look_up(file, scores.probe_labels, scores.probe_meta)
+    listed = _look_up(file, scores.probe_labels, scores.probe_meta, scores.probe_names)
     pairs = scores.at_pairs(listed.a, listed.b, listed.same, listed.fold)
     return _attempts(file, pairs, listed, m)
 
@@ -564,13 +561,10 @@ class _ListedPairs:
     missing: int
 
 
-def _look_up(
-    file: Arrays, labels: np.ndarray, meta: Any, columns: Sequence[str] = NAME_COLUMNS
-) -> _ListedPairs:
+def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _ListedPairs:
     """Return the pairs of a list among the templates of a file.
 
-    They are found by their names, in the first of some columns; the images of LFW by their subject
-    and number.
+    They are found by the `known` names; the images of LFW by their subject and number.
     """
     if not file.square:
         raise DataError(
@@ -578,7 +572,7 @@ def _look_up(
             "has a separate gallery"
         )
     path = existing_file(file.given.take("trials"))
-    names = next(([*map(str, meta[x].tolist())] for x in columns if x in meta), None)
+    names = None if known is None else known.tolist()
     if names is None or is_lfw(path):
         listed = read_lfw(path)
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
@@ -616,7 +610,7 @@ def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> S
     codes = templates.b.astype(np.int32), templates.a.astype(np.int32)
     listed = replace(pairs.pairs, templates=CodedSides(range(m), *codes))
     rules = ListRules.parse(**file.given.rules())
-    listed, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
+    listed, _, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
     # Rows are probes, but the first name of a listed pair is enrolled. Templates are known by their
     # place in this file, which is none in another.
     listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
@@ -804,8 +798,8 @@ def _lists(file: Arrays) -> Scores:
         leave_out = True  # a gallery searched with its own templates
     made = Scores.from_top_k(
         _from_zero(file, name, lists),
-        probe.label,
-        gallery.label,
+        probe.columns()[0],
+        gallery.columns()[0],
         distances=file.read_if_there(values),
         kind=kind,
         probe_meta=probe_meta,
@@ -890,9 +884,9 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
     if "trials" not in given:
         return Scores._from_embeddings(
             left,
-            probe.label,
+            probe.columns()[0],
             right if other else None,
-            gallery and gallery.label,
+            gallery and gallery.columns()[0],
             metric=metric,
             nan=file.nan,
             mask=file.read_if_there(mask),
@@ -901,15 +895,19 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
             name=file.path.stem,
             exclude=file.exclude,
             average=given.take("average", ()),
+            names=given.names,
             as_read=as_read,
         )
-    require_features(left, probe.label, f"{file.path}: {name}")
-    labels, names = probe.label, NAME_COLUMNS
+    side = GivenSide(probe.columns()[0], probe_meta, RowOrder(None), ("labels", "probe_meta"))
+    side.join(given.names)
+    labels, names = as_subjects(side.labels, "labels", m), side.order.names
+    probe_meta = as_meta(side.meta, m, "probe_meta")
+    require_features(left, labels, f"{file.path}: {name}")
     if average := given.take("average", ()):
         every = {"": labels, **probe_meta}
         left, templates, _ = average_embeddings(left, every, average, "probe")
-        labels, probe_meta, names = templates.pop(""), dict(templates), average[:1]
-        right, m = left, len(left)
+        labels, probe_meta = templates.pop(""), dict(templates)
+        right, m, names = left, len(left), as_names(probe_meta[average[0]])
     listed = _look_up(file, labels, probe_meta, names)
     pairs = Scores.from_pairs(
         EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),

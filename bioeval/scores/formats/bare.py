@@ -118,13 +118,15 @@ def _read_matrix(
         m, n = _checked(path, values).shape
         sides, kind = labels_of_matrix(path, given, m, n), given.take("kind")
         nan = given.take("nan", "raise")
-        scores = Scores(values, **sides, kind=kind or "distance", nan=nan, name=path.stem)
+        sides |= {"kind": kind or "distance", "nan": nan, "name": path.stem, "names": given.names}
+        scores = Scores(values, **sides)
         return scores._with(reading=() if kind else (KIND_ASSUMED,))
     how: dict[str, Any] = {
         "metric": given.take("metric", "cosine"),
         "nan": given.take("nan", "raise"),
         "name": path.stem,
         "average": given.take("average", ()),
+        "names": given.names,
         "as_read": as_read,
         "named": named,
     }
@@ -132,7 +134,8 @@ def _read_matrix(
     place = given.take("labels")
     if gallery is None:
         labels = labels_of_rows(path, given, place, given.all_meta(), len(left), "labels")
-        return Scores._from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
+        known, meta = labels.columns()
+        return Scores._from_embeddings(left, known, probe_meta=meta, **how)
     other = _second(given.take("gallery"), "a .npy file of embeddings")
     right = as_embeddings(_checked(gallery, other), str(gallery))
     if left.shape[1] != right.shape[1]:
@@ -143,15 +146,9 @@ def _read_matrix(
         )
     probe = labels_of_rows(path, given, place, given.side_meta("probe"), len(left), "labels")
     theirs = labels_of_rows(gallery, given, None, given.side_meta("gallery"), len(right), "")
-    return Scores._from_embeddings(
-        left,
-        probe.label,
-        right,
-        theirs.label,
-        probe_meta=probe.meta,
-        gallery_meta=theirs.meta,
-        **how,
-    )
+    (rows, probe_meta), (columns, gallery_meta) = probe.columns(), theirs.columns()
+    how |= {"probe_meta": probe_meta, "gallery_meta": gallery_meta}
+    return Scores._from_embeddings(left, rows, right, columns, **how)
 
 
 def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:

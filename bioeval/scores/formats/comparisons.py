@@ -16,7 +16,6 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message
-from bioeval.scores.columns import places_among, united
 from bioeval.scores.formats.faults import fault, refuse_rows
 from bioeval.scores.formats.files import content, existing_file, read_text
 from bioeval.scores.formats.layouts import (
@@ -34,6 +33,7 @@ from bioeval.scores.formats.layouts import (
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import as_names, first_twice, places, united
 
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
 
@@ -179,17 +179,17 @@ def look_up(
 
     With `skip`, comparisons of which a template is not there are left out.
     """
-    if len({*names}) < len(names):
-        again = next(name for i, name in enumerate(names) if name in {*names[:i]})
+    known = as_names(names)
+    if (twice := first_twice(known)) is not None:
         raise fault(
             listed.path,
-            f"{len(names) - len({*names})} templates have the name of another, such as {again!r}",
+            f"several templates have the name {twice[0]!r}",
             "expected a different name, or a different number of an image, for each",
         )
     if len(listed.names) != 2:
         raise fault(listed.path, "expected two templates on each line, and 1 or 0")
     columns = [listed.table.words[i] for i in listed.names]
-    a, b = (places_among(names, column.values)[column.codes] for column in columns)
+    a, b = (places(as_names(column.values), known)[column.codes] for column in columns)
     there = (a >= 0) & (b >= 0)
     if not there.all() and not (skip and there.any()):
         row = int(np.argmin(there))
@@ -239,8 +239,8 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
     scored, there = list[np.ndarray](), list[np.ndarray]()
     for file, columns, codes in ((table, keys, scored), (trials, sides, there)):
         for i in columns:
-            names, places = united(names, file.words[i].values)
-            codes.append(places[file.words[i].codes])
+            names, place_of = united(names, file.words[i].values)
+            codes.append(place_of[file.words[i].codes])
 
     def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
         """Return a number for the names of each row."""
@@ -254,9 +254,9 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
         refuse_rows(wanted.duplicated(), table, "is listed before", "list each pair once")
     lines = np.flatnonzero(~trial_keys.duplicated())
     distinct = trial_keys[lines]
-    place = distinct.get_indexer(wanted)
+    place = places(wanted, distinct)
     if len(keys) == 2 and not unordered:
-        back = distinct.get_indexer(key(scored[::-1]))
+        back = places(key(scored[::-1]), distinct)
         if genuine is not None:  # which has a score in its own order
             back[distinct.isin(wanted)[back]] = -1
         place = np.where(place < 0, back, place)
@@ -269,7 +269,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
     if genuine is None:
         notes.append(Message("only-genuine-pairs-listed", pairs=len(lines), file=listed.path.name))
     elif again:
-        other = genuine != genuine[lines][distinct.get_indexer(trial_keys)]
+        other = genuine != genuine[lines][places(trial_keys, distinct)]
         wrong = "gives a pair another class than a line before"
         refuse_rows(other, trials, wrong, "give each pair one class")
     if again:

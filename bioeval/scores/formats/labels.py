@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,11 +37,11 @@ from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
-    NAME_COLUMNS,
     NUMBER_COLUMNS,
     with_whole_numbers,
 )
-from bioeval.scores.numbering import numbering_in_other_order, other_order
+from bioeval.scores.names import NamedColumn, as_names, names_in_columns
+from bioeval.scores.numbering import numbering_in_other_order
 
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
@@ -68,18 +69,9 @@ class SideLabels:
     #: The index that pandas wrote, under no name.
     index: np.ndarray | None = None
 
-    def by_line(self) -> SideLabels:
-        """Return the labels for scores without names; raise where a column gives another order."""
-        if self.misnumbered:
-            where = f"{self.path}: the column {self.misnumbered!r}"
-            raise other_order(where, self.meta[self.misnumbered])
-        if self.index is not None and numbering_in_other_order(self.index):
-            raise other_order(f"{self.path}: the first column, without a name,", self.index)
-        return self
-
     def expect(self, count: int, what: str) -> SideLabels:
-        """Return the labels; raise unless there are `count`."""
-        if len(self.label) == count:
+        """Return the labels; raise unless there are `count`, or names by which they are found."""
+        if len(self.label) == count or self.names:
             return self
         hint = ""
         if not self.has_header and len(self.label) == count + 1:
@@ -92,27 +84,24 @@ class SideLabels:
             f"each.{hint}"
         )
 
-    def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
-        """Raise where the rows have other names than the templates in the file at `path`.
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        """What may name the rows, by what it is called: columns, or numbers in another order."""
+        columns = names_in_columns(self.meta)
+        if self.misnumbered is not None:
+            columns.setdefault(self.misnumbered, as_names(self.meta[self.misnumbered]))
+        names = {f"{self.path}: the column {x!r}": y for x, y in columns.items()}
+        if self.index is not None and numbering_in_other_order(self.index):
+            names[f"{self.path}: the first column, without a name,"] = as_names(self.index)
+        return names
 
-        Labels are those of the templates row by row, so that they would be of others.
-        """
-        for column in NAME_COLUMNS:
-            if column not in self.meta or column not in meta:
-                continue
-            mine, theirs = ([*map(str, x.tolist())] for x in (self.meta[column], meta[column]))
-            differ = [row for row, name in enumerate(mine) if name != theirs[row]]
-            if not differ:
-                continue
-            row = differ[0]
-            advice = "expected the names of the same templates in the same order"
-            if sorted(mine) == sorted(theirs):
-                advice = "both have the same names: bring them into the same order"
-            raise DataError(
-                f"{self.path}: its column {column!r} and the templates of {path.name} have other "
-                f"names in {len(differ):,} of {counted(len(mine), 'rows')}, the first is row {row} "
-                f"({mine[row]!r} and {theirs[row]!r}); {advice}"
-            )
+    def columns(self) -> tuple[Any, dict[str, Any]]:
+        """Return the labels and the metadata, each with what may name its rows."""
+        if not self.names:
+            return self.label, dict(self.meta)
+        own = tuple(self.names.values()), tuple(self.names)
+        meta = {name: NamedColumn(column, *own) for name, column in self.meta.items()}
+        return NamedColumn(self.label, *own), meta
 
     def renamed(self, meta: Mapping[str, str] | None) -> SideLabels:
         """Return labels whose columns are renamed, as by ``{"camera": "cam"}``."""
@@ -129,9 +118,9 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
     """Return the labels and metadata of the sides that have some, as arguments of Scores."""
     arguments: dict[str, Any] = {}
     if probe is not None:
-        arguments |= {"labels": probe.label, "probe_meta": probe.meta}
+        arguments["labels"], arguments["probe_meta"] = probe.columns()
     if gallery is not None:
-        arguments |= {"gallery_labels": gallery.label, "gallery_meta": gallery.meta}
+        arguments["gallery_labels"], arguments["gallery_meta"] = gallery.columns()
     return arguments
 
 
@@ -339,11 +328,11 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
                 "give `gallery`, too, or `metric` if the rows are embeddings"
             )
         both_sides = read_labels(probe, given, given.all_meta()).expect(m, "rows")
-        return side_arguments(both_sides.by_line(), None)
+        return side_arguments(both_sides, None)
     rows = read_labels(probe, given, given.side_meta("probe")).expect(m, "rows")
     columns = read_labels(gallery, given, given.side_meta("gallery"), "gallery_labels")
     columns = columns.expect(n, "columns")
-    return side_arguments(rows.by_line(), columns.by_line())
+    return side_arguments(rows, columns)
 
 
 def labels_of_rows(
@@ -359,7 +348,7 @@ def labels_of_rows(
                 f"it{other}"
             )
     role: Literal["labels", "gallery_labels"] = "labels" if option else "gallery_labels"
-    return read_labels(place, given, meta, role).expect(count, "rows").by_line()
+    return read_labels(place, given, meta, role).expect(count, "rows")
 
 
 # ------------------------------------------------------------------------- tables of templates
@@ -367,7 +356,7 @@ def labels_of_rows(
 _ROLES = {
     "template": ("template_id", "template"),
     "media": ("media_id", "media"),
-    "subject": ("subject_id", "subject"),
+    "subject": ("subject_id", *LABEL_COLUMNS),
 }
 # Where no column names templates: each image is one.
 _ROLES_OF_IMAGES = {"template": IMAGE_COLUMNS, "subject": LABEL_COLUMNS}

@@ -56,10 +56,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "template_a": (
         *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
         *("modelid", "model_id"),  # NIST's evaluations of speakers
+        *("image1", "image_1", "file1", "file_1", "path1", "path_1", "img1", "img_1"),
     ),
     "template_b": (
         *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
-        *("segmentid", "segment_id", "segment"),
+        *("segmentid", "segment_id", "segment", "query"),
+        *("image2", "image_2", "file2", "file_2", "path2", "path_2", "img2", "img_2"),
     ),
     "fold": ("fold",),
     "species": ("attack", "species", "attack_type", "pai", "pais"),
@@ -175,7 +177,6 @@ class Layout:
     #: Columns that pandas numbered, not named: the first line is none of the list.
     numbered: Numbered = field(default_factory=lambda: Numbered(False))
     kind: Kind | None = None  # what the scores are, where the file declares it
-    one_set: bool = False  # whether names such as template_a show that both sides are one set
     claims: bool = False  # whether enrolled templates are named by their subjects alone
     #: Columns of metadata by their names: of the enrolled side and of the other, None if unknown.
     meta: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
@@ -456,8 +457,6 @@ def with_header(head: Any, given: Any) -> Layout | None:
     if layout.subjects and not layout.templates and _are_recordings(head, layout, called, given):
         layout.templates = layout.subjects
         del roles["subject_a"], roles["subject_b"]
-    first = (*layout.templates, *layout.subjects)
-    layout.one_set = bool(first) and called[first[0]] in _NUMBERED
     if "score" in roles:
         layout.kind = KINDS.get(called[roles["score"]])
     if "labels" not in given:  # else they are columns of the table of templates

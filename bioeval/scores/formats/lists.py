@@ -12,9 +12,10 @@ import numpy as np
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
+from bioeval.scores import names as template_names
 from bioeval.scores.arrays import Mask
 from bioeval.scores.bona_fide import is_bona_fide
-from bioeval.scores.columns import CodedSides, places_among, united
+from bioeval.scores.columns import CodedSides
 from bioeval.scores.formats.comparisons import in_listed_order, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
@@ -43,7 +44,6 @@ from bioeval.scores.labels import (
 from bioeval.scores.listed_templates import MOSTLY, ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
-from bioeval.scores.template_names import are_files
 
 Two = tuple[Words, Words]
 
@@ -102,7 +102,7 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
     refuse_two_readings(head, columns)
     claimed, real = (table.words[i] for i in layout.subjects)
     attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
-    genuine = places_among(claimed.values, real.values)[real.codes] == claimed.codes
+    genuine = _places(real, claimed)[real.codes] == claimed.codes
     if not genuine.any() and not attacks:
         raise fault(
             head.path,
@@ -112,13 +112,14 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
         )
 
 
-def both_sides(a: Words, b: Words, one_set: bool = True) -> CodedSides:
-    """Return two columns under one numbering; in two sets that share some, b's are marked."""
-    if one_set or {*a.values}.isdisjoint(b.values):
-        values, other = united(a.values, b.values)
-    else:
-        values = [*a.values, *map("{} (b)".format, b.values)]
-        other = np.arange(len(a.values), len(values))
+def _places(wanted: Words, words: Words) -> np.ndarray:
+    """Return the place of each wanted word among others, -1 without one."""
+    return template_names.places(*(template_names.as_names(x.values) for x in (wanted, words)))
+
+
+def both_sides(a: Words, b: Words) -> CodedSides:
+    """Return two columns under one numbering."""
+    values, other = template_names.united(a.values, b.values)
     return CodedSides(values, a.codes.astype(np.int32, copy=False), other.astype(np.int32)[b.codes])
 
 
@@ -245,7 +246,7 @@ class Listed:
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
             for side in (enrolled, probes)
         ]
-        genuine = enrolled.codes == places_among(enrolled.values, probes.values)[probes.codes]
+        genuine = enrolled.codes == _places(probes, enrolled)[probes.codes]
         of_nobody = nobody[0] & nobody[1]
         if not of_nobody.any():
             return genuine & ~nobody[0]
@@ -343,15 +344,13 @@ class Listed:
     def _templates(self) -> CodedSides | None:
         """Return the templates of both sides of each row; None where the list does not name them.
 
-        Columns such as template_a and template_b, and names without a header, are one set of
-        templates; model and probe are two, unless their values are names of files.
+        Equal names are one template, whatever the columns are called.
         """
         layout = self.layout
         if not layout.names_templates:
             return None
         a, b = (self.table.words[i] for i in layout.templates)
-        one_set = layout.one_set or not (layout.header or layout.subjects)
-        names = both_sides(a, b, one_set or are_files([*a.values, *b.values]))
+        names = both_sides(a, b)
         if layout.subjects:
             people = [self.table.words[i] for i in layout.subjects]
             if any(len(x.values) == 1 < len(y.values) for x, y in zip((a, b), people, strict=True)):
@@ -366,7 +365,8 @@ class Listed:
         names = names.take(self.rows)
         same = names.a == names.b
         # Names that are equal in every genuine pair, and in no impostor pair, are of subjects.
-        if same.any() and np.array_equal(same, self.genuine) and not layout.one_set:
+        if same.any() and np.array_equal(same, self.genuine) and not layout.subjects:
+            self.reading += ("names taken for those of people: they are equal in genuine pairs",)
             return None
         return names
 
@@ -481,7 +481,7 @@ class Listed:
 
     def _require_agreement(self, listed: Two, others: Two, option: str) -> None:
         for mine, theirs in zip(listed, others, strict=True):
-            place = places_among(theirs.values, mine.values)
+            place = _places(mine, theirs)
             for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
                 raise fault(
                     self.table.at(row),
@@ -652,7 +652,7 @@ def _one_set(
     path: Path, first: _ListedSide, second: _ListedSide
 ) -> tuple[_ListedSide, _ListedSide]:
     """Return both sides as the same templates."""
-    names, other = united(first.names, second.names)
+    names, other = template_names.united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:
         subjects = np.empty(len(names), dtype=object)

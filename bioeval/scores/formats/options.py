@@ -62,6 +62,10 @@ class Given:
 
     def __init__(self, arguments: Mapping[str, Any]):
         columns, lists = _mapping("columns", arguments), _mapping("lists", arguments)
+        #: What names the templates: ``"auto"``, or None where ``columns`` says that nothing does.
+        self.names: str | None = "auto"
+        if isinstance(arguments.get("columns"), Mapping):
+            self.names = None if arguments["columns"].get("name", "") is None else "auto"
         for word in columns:
             if word in _MEANT:
                 raise DataError(

@@ -30,6 +30,7 @@ from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.kind_check import KindVerdict
+from bioeval.scores.names import RowOrder
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import DetectionRule, Presentations
 from bioeval.studies.attacks.scores import few_instruments, few_presentations, in_order_of_scores
@@ -139,10 +140,19 @@ def pad(
     targets = require_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
+    rows = RowOrder(values, of="the values")
+    attack, instrument, subjects = (
+        rows.bring(column, f"`{name}`")
+        for name, column in (("attack", attack), ("instrument", instrument), ("subjects", subjects))
+    )
     data = Presentations.of(values, attack, kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError("`dev` needs a rule as `threshold`, such as d_eer")
+    if isinstance(dev, tuple) and len(dev) == 2:
+        dev_rows = RowOrder(dev[0], of="the values of `dev`")
+        dev = dev[0], dev_rows.bring(dev[1], "the species of `dev`")
+        rows.remarks |= dev_rows.remarks
     options = interval_of(interval, (PEOPLE,))
     units = {
         name: _codes(name, labels, len(data.codes))
@@ -161,7 +171,7 @@ def pad(
         "d_eer_threshold": ((), to_user(data.d_eer.eer_threshold, kind)),
         **_responses(data),
     }
-    warnings = _doubts(data, targets, units.get("instrument"))
+    warnings = [*rows.remarks, *_doubts(data, targets, units.get("instrument"))]
     *attacks, bona_fide = data.answered
     classes = "bona fide and attack presentations"
     verdict = KindVerdict.of_attempts(

@@ -51,8 +51,8 @@ class Presentations:
         cls, values: Any, attack: Any, kind: str, non_response: str, where: str = ""
     ) -> Presentations:
         """Return the presentations of one set, checked."""
-        scores = require_numbers(f"{where}values", values)
         column = species_of(attack, f"{where}attack")
+        scores = require_numbers(f"{where}values", values)
         if scores.shape != column.shape:
             raise DataError(
                 f"{where}values has shape {scores.shape} and attack {column.shape}; expected one "

@@ -18,8 +18,9 @@ from bioeval.scores.blocks import fused
 from bioeval.scores.bona_fide import attacks_of, species_of
 from bioeval.scores.cells import taken
 from bioeval.scores.excluded import excluded
-from bioeval.scores.labels import ATTACK, missing_values, plain
+from bioeval.scores.labels import ATTACK, plain
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
+from bioeval.scores.names import as_names, joined, places, without_names
 from bioeval.scores.people import mate_cells
 from bioeval.scores.rows import distances_at
 from bioeval.stats.people import ratio
@@ -68,8 +69,9 @@ def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
                 f"there are `attacks` and a column {ATTACK!r} of the scores; expected "
                 "one of both: drop the column, or give one matrix"
             )
-        _require_same_gallery(scores, attacks)
+        attacks = _of_same_gallery(scores, attacks)
         attacks, notes = _with_species(attacks)
+        notes = (*attacks.remarks, *notes)
         species = _species(attacks, "attacks")
         if (species == "").any():
             raise DataError(
@@ -151,8 +153,11 @@ def _gallery(scores: Scores) -> np.ndarray | None:
     return np.flatnonzero(~attacks) if attacks.any() else None
 
 
-def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
-    """Raise :class:`DataError` unless attacks have the kind and the gallery of the scores."""
+def _of_same_gallery(scores: Scores, attacks: Scores) -> Scores:
+    """Return the attacks with the gallery in the order of the scores, by names if there are any.
+
+    Raise :class:`DataError` unless they have the kind and the gallery of the scores.
+    """
     name = "`attacks`"
     if scores.kind != attacks.kind:
         raise DataError(
@@ -160,18 +165,24 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             "scores; expected one kind"
         )
     if scores.layout == "pairs" or attacks.layout == "pairs":
-        return
+        return attacks
     require_subjects(attacks, "a vulnerability")
     if attacks.probe_ids is attacks.gallery_ids:
         raise DataError(
             f"{name} is all-against-all: attack presentations cannot be the gallery. Give the "
             "gallery labels of the scores"
         )
+    sides = scores.gallery_names, attacks.gallery_names
+    attacks = attacks.with_remarks(*without_names(*sides, ("the scores", "the attacks")))
+    if scores.gallery_names is not None and attacks.gallery_names is not None:
+        place = joined((attacks.gallery_names,), scores.gallery_names, name)
+        attacks = attacks if place is None else attacks.select(gallery=place)
     if scores.gallery_labels.tolist() != attacks.gallery_labels.tolist():
         raise DataError(
             f"the {counted(attacks.shape[1], 'gallery labels')} of {name} differ from the "
             f"{scores.shape[1]:,} of the scores; expected the same gallery, in the same order"
         )
+    return attacks
 
 
 def few_presentations(
@@ -301,16 +312,8 @@ def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
     """Return which cells compare an instrument with the template that it was made from."""
     if "source" not in attacks.probe_meta:
         return np.zeros(len(row), dtype=bool)
-    source = attacks.probe_meta["source"]
-    made_from = np.array([_name(x) for x in source.tolist()], dtype=object)
-    made_from[missing_values(source)] = ""
-    templates = attacks.gallery_meta.get("template", attacks.gallery_ids)
-    names = np.array([_name(x) for x in templates.tolist()], dtype=object)
-    return (made_from[row] == names[column]) & (made_from[row] != "")
-
-
-def _name(value: object) -> str:
-    """Return the name of a template as text; a whole number without its point."""
-    if isinstance(value, float) and math.isfinite(value) and value == int(value):
-        value = int(value)
-    return str(value).strip()
+    templates = attacks.gallery_names
+    if templates is None:
+        templates = as_names(attacks.gallery_meta.get("template", attacks.gallery_ids))
+    made_from = places(as_names(attacks.probe_meta["source"]), templates)
+    return made_from[row] == column

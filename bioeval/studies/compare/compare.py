@@ -24,7 +24,7 @@ from bioeval.counting.identification import ImpostorProbes, RankUnit, Ties
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal, require_same
+from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
@@ -267,8 +267,8 @@ class _Systems:
                     common = scores
                     if reference is not None:
                         common, scores = self._aligned(reference, name, scores)
-                        # Systems that were measured before have too many templates.
-                        complete &= common.shape == reference.shape
+                        # Systems that were measured before have too many attempts.
+                        complete &= common is reference
                     reference = common
                     if complete:
                         self._add(name, scores)
@@ -298,7 +298,6 @@ class _Systems:
         first = next(iter(self.systems))
         try:
             common, scores, apart = aligned(reference, scores, (first, name))
-            require_same(common, scores)
             if self.rules is not None and self.rules.needs_cameras and common.layout != "pairs":
                 for mine, theirs, where in zip(
                     cameras_of(common), cameras_of(scores), SIDES, strict=True
@@ -306,7 +305,9 @@ class _Systems:
                     require_equal(mine, theirs, "cameras", where)
         except DataError as error:
             raise DataError(f"the system is not like {first}: {error}") from None
-        for message in apart:
+        for message in (x for x in apart if x.code != "not-in-common"):
+            self._messages.setdefault(message, []).append(name)
+        for message in (x for x in apart if x.code == "not-in-common"):
             what, number = message.arguments["what"], message.arguments["left_out"][name]
             if number:
                 self._left_out.setdefault(what, {})[name] = number

@@ -19,8 +19,8 @@ from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.names import in_words
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.explain.row import RankedList, RowLists
@@ -75,7 +75,7 @@ class _Explainer:
                 "--per-query"
             )
         self.scores = self.tasks.scores
-        self.names = template_names(self.given.probe_meta, self.given.shape[0])
+        self.names = in_words(self.given.probe_names, self.given.shape[0])
         self.keeps: Kept = "far"
         distance, self.source = self._threshold(threshold)
         self.threshold = None if distance is None else float(to_user(distance, scores.kind))
@@ -83,7 +83,7 @@ class _Explainer:
         self.rows = RowLists(self.scores, scores, distance, *(ties[:1] or ["pessimistic"]))
         if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
             kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
-            names = template_names(self.given.gallery_meta, len(kept))
+            names = in_words(self.given.gallery_names, len(kept))
             self.rows.names = np.array(names, dtype=object)[kept].tolist()
 
     def row_of(self, probe: int | str) -> int:

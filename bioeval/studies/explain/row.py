@@ -14,8 +14,9 @@ from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import among_distances
 from bioeval.scores.excluded import excluded
 from bioeval.scores.exclusions import NO_PERSON_TWICE
-from bioeval.scores.labels import plain, template_names
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import read_rows
 from bioeval.views.writers.lines import written
@@ -121,7 +122,7 @@ class RowLists:
     def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: str):
         self.scores, self.original = scores, original
         self.threshold, self.ties = threshold, ties
-        self.names = template_names(original.gallery_meta, original.shape[1])
+        self.names = in_words(original.gallery_names, original.shape[1])
         self.subjects = [""] * original.shape[1]
         if knows_people(original):
             self.subjects = list(map(str, original.gallery_labels.tolist()))

@@ -12,8 +12,8 @@ from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Secti
 from bioeval.document.cells import Label, Number, Picture, Rate, Score, threshold_to_install
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
-from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RankedList
 from bioeval.studies.explain.tasks import (
@@ -329,13 +329,13 @@ def _matrix(scores: Scores) -> Table:
     values, people = scores.values, knows_people(scores)
     columns = [Column("template", "template" if square else "probe")]
     columns += [Column("subject", "subject")] if people else []
-    for j, name in enumerate(template_names(scores.gallery_meta, n)):
+    for j, name in enumerate(in_words(scores.gallery_names, n)):
         heading: Text = Label(name)
         if people and not square:
             heading = say("{name:name} ({who:name})", name=name, who=scores.gallery_labels[j])
         columns.append(Column(f"score_{j}", heading))
     rows = []
-    for i, name in enumerate(template_names(scores.probe_meta, m)):
+    for i, name in enumerate(in_words(scores.probe_names, m)):
         row: list[Text | None] = [Label(name)]
         row += [Label(scores.probe_labels[i])] if people else []
         row += [None if square and i == j else Score(float(values[i, j])) for j in range(n)]

@@ -15,6 +15,7 @@ from bioeval.base.messages import Message
 from bioeval.partition.base import LabelCodes
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.names import RowOrder
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
@@ -38,6 +39,8 @@ class TrainedSystem(FoldedSystem):
                 "estimator is given with Scores of a finished system; give the features of "
                 "the samples, shape (n, f)"
             )
+        order = RowOrder(features, of="the features")
+        y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
         self.features = as_embeddings(features, "data")
         if y is None:
             raise DataError("y is missing: the subject of each sample, to fit and to divide by")

@@ -357,8 +357,8 @@ class FoldedSystem:
     sides: Samples
 
     def __init__(self, scores: Scores, splitter: Any):
-        self.scores, self.kind = scores, scores.kind
         self.plan, self.sides = plan_of_scores(scores, splitter)
+        self.scores, self.kind = self.sides.scores, scores.kind  # with remarks on the folds
         if scores.layout == "pairs" and not knows_people(scores):
             self.unit = "pairs"
 

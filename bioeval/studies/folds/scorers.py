@@ -20,6 +20,7 @@ from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.names import RowOrder
 from bioeval.tasks.identification import closed_set
 from bioeval.tasks.verification_task import verification
 
@@ -101,10 +102,11 @@ class Scorer:
                 f"{type(estimator).__name__} has no transform(); expected one that returns the "
                 "embeddings to compare"
             )
-        _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
+        subjects = np.asarray(RowOrder(X, of="`X`").bring(y, "`y`"))
+        _require_subjects(subjects, getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
         return self.of_scores(
-            Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind=self.kind)
+            Scores.from_embeddings(made, subjects, metric=self.metric, kind=self.kind)
         )
 
     def of_scores(self, scores: Scores) -> float:

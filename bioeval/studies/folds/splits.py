@@ -16,8 +16,8 @@ from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import as_names, in_order, row_names
 from bioeval.scores.people import knows_people, require_people
-from bioeval.scores.template_names import by_name, name_column
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
@@ -215,8 +215,13 @@ class SplitSides(Samples):
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
         self.subject = codes[chosen]
+        self.names = None
+        if scores.probe_names is not None and scores.gallery_names is not None:
+            self.names = as_names([*scores.probe_names, *scores.gallery_names])[chosen]
         shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
         self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
+        if self.names is not None:  # by which draws do not depend on the order of rows
+            self.meta.setdefault("template", self.names.to_numpy())
 
     def plan(self, splitter: Any) -> SplitPlan:
         """Return all splits into training and test."""
@@ -237,10 +242,10 @@ class SplitSides(Samples):
         self._warn_of_distractors(splitter)
         if not isinstance(splitter, partition.PredefinedFolds):
             return splitter
-        names = self.meta.get(name_column(self.meta, self.meta, None) or "")
-        folds = by_name(splitter.fold_of_sample, names, "fold_of_sample")
-        if folds is not splitter.fold_of_sample:
-            return partition.PredefinedFolds(folds)
+        folds = in_order(splitter.fold_of_sample, self.names, "`fold_of_sample`")
+        self.scores = self.scores.with_remarks(*folds.remarks)
+        if row_names(splitter.fold_of_sample) and self.names is not None:
+            return partition.PredefinedFolds(folds.values)
         return splitter.among(self.people, self.templates)
 
     def _warn_of_distractors(self, splitter: Any) -> None:
@@ -379,10 +384,13 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         by_subject = _divides_people(splitter)
         if by_subject:
             require_people(scores, f"a division by subject ({type(splitter).__name__})")
-        pairs = PairSides(scores, by_subject)
         groups = None
         if isinstance(splitter, partition.PredefinedPairFolds):
+            folds = in_order(splitter.fold_of_pair, scores.pair_names, "`fold_of_pair`")
+            scores = scores.with_remarks(*folds.remarks)
+            splitter = partition.PredefinedPairFolds(folds.values)
             groups = scores.pair_subjects
+        pairs = PairSides(scores, by_subject)
         meta = {}
         if not by_subject:
             meta["genuine"] = scores.genuine

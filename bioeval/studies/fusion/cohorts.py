@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,11 +25,16 @@ from bioeval.scores.formats.lists import both_sides, how_read
 from bioeval.scores.formats.options import LOAD_NAMES, Given
 from bioeval.scores.formats.reading import is_text
 from bioeval.scores.formats.tables import Columns, head_of, read_columns
-from bioeval.scores.labels import NAME_COLUMNS, plain
+from bioeval.scores.labels import plain
 from bioeval.scores.listed_templates import places
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.names import as_names, joined, places as places_of
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import knows_people
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _EXAMPLES = 3
 
@@ -184,6 +188,25 @@ def _subjects(table: Columns, layout: Layout, names: CodedSides, given: Given) -
     return CodedSides(known, code[names.a], code[names.b])
 
 
+def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
+    """Return a cohort's matrix with the templates of these names in their order.
+
+    Without names of the templates or of the cohort, it is taken as it is.
+    """
+    if names is None:
+        return cohort
+    sides = {"probes": cohort.probe_names, "gallery": cohort.gallery_names}
+    for side, own in sides.items():
+        if own is None or not (places_of(names, own) >= 0).any():
+            continue
+        place = joined((own,), names, what)
+        return cohort if place is None else cohort.select(**{side: place})
+    known = [own for own in sides.values() if own is not None]
+    if len(known) == len(sides):
+        joined(known, names, what)  # raises
+    return cohort
+
+
 # Cells that are worked on together.
 _BLOCK = 1 << 20
 
@@ -332,22 +355,11 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
     if cohort.layout == "pairs":
         cohort = _trials_first(cohort, everyone)
     used, row = np.unique(listed.b if side else listed.a, return_inverse=True)
-    wanted = [str(listed.values[i]) for i in used.tolist()]
+    wanted = as_names([str(listed.values[i]) for i in used.tolist()])
     names = _names_of_sides(cohort)
-    mine = int(len({*wanted} & {*names[1]}) > len({*wanted} & {*names[0]}))
-    counts = Counter(names[mine])
-    if missing := [x for x in wanted if not counts[x]]:
-        raise DataError(
-            f"the cohort has no scores of {len(missing):,} of the {len(wanted):,} {name} "
-            f"names of the trials, the first is {missing[0]!r}; its names are such as "
-            f"{names[0][0]!r} and {names[1][0]!r}; expected the scores of every name against the "
-            "cohort, with the same spelling"
-        )
-    if twice := [x for x in wanted if counts[x] > 1]:
-        raise DataError(
-            f"{counts[twice[0]]:,} templates of the cohort scores are called {twice[0]!r}; "
-            "expected one of each name of the trials"
-        )
+    common = [np.count_nonzero(wanted.isin(x)) for x in names]
+    mine = int(common[1] > common[0])
+    place = joined((names[mine],), wanted, f"the cohort of the {name} names of the trials")
     others = names[1 - mine]
     if shared := [x for x in others if x in everyone]:
         raise DataError(
@@ -356,14 +368,13 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
         )
     _require_different_people(scores, cohort, 1 - mine)
     require_cells(len(wanted), len(others))
-    place = {x: i for i, x in enumerate(names[mine])}
-    at = np.array([place[x] for x in wanted], dtype=np.int64)
+    place = np.arange(len(wanted)) if place is None else place
     if cohort.layout == "pairs":
         if cohort.nan == "raise" and (failed := np.isnan(cohort.values)).any():
             failed_at = cohort.pairs.failed_at
             line = "in the list" if failed_at is None else failed_at[1]
             refuse_failed(int(failed.sum()), line, "the cohort")
-        values = _cells_of_list(cohort, mine)[at]
+        values = _cells_of_list(cohort, mine)[place]
         # One list may have the cohorts of both sides.
         of_side = np.flatnonzero(~np.isnan(values).all(axis=0))
         values, lacking = values[:, of_side], np.argwhere(np.isnan(values[:, of_side]))
@@ -376,7 +387,7 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
                 "to leave these pairs out of mean and standard deviation"
             )
     else:
-        values = cells_of_matrix(cohort, not mine, "the cohort")[at]
+        values = cells_of_matrix(cohort, not mine, "the cohort")[place]
     if top is not None and top > values.shape[1]:
         raise DataError(
             f"`top={top}` is more than there are in {input_name}, which has "
@@ -395,7 +406,7 @@ def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
     return cohort.with_pairs(cohort.pairs.exchanged(tried[names.b] & ~tried[names.a]))
 
 
-def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
+def _names_of_sides(cohort: Scores) -> tuple[pd.Index, pd.Index]:
     """Return the names of the templates of both sides of cohort scores."""
     if cohort.layout == "pairs":
         listed = cohort.pairs.templates
@@ -405,20 +416,20 @@ def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
         first, second = (
             [values[i] for i in np.unique(side).tolist()] for side in (listed.a, listed.b)
         )
-        return first, second
+        return as_names(first), as_names(second)
     require_all_scores(cohort)
     sides = []
-    for meta, labels in (
-        (cohort.probe_meta, cohort.probe_labels if knows_people(cohort) else None),
-        (cohort.gallery_meta, cohort.gallery_labels if knows_people(cohort) else None),
+    for names, labels in (
+        (cohort.probe_names, cohort.probe_labels),
+        (cohort.gallery_names, cohort.gallery_labels),
     ):
-        column = next((meta[name] for name in NAME_COLUMNS if name in meta), labels)
-        if column is None:
+        column = labels if names is None else names
+        if names is None and not knows_people(cohort):
             raise ProtocolError(
                 "the cohort is a matrix that does not name its templates; give the metadata column "
                 "template, or the names as labels"
             )
-        sides.append(list(map(str, column.tolist())))
+        sides.append(as_names([*map(str, column.tolist())]))
     return sides[0], sides[1]
 
 

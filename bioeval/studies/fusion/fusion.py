@@ -21,7 +21,7 @@ from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, t
 from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
 from bioeval.results.layouts import expanded
-from bioeval.scores.alignment import aligned, require_same
+from bioeval.scores.alignment import aligned
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
@@ -350,32 +350,19 @@ def require_systems(systems: Any) -> dict[str, Scores]:
         for name in later_names:
             where = f"{first_name!r} and {name!r}: "
             try:
+                policies = named[first_name].nan, named[name].nan
+                if policies[0] != policies[1]:
+                    raise DataError(
+                        f"`nan` is {policies[0]!r} and {policies[1]!r}; expected the same of both"
+                    )
                 a, b, notes = aligned(
                     named[first_name], named[name], (repr(first_name), repr(name))
                 )
                 named[first_name] = a.with_remarks(*notes)
                 named[name] = b
-                require_same(named[first_name], named[name])
-                _require_same_attempts(named[first_name], named[name])
             except DataError as error:
                 raise error.preceded_by(where) from None
     return named
-
-
-def _require_same_attempts(a: Scores, b: Scores) -> None:
-    """Raise unless two systems leave out the same comparisons, and treat failed ones alike."""
-    for attribute in ("exclude", "nan"):
-        x, y = getattr(a, attribute), getattr(b, attribute)
-        if x != y:
-            raise DataError(f"`{attribute}` is {received(x)} and {y!r}; expected the same of both")
-    if a.layout == "pairs":
-        return
-    mask, other = a.mask, b.mask
-    if (mask is None) != (other is None):
-        raise DataError("one has a mask and the other has none; expected the same of both")
-    if mask is not None and other is not None and not np.array_equal(mask, other):
-        row, column = np.argwhere(mask != other)[0].tolist()
-        raise DataError(f"the masks differ, first at row {row}, column {column}")
 
 
 def _require_one_kind(kinds: Mapping[str, str]) -> None:

@@ -13,12 +13,14 @@ from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.names import without_names
 from bioeval.scores.people import knows_people
 from bioeval.studies.calibration.several_systems import derived
 from bioeval.studies.fusion.cohorts import (
     CohortMoments,
     cells_of_matrix,
     cohort_moments,
+    in_order_of,
     moments_of_list,
     require_other_people,
 )
@@ -128,23 +130,30 @@ def normalise(
     sides = {"gallery": scores.gallery_labels, "probe": scores.probe_labels}
     everyone = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
 
+    remarks: dict[Message, None] = {}
+
     def oriented(
-        input_name: str, given: Scores | None, labels: np.ndarray, over: str
+        input_name: str, given: Scores | None, labels: np.ndarray, names: Any, over: str
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of templates against a cohort of other people, and these people."""
         if given is None:
             raise DataError(f'`{input_name}` is missing; `method="{method}"` needs it')
+        given = in_order_of(names, given, f"`{input_name}`")
         by_rows = _has_rows(input_name, given, labels.tolist(), over)
         people = given.gallery_labels if by_rows else given.probe_labels
+        own = given.probe_names if by_rows else given.gallery_names
+        remarks.update(dict.fromkeys(without_names(names, own, ("the scores", input_name))))
         require_other_people(people.tolist(), everyone, f"the cohort of {input_name}", "the data")
         return cells_of_matrix(given, by_rows, input_name), people
 
     def moments(role: str, given: Scores | None) -> CohortMoments:
         """Return the moments of one side of the scores; of ZT-norm, of Z-normalised scores."""
         name = f"{role}_cohort"
-        values, people = oriented(name, given, sides[role], f"the {role} templates of the scores")
+        names = scores.probe_names if role == "probe" else scores.gallery_names
+        over = f"the {role} templates of the scores"
+        values, people = oriented(name, given, sides[role], names, over)
         if role == "probe" and method == "zt":
-            of_cohort, _ = oriented("cohort", cohort, people, "the cohort of probe_cohort")
+            of_cohort, _ = oriented("cohort", cohort, people, None, "the cohort of probe_cohort")
             scale = cohort_moments(of_cohort, None, scores.kind, "cohort", people)
             values = (values - scale.mean) / scale.sd
         return cohort_moments(values, best, scores.kind, name, sides[role])
@@ -156,7 +165,7 @@ def normalise(
     if method != "z":
         of_probe = moments("probe", probe_cohort)
         scales.append(lambda rows: of_probe.at((rows, None)))
-    return _made(scores, method, scales)
+    return _made(scores, method, scales).with_remarks(*remarks)
 
 
 #: The moments that scores of some rows are normalised by.

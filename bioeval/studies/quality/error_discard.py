@@ -181,7 +181,8 @@ def error_discard(
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
-    probe, gallery = known_columns(scores, quality, "quality")
+    (probe, gallery), taken = known_columns(scores, quality, "quality")
+    scores = scores.with_remarks(*taken)
     samples, places = _places(scores, _numbers(probe), _numbers(gallery))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported():

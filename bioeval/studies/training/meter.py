@@ -20,6 +20,7 @@ from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_
 from bioeval.scores.labels import as_labels, as_meta, as_subjects, missing_values
 from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import RowOrder, as_names
 from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
@@ -198,7 +199,10 @@ class Meter:
         if np.shape(embeddings)[:1] == (0,):
             return
         values = np.array(as_embeddings(embeddings, "embeddings"), order="C")
-        number = len(values)
+        number, order = len(values), RowOrder(embeddings, of="the embeddings")
+        labels = order.bring(labels, "`labels`")
+        index = order.bring(index, "`index`")
+        meta = order.bring_each(meta, "meta")
         columns = {name: x.copy() for name, x in as_meta(meta, number, "meta").items()}
         names = None if index is None else _of_length(as_labels(index, "index"), "index", number)
         subjects = _of_length(as_subjects(labels, "labels"), "labels", number)
@@ -300,7 +304,7 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
         return _Batch(embeddings, labels, meta, None)
     names = [batch.index for batch in batches if batch.index is not None]
     index, kept, place = np.unique(
-        as_labels(_concatenated(names), "index"), return_index=True, return_inverse=True
+        _sortable(as_names(_concatenated(names))), return_index=True, return_inverse=True
     )
     first = kept[place.reshape(-1)]
     for column in (labels, *meta.values()):
@@ -322,6 +326,11 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
         )
     meta = {name: column[kept] for name, column in meta.items()}
     return _Batch(embeddings[kept], labels[kept], meta, index)
+
+
+def _sortable(names: Any) -> np.ndarray:
+    """Return names that are sorted: whole numbers, or texts of all."""
+    return np.array(names.tolist() if names.inferred_type == "integer" else [*map(str, names)])
 
 
 def _concatenated(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -12,13 +12,7 @@ from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.labels import (
-    NAME_COLUMNS,
-    Codes,
-    column_codes,
-    ids_of_no_person,
-    template_names,
-)
+from bioeval.scores.labels import Codes, column_codes, ids_of_no_person
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, rule_notes
@@ -75,10 +69,8 @@ class Candidates:
 
     def names(self) -> np.ndarray | None:
         """Return the name of the template of each query, if they have names."""
-        meta = self.scores.probe_meta
-        if {*NAME_COLUMNS}.isdisjoint(meta):
-            return None
-        return np.array(template_names(meta, self.scores.shape[0]), dtype=str)
+        names = self.scores.probe_names
+        return None if names is None else np.array([*map(str, names)], dtype=str)
 
     def under(self, rule: str, *, by_label: bool = False) -> Scores:
         """Return the scores without what a rule, and junk, remove; see the field of cards.

@@ -88,8 +88,7 @@ def test_every_form_of_a_list(tmp_path, form, places):
     ("f1 x f1 x 0.1\nf1 x f1 x 0.2\nf1 x f2 x 0.3\n", None),  # bob without names
     ("f1 f1 x 0.1\nf1 f1 x 0.2\nf1 f2 x 0.3\n", None),  # models are named by their subjects
     ("1 ann ann 0.5\n1 ann ann 0.6\n0 ann bob 2.5\n", None),  # names of subjects
-    ("ann 7 ann 7 0.5\nann 7 bob 8 0.6\n", [["7", "7 (b)"], ["7", "8 (b)"]]),  # two numberings
-    ("distance,genuine,model,probe\n1,1,7,7\n2,0,7,9\n", [["7", "7 (b)"], ["7", "9 (b)"]]),
+    ("distance,genuine,model,probe\n1,1,7,7\n2,0,7,9\n", None),  # names of subjects
     ("distance,genuine,model,probe\n1,1,7,8\n2,0,7,9\n", [["7", "8"], ["7", "9"]]),
     ("distance,subject_a,template_a,subject_b,template_b\n1,ann,x,ann,y\n2,ann,x,bob,z\n",
      [["x", "y"], ["x", "z"]]),

@@ -353,7 +353,7 @@ def test_what_does_not_go_with_a_list_of_lfw(folder):
     be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
     for name, message in (
         ("g.npz", "has a separate gallery"),
-        ("t.npz", "1 templates have the name of another"),
+        ("t.npz", "several templates have the name 'a 1'"),
         ("p.npz", "no meaning for a list of pairs"),
     ):
         with refused(message):

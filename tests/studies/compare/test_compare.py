@@ -312,14 +312,16 @@ def test_systems_are_read_one_after_another():
     xr.testing.assert_identical(found, be.compare(systems, measures=["eer"]))
 
 
-def test_systems_with_other_attempts_are_named():
+def test_attempts_that_one_system_lacks_are_left_out_of_all():
     systems = crowd_systems(people=12)
-    values = systems["l1"].values.copy()
+    values, kept = systems["l1"].values.copy(), np.ones(systems["l1"].shape, dtype=bool)
     values[3, 7] = values[7, 3] = np.nan
+    kept[3, 7] = kept[7, 3] = False
     systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
     ranking = be.compare(systems, measures=["eer"])
-    said = arguments(ranking, "attempts-of-systems")
-    assert (said["systems"], said["first"]) == (["l1"], "l2")
+    masked = {name: scores.with_mask(kept) for name, scores in systems.items()}
+    np.testing.assert_array_equal(ranking.value, be.compare(masked, measures=["eer"]).value)
+    assert arguments(ranking, "not-in-common")["left_out"] == {"l2": 2, "cosine": 2}
 
 
 ODD = be.Measure("odd", lambda scores: np.array([0.3]))

@@ -1,0 +1,1717 @@
+"""Rows are joined by the names of templates: the true number, or an error, never another number.
+
+Every door of the package that takes a value for each template or pair is fed small worlds in every
+container of rows, with the twists of ``joined_worlds``; the truth is counted by names alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import joined_worlds
+import naive
+import naive_pad
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from joined_worlds import (
+    COLUMNS,
+    GRIDS,
+    TABLES,
+    TWISTS,
+    WORDS_FOR_NAMES,
+    Case,
+    Name,
+    Numbers,
+    Outcome,
+    World,
+    as_array,
+    assert_true_or_refused,
+    counted,
+    drawn_world,
+    eer_of,
+    says_taken_in_order,
+    searched,
+    seed_of,
+    verified,
+)
+from sklearn.preprocessing import FunctionTransformer
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+
+#: What is said of small worlds as Python warnings is held by other tests.
+pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+
+SQUARE, DISJOINT, OVERLAPPING = "square", "disjoint", "overlapping"
+SIDES = (DISJOINT, OVERLAPPING)
+SYSTEMS = ("frame", "xarray", "columns")
+#: Containers whose names are a column of metadata: it names the scores that have no other names.
+WITH_COLUMN_OF_NAMES = ("frame with names", "dict with names", "columns")
+
+
+# ------------------------------------------------------------------------------- doors
+
+
+class Door(NamedTuple):
+    feed: Callable[[Case], Outcome]
+    containers: Sequence[str]
+    layouts: Sequence[str]
+    is_of_systems: bool  # what is missing is left out of all
+
+
+DOORS: dict[str, Door] = {}
+
+
+def door(
+    *containers: str,
+    layouts: Sequence[str] = (SQUARE, DISJOINT, OVERLAPPING),
+    is_of_systems: bool = False,
+) -> Callable[[Callable[[Case], Outcome]], Callable[[Case], Outcome]]:
+    """Enter a function that feeds a case to a call, in the containers that the call takes."""
+
+    def entered(feed: Callable[[Case], Outcome]) -> Callable[[Case], Outcome]:
+        DOORS[feed.__name__] = Door(feed, containers, layouts, is_of_systems)
+        return feed
+
+    return entered
+
+
+def applies(door: Door, container: str, twist: joined_worlds.Twist) -> bool:
+    if twist.naming == "0..n-1":
+        return SQUARE in door.layouts  # else rows and columns would be numbered alike
+    if not twist.scores_have_names:
+        return container not in WITH_COLUMN_OF_NAMES and set(door.layouts) != {OVERLAPPING}
+    return True
+
+
+def other_side(case: Case, value: dict[Name, Any]) -> tuple[list[Any], ...]:
+    """A plain list of the values of the gallery, or nothing where both sides are the same."""
+    return () if case.world.is_square else ([value[g] for g in case.world.gallery],)
+
+
+# Scores and embeddings.
+
+
+@door(*COLUMNS)
+def labels(case: Case) -> Outcome:
+    world = case.world
+    fed = case.column(world.subject, world.probes)
+    scores = be.Scores(case.matrix(), fed, *other_side(case, world.subject))
+    return Outcome(*verified(scores), world.verified())
+
+
+@door(*COLUMNS, layouts=SIDES)
+def gallery_labels(case: Case) -> Outcome:
+    world = case.world
+    fed = case.column(world.subject, world.gallery)
+    scores = be.Scores(case.matrix(), [world.subject[p] for p in world.probes], fed)
+    return Outcome(*verified(scores), world.verified())
+
+
+def sessions(case: Case, side: str) -> dict[str, Any]:
+    """Sessions of both sides, those of one of them joined by names."""
+    world = case.world
+    if world.is_square:
+        return {"probe_meta": case.table(world.probes, session=world.session)}
+    names = {"probe_meta": world.probes, "gallery_meta": world.gallery}
+    plain = {key: {"session": [world.session[x] for x in names[key]]} for key in names}
+    return plain | {side: case.table(names[side], session=world.session)}
+
+
+@door(*TABLES)
+def probe_meta(case: Case) -> Outcome:
+    scores = case.scores(exclude=["session"], **sessions(case, "probe_meta"))
+    return Outcome(*verified(scores), case.world.verified(case.world.is_same_session))
+
+
+@door(*TABLES, layouts=SIDES)
+def gallery_meta(case: Case) -> Outcome:
+    scores = case.scores(exclude=["session"], **sessions(case, "gallery_meta"))
+    return Outcome(*verified(scores), case.world.verified(case.world.is_same_session))
+
+
+def kept_comparisons(case: Case) -> dict[tuple[Name, Name], bool]:
+    world = case.world
+    both = itertools.product(world.probes, world.gallery)
+    return {pair: pair[0] != pair[1] and case.rng.random() < 0.7 for pair in both}
+
+
+@door(*GRIDS)
+def mask(case: Case) -> Outcome:
+    is_kept = kept_comparisons(case)
+    scores = case.scores(mask=case.grid(lambda p, g: is_kept[p, g], dtype=bool))
+    return Outcome(*verified(scores), case.world.verified(lambda p, g: not is_kept[p, g]))
+
+
+@door(*GRIDS)
+def mask_without_labels(case: Case) -> Outcome:
+    is_kept, world = kept_comparisons(case), case.world
+    marks = case.grid(lambda p, g: is_kept[p, g] * (1 + world.is_genuine(p, g)), dtype=int)
+    scores = be.Scores(case.matrix(), mask=marks)
+    return Outcome(*verified(scores), world.verified(lambda p, g: not is_kept[p, g]))
+
+
+@door(*GRIDS)
+def with_mask(case: Case) -> Outcome:
+    is_kept = kept_comparisons(case)
+    scores = case.scores().with_mask(case.grid(lambda p, g: is_kept[p, g], dtype=bool))
+    return Outcome(*verified(scores), case.world.verified(lambda p, g: not is_kept[p, g]))
+
+
+def city_block(world: World) -> Callable[[Name, Name], float]:
+    """The distance of a second system."""
+
+    def distance(probe: Name, template: Name) -> float:
+        sides = zip(world.point[probe], world.point[template], strict=True)
+        return math.fsum(abs(x - y) for x, y in sides)
+
+    return distance
+
+
+@door(*GRIDS)
+def with_values(case: Case) -> Outcome:
+    distance = city_block(case.world)
+    scores = case.scores().with_values(case.grid(distance), "distance")
+    return Outcome(*verified(scores), case.world.verified(distance=distance))
+
+
+@door(*COLUMNS)
+def select(case: Case) -> Outcome:
+    world = case.world
+    is_taken = {name: case.rng.random() < 0.7 for name in world.subject}
+    fed = case.column(is_taken, world.probes)
+    if world.is_square:
+        scores = case.scores().select(fed)
+        truth = world.verified(lambda p, g: not (is_taken[p] and is_taken[g]))
+    else:
+        scores = case.scores().select(probes=fed)
+        truth = world.verified(lambda p, g: not is_taken[p])
+    return Outcome(*verified(scores), truth)
+
+
+@door(*GRIDS)
+def mask_of_embeddings(case: Case) -> Outcome:
+    is_kept, world = kept_comparisons(case), case.world
+    sides: list[Any] = []
+    for names in [world.probes] if world.is_square else [world.probes, world.gallery]:
+        sides += [case.points(names), [world.subject[x] for x in names]]
+    marks = case.grid(lambda p, g: is_kept[p, g], dtype=bool)
+    scores = be.Scores.from_embeddings(*sides, metric="l2", mask=marks)
+    return Outcome(*verified(scores), world.verified(lambda p, g: not is_kept[p, g]))
+
+
+@door(*COLUMNS)
+def labels_of_embeddings(case: Case) -> Outcome:
+    world = case.world
+    gallery = () if world.is_square else (case.points(world.gallery),)
+    fed = case.column(world.subject, world.probes)
+    sides = (case.points(world.probes), fed, *gallery, *other_side(case, world.subject))
+    return Outcome(*verified(be.Scores.from_embeddings(*sides, metric="l2")), world.verified())
+
+
+@door(*COLUMNS, layouts=SIDES)
+def gallery_labels_of_embeddings(case: Case) -> Outcome:
+    world = case.world
+    probes = case.points(world.probes), [world.subject[p] for p in world.probes]
+    gallery = case.points(world.gallery), case.column(world.subject, world.gallery)
+    scores = be.Scores.from_embeddings(*probes, *gallery, metric="l2")
+    return Outcome(*verified(scores), world.verified())
+
+
+@door(*TABLES)
+def metadata_of_embeddings(case: Case) -> Outcome:
+    world = case.world
+    sides: list[Any] = []
+    for names in [world.probes] if world.is_square else [world.probes, world.gallery]:
+        sides += [case.points(names), [world.subject[x] for x in names]]
+    options = {"metric": "l2", "exclude": ["session"]} | sessions(case, "probe_meta")
+    scores = be.Scores.from_embeddings(*sides, **options)
+    return Outcome(*verified(scores), world.verified(world.is_same_session))
+
+
+@door(*TABLES, layouts=[SQUARE])
+def average(case: Case) -> Outcome:
+    """Clips of two or three templates of one person become one template each."""
+    world = case.world
+    clip, of_subject = {}, {}
+    for name, who in world.subject.items():
+        of_subject[who] = of_subject.get(who, 0) + 1
+        clip[name] = f"{who}, clip {of_subject[who] % 2}"
+    people = [world.subject[x] for x in world.probes]
+    scores = be.Scores.from_embeddings(
+        case.points(world.probes), people, metric="l2", average=["clip"],
+        probe_meta=case.table(world.probes, clip=clip),
+    )  # fmt: skip
+    mean = {
+        one: np.mean([world.point[x] for x in clip if clip[x] == one], axis=0)
+        for one in clip.values()
+    }
+    who_of = {clip[x]: world.subject[x] for x in clip}
+    truth = counted(
+        (who_of[a] == who_of[b], math.dist(mean[a], mean[b])) for a in mean for b in mean if a != b
+    )
+    return Outcome(*verified(scores), truth)
+
+
+# Lists of pairs: each line has a name.
+
+
+class Lines:
+    """Lines of a list of pairs, which have names of their own in another order."""
+
+    def __init__(self, case: Case, self_lines: int = 0):
+        world, rng = case.world, case.rng
+        pairs = rng.sample(world.comparisons(), min(60, len(world.comparisons())))
+        pairs += [(x, x) for x in rng.sample(world.gallery, self_lines)]
+        numbers: list[Name] = list(range(len(pairs)))
+        if case.twist.naming == "any":
+            numbers = [f"trial {i}" for i in numbers]
+        rng.shuffle(numbers)
+        self.case = case
+        self.pair = dict(zip(numbers, pairs, strict=True))
+        self.names = list(self.pair)
+        self.genuine = {line: world.is_genuine(*pair) for line, pair in self.pair.items()}
+
+    def scores(self) -> Any:
+        """The distances, with the names of the lines unless the twist takes them away."""
+        case = self.case
+        values = [case.world.distance(*self.pair[line]) for line in self.names]
+        if not case.twist.scores_have_names:
+            return values
+        return joined_worlds.column("series", case.names(self.names), values)
+
+    def plain(self) -> list[bool]:
+        return [self.genuine[line] for line in self.names]
+
+    def both(self, value: dict[Name, Any]) -> Any:
+        """The values of both templates of each line, twisted."""
+        names, of = self.case.twisted(self.names)
+        values = np.array([[value[x] for x in self.pair[line]] for line in of])
+        if self.case.container == "frame":
+            return pd.DataFrame(values, index=pd.Index(as_array(names)))
+        return xr.DataArray(values, {"line": as_array(names)}, ["line", "side"])
+
+    def attempts(self) -> Numbers:
+        world = self.case.world
+        attempts = [(self.genuine[x], world.distance(*pair)) for x, pair in self.pair.items()
+                    if pair[0] != pair[1]]  # fmt: skip
+        return counted(attempts)
+
+
+@door(*COLUMNS)
+def genuine_of_pairs(case: Case) -> Outcome:
+    lines = Lines(case)
+    scores = be.Scores.from_pairs(lines.scores(), case.column(lines.genuine, lines.names))
+    return Outcome(*verified(scores), lines.attempts())
+
+
+@door(*GRIDS)
+def subjects_of_pairs(case: Case) -> Outcome:
+    """The people of both sides of each line, in the order of the scores."""
+    lines, world = Lines(case), case.world
+    people = lines.both(world.subject)
+    scores = be.Scores.from_pairs(lines.scores(), lines.plain(), subjects=people)
+    lines_with_their_people = sum(
+        tuple(found) == tuple(world.subject[x] for x in lines.pair[line])
+        for found, line in zip(scores.pair_subjects.tolist(), lines.names, strict=True)
+    )
+    result = be.verification(scores)
+    return Outcome(result, {"lines": lines_with_their_people}, {"lines": len(lines.names)})
+
+
+@door(*GRIDS)
+def meta_of_pairs(case: Case) -> Outcome:
+    """Groups of the people of both templates of each line."""
+    lines, world = Lines(case), case.world
+    group = {x: "first" if world.subject[x] in ("ann", "bob") else "others" for x in world.subject}
+    people = [[world.subject[x] for x in lines.pair[line]] for line in lines.names]
+    scores = be.Scores.from_pairs(
+        lines.scores(), lines.plain(), subjects=people, meta={"group": lines.both(group)}
+    )
+    result = be.by_group(scores, "group", threshold=world.threshold)
+    truth = {
+        f"fr of {g}": sum(
+            lines.genuine[x] and group[pair[1]] == g and world.distance(*pair) > world.threshold
+            for x, pair in lines.pair.items()
+        )
+        for g in ("first", "others")
+    }
+    numbers = {f"fr of {g}": int(result.fr.sel(group=g)) for g in ("first", "others")}
+    return Outcome(result, numbers, truth)
+
+
+@door(*GRIDS)
+def templates_of_pairs(case: Case) -> Outcome:
+    """Lines whose two templates are one are no attempts."""
+    lines = Lines(case, self_lines=3)
+    names = {name: str(name) for name in case.world.subject}
+    scores = be.Scores.from_pairs(lines.scores(), lines.plain(), pair_templates=lines.both(names))
+    return Outcome(*verified(scores), lines.attempts())
+
+
+def errors_of_folds(result: Any, folds: Sequence[str]) -> Numbers:
+    counts = {}
+    for place, fold in enumerate(folds):
+        of_fold = result.isel(repeat=0, fold=place)
+        for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
+            counts[f"{name} of {fold}"] = int(of_fold[name])
+    return counts
+
+
+def true_errors_of_folds(
+    attempts: Sequence[tuple[str, bool, float]], threshold: float, folds: Sequence[str]
+) -> Numbers:
+    """Counts of the attempts (fold, class, distance) of each fold at a threshold."""
+    counts = {}
+    for fold in folds:
+        genuine = [d for f, is_genuine, d in attempts if f == fold and is_genuine]
+        impostor = [d for f, is_genuine, d in attempts if f == fold and not is_genuine]
+        counts[f"fr of {fold}"] = sum(d > threshold for d in genuine)
+        counts[f"fa of {fold}"] = sum(d <= threshold for d in impostor)
+        counts[f"genuine_attempts of {fold}"] = len(genuine)
+        counts[f"impostor_attempts of {fold}"] = len(impostor)
+    return counts
+
+
+@door(*COLUMNS)
+def pair_folds(case: Case) -> Outcome:
+    lines, world, folds = Lines(case), case.world, ("a", "b")
+    fold = {line: case.rng.choice(folds) for line in lines.names}
+    scores = be.Scores.from_pairs(
+        lines.scores(), lines.plain(), pair_folds=case.column(fold, lines.names)
+    )
+    splitter = be.partition.PredefinedPairFolds(scores.pair_folds)
+    result = be.cross_evaluate(scores, splitter, threshold=world.threshold)
+    attempts = [(fold[x], lines.genuine[x], world.distance(*lines.pair[x])) for x in lines.names]
+    truth = true_errors_of_folds(attempts, world.threshold, folds)
+    return Outcome(result, errors_of_folds(result, folds), truth)
+
+
+@door(*COLUMNS)
+def folds_of_pairs(case: Case) -> Outcome:
+    """The folds are given to the splitter, and not with the pairs."""
+    lines, world, folds = Lines(case), case.world, ("a", "b")
+    fold = {line: case.rng.choice(folds) for line in lines.names}
+    scores = be.Scores.from_pairs(lines.scores(), lines.plain())
+    splitter = be.partition.PredefinedPairFolds(case.column(fold, lines.names))
+    result = be.cross_evaluate(scores, splitter, threshold=world.threshold)
+    attempts = [(fold[x], lines.genuine[x], world.distance(*lines.pair[x])) for x in lines.names]
+    truth = true_errors_of_folds(attempts, world.threshold, folds)
+    return Outcome(result, errors_of_folds(result, folds), truth)
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def folds_of_samples(case: Case) -> Outcome:
+    world, folds = case.world, ("a", "b")
+    fold = {x: folds[who in ("ann", "bob")] for x, who in world.subject.items()}
+    splitter = be.partition.PredefinedFolds(case.column(fold, world.probes))
+    result = be.cross_evaluate(case.scores(), splitter, threshold=world.threshold)
+    attempts = [
+        (fold[p], world.is_genuine(p, g), world.distance(p, g))
+        for p, g in world.comparisons()
+        if fold[p] == fold[g]
+    ]
+    truth = true_errors_of_folds(attempts, world.threshold, folds)
+    return Outcome(result, errors_of_folds(result, folds), truth)
+
+
+# Top-K lists.
+
+
+def lists_of(case: Case, depth: int | None = None) -> tuple[Any, list[list[float]]]:
+    """The places of the nearest entries of each query in the gallery, and their distances."""
+    world = case.world
+    nearest = [world.order(q)[:depth] for q in world.probes]
+    places: Any = [[world.gallery.index(g) for g in found] for found in nearest]
+    distances = [
+        [world.distance(q, g) for g in found]
+        for q, found in zip(world.probes, nearest, strict=True)
+    ]
+    if case.twist.scores_have_names:
+        places = pd.DataFrame(places, index=pd.Index(as_array(case.names(world.probes))))
+    return places, distances
+
+
+@door(*COLUMNS, layouts=[DISJOINT])
+def labels_of_lists(case: Case) -> Outcome:
+    world = case.world
+    places, _ = lists_of(case, depth=3)
+    fed = case.column(world.subject, world.probes)
+    scores = be.Scores.from_top_k(places, fed, *other_side(case, world.subject))
+    return Outcome(*searched(scores, 3), world.searched(3))
+
+
+@door(*COLUMNS, layouts=[DISJOINT])
+def gallery_labels_of_lists(case: Case) -> Outcome:
+    """The entries are named by a column of metadata, as their places have no names."""
+    world = case.world
+    places, _ = lists_of(case, depth=3)
+    meta = {"gallery_meta": {case.word: case.names(world.gallery)}}
+    scores = be.Scores.from_top_k(
+        places, [world.subject[q] for q in world.probes],
+        case.column(world.subject, world.gallery),
+        **(meta if case.twist.scores_have_names else {}),
+    )  # fmt: skip
+    return Outcome(*searched(scores, 3), world.searched(3))
+
+
+@door(*GRIDS, layouts=[DISJOINT])
+def distances_of_lists(case: Case) -> Outcome:
+    """The distance of each query to its nearest entry."""
+    world = case.world
+    places, distances = lists_of(case, depth=3)
+    of_query = dict(zip(world.probes, distances, strict=True))
+    names, of = case.twisted(world.probes)
+    fed: Any = np.array([of_query[q] for q in of])
+    if case.container == "frame":
+        fed = pd.DataFrame(fed, index=pd.Index(as_array(names)))
+    else:
+        fed = xr.DataArray(fed, {"query": as_array(names)}, ["query", "rank"])
+    scores = be.Scores.from_top_k(places, *case.labels(), distances=fed)
+    found = {f"nearest of {q}": float(scores.distances[i, 0]) for i, q in enumerate(world.probes)}
+    truth = {f"nearest of {q}": of_query[q][0] for q in world.probes}
+    return Outcome(be.reid(scores, "vehicleid"), found, truth)
+
+
+@door(*TABLES, layouts=[DISJOINT])
+def metadata_of_lists(case: Case) -> Outcome:
+    """Cameras of the queries: entries of the same person and camera are removed."""
+    world = case.world
+    places, _ = lists_of(case)
+    scores = be.Scores.from_top_k(
+        places, *case.labels(), probe_meta=case.table(world.probes, camera=world.session),
+        gallery_meta={"camera": [world.session[g] for g in world.gallery]},
+    )  # fmt: skip
+    result = be.reid(scores, "market1501")
+    numbers = {"queries": int(result.queries), "rank 1": float(result.cmc.sel(rank=1))}
+    first = []
+    for query in world.probes:
+        order = [g for g in world.order(query) if not world.is_same_session(query, g)]
+        matches = [world.is_genuine(query, g) for g in order]
+        if any(matches):
+            first.append(matches[0])
+    truth = {"queries": len(first), "rank 1": sum(first) / len(first)}
+    return Outcome(result, numbers, truth)
+
+
+# Groups, qualities, claims.
+
+
+@door(*COLUMNS)
+def group(case: Case) -> Outcome:
+    world, t = case.world, case.world.threshold
+    groups = ("first", "others")
+    of = {name: groups[who not in ("ann", "bob")] for name, who in world.subject.items()}
+    fed = case.column(of, world.probes)
+    given = fed if world.is_square else (fed, *other_side(case, of))
+    result = be.by_group(case.scores(), given, threshold=t)
+    numbers, truth = {}, {}
+    for a in groups:
+        of_probe = [(p, g) for p, g in world.comparisons() if of[p] == a]
+        if not of_probe:
+            continue
+        numbers[f"fr of {a}"] = int(result.fr.sel(group=a))
+        genuine = [pair for pair in of_probe if world.is_genuine(*pair)]
+        truth[f"fr of {a}"] = sum(world.distance(*pair) > t for pair in genuine)
+        numbers[f"fa of {a}"] = int(result.fa.sel(group=a).sum())
+        impostor = [pair for pair in of_probe if not world.is_genuine(*pair)]
+        truth[f"fa of {a}"] = sum(world.distance(*pair) <= t for pair in impostor)
+    return Outcome(result, numbers, truth)
+
+
+@door(*COLUMNS, layouts=[SQUARE, DISJOINT])
+def quality(case: Case) -> Outcome:
+    world, t, fraction = case.world, case.world.threshold, 0.3
+    of = {name: case.rng.random() for name in world.subject}
+    fed = case.column(of, world.probes)
+    given = fed if world.is_square else (fed, *other_side(case, of))
+    result = be.error_discard(case.scores(), given, threshold=t, fractions=[0, fraction])
+    samples = sorted({*world.probes, *world.gallery}, key=of.__getitem__)
+    kept = set(samples[math.floor(fraction * len(samples)) :])
+    left = [(p, g) for p, g in world.comparisons() if p in kept and g in kept]
+    genuine = [pair for pair in left if world.is_genuine(*pair)]
+    truth = {
+        "genuine_attempts": len(genuine),
+        "impostor_attempts": len(left) - len(genuine),
+        "fr": sum(world.distance(*pair) > t for pair in genuine),
+        "fa": sum(world.distance(*x) <= t for x in left if not world.is_genuine(*x)),
+    }
+    numbers = {name: int(result[name].values[1]) for name in truth}
+    return Outcome(result, numbers, truth)
+
+
+@door(*COLUMNS)
+def claims(case: Case) -> Outcome:
+    """Each probe claims to be one enrolled person."""
+    world = case.world
+    enrolled = sorted({world.subject[g] for g in world.gallery})
+    claimed = {p: case.rng.choice(enrolled) for p in world.probes}
+    for probe in world.probes[::2]:
+        if world.subject[probe] in enrolled:
+            claimed[probe] = world.subject[probe]
+    fed = case.column(claimed, world.probes)
+    truth = world.verified(lambda p, g: world.subject[g] != claimed[p])
+    return Outcome(*verified(case.scores(), claims=fed), truth)
+
+
+# Estimators and meters.
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def scorer(case: Case) -> Outcome:
+    world = case.world
+    score = be.make_scorer("eer", metric="l2")
+    fed = case.column(world.subject, world.probes)
+    found = score(FunctionTransformer(), case.points(world.probes), fed)
+    return Outcome(found, {"eer": -found}, {"eer": world.verified()["eer"]})
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def eer_scorer(case: Case) -> Outcome:
+    """By the cosine."""
+    world = case.world
+
+    def cosine(p: Name, g: Name) -> float:
+        a, b = world.point[p], world.point[g]
+        product = math.fsum(x * y for x, y in zip(a, b, strict=True))
+        return 1 - product / math.hypot(*a) / math.hypot(*b)
+
+    fed = case.column(world.subject, world.probes)
+    found = be.eer_scorer(FunctionTransformer(), case.points(world.probes), fed)
+    return Outcome(found, {"eer": -found}, {"eer": world.verified(distance=cosine)["eer"]})
+
+
+def metered(meter: be.Meter) -> Numbers:
+    numbers = meter.compute()
+    keys = {"genuine": "genuine_attempts", "impostor": "impostor_attempts", "eer": "eer"}
+    return {key: numbers[f"verification/single/{name}"] for key, name in keys.items()}
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def meter(case: Case) -> Outcome:
+    """Batches of embeddings in an order of their own, whose labels are in another one."""
+    world = case.world
+    found = be.Meter(metric="l2")
+    order = case.rng.sample(world.probes, len(world.probes))
+    for batch in (order[:7], order[7:]):
+        fed = case.column(world.subject, batch)
+        found.update(case.points(batch), fed, index=case.names(batch))
+    return Outcome(None, metered(found), world.verified())
+
+
+# Presentation attacks.
+
+
+class Presentations:
+    """Presentations with names: bona fide ones, and attacks of two species."""
+
+    def __init__(self, case: Case):
+        rng, number = case.rng, case.rng.randint(20, 30)
+        names: list[Name] = list(range(number))
+        if case.twist.naming == "any":
+            names = [f"presentation {i}" for i in names]
+        rng.shuffle(names)
+        self.case, self.names = case, names
+        self.species = {x: ("", "mask", "print")[i % 3] for i, x in enumerate(sorted(names))}
+        self.value = {x: rng.gauss(2.0 * (self.species[x] == ""), 1.0) for x in names}
+
+    def values(self) -> Any:
+        plain = [self.value[x] for x in self.names]
+        if not self.case.twist.scores_have_names:
+            return plain
+        return joined_worlds.column("series", self.case.names(self.names), plain)
+
+    def marks(self) -> list[str]:
+        return [self.species[x] for x in self.names]
+
+    def classes(self) -> dict[str, list[float | None]]:
+        values = [self.value[x] for x in self.names]
+        return naive_pad.classes(values, self.marks(), "similarity")
+
+    def d_eer(self) -> tuple[float, float]:
+        found = naive_pad.d_eer(self.classes(), "exclude")
+        assert found is not None
+        return float(found[0]), float(found[1])
+
+
+@door(*COLUMNS)
+def attack_of_pad(case: Case) -> Outcome:
+    shown = Presentations(case)
+    result = be.pad(shown.values(), case.column(shown.species, shown.names))
+    return Outcome(result, {"d_eer": float(result.d_eer)}, {"d_eer": shown.d_eer()[0]})
+
+
+@door(*COLUMNS)
+def dev_of_pad(case: Case) -> Outcome:
+    """The threshold is chosen on a development set whose species are joined."""
+    shown, other = Presentations(case), Presentations(case)
+    dev = other.values(), case.column(other.species, other.names)
+    plain = [shown.value[x] for x in shown.names]
+    result = be.pad(plain, shown.marks(), threshold="d-eer", dev=dev)
+    threshold = other.d_eer()[1]
+    rates = naive_pad.rates(shown.classes(), threshold, "exclude")
+    truth = {"threshold": threshold, "bpcer": float(rates["bpcer"])}
+    numbers = {
+        "threshold": float(result.threshold_used), "bpcer": float(result.bpcer_at_threshold)
+    }  # fmt: skip
+    return Outcome(result, numbers, truth)
+
+
+def limits_of_pad(shown: Presentations, **units: Any) -> tuple[Any, Numbers]:
+    result = be.pad(shown.values(), shown.marks(), interval="people", threshold=1.0, **units)
+    names = ("apcer_at_threshold_low", "bpcer_at_threshold_high")
+    return result, {name: float(result[name]) for name in names}
+
+
+@door(*COLUMNS)
+def units_of_pad(case: Case) -> Outcome:
+    """Instruments and people, by which limits are found: as of the same lists in one order."""
+    shown = Presentations(case)
+    person = {x: case.rng.choice("abcdefgh") for x in shown.names}
+    instrument = {x: shown.species[x] and case.rng.choice("12345678") for x in shown.names}
+    plain = {
+        "subjects": [person[x] for x in shown.names],
+        "instrument": [instrument[x] for x in shown.names],
+    }
+    _, truth = limits_of_pad(shown, **plain)
+    plain["subjects"] = case.column(person, shown.names)
+    return Outcome(*limits_of_pad(shown, **plain), truth)
+
+
+@door(*COLUMNS, layouts=[DISJOINT])
+def attack_column(case: Case) -> Outcome:
+    """Half of the probes are attacks on the person of their label."""
+    world, t = case.world, case.world.threshold
+    species, enrolled = dict.fromkeys(world.probes, ""), list(world.gallery)
+    for p in world.probes:  # attacks leave the gallery, and a template of their person is there
+        others = [g for g in enrolled if g != p]
+        if case.rng.random() < 0.6 and any(world.is_genuine(p, g) for g in others):
+            species[p], enrolled = "mask", others
+    meta = {"attack": case.column(species, world.probes)}
+    scores = case.scores(probe_meta=meta)
+    return at_threshold_of_attacks(scores, (), world, species, t)
+
+
+def at_threshold_of_attacks(
+    scores: be.Scores, attacks: Any, world: World, species: dict[Name, str], t: float
+) -> Outcome:
+    result = be.vulnerability(scores, *attacks, templates="single", threshold=t)
+    names = ("far", "frr", "iapar_pooled")
+    numbers = {name: float(result[f"{name}_at_threshold"]) for name in names}
+    taken: dict[str, list[bool]] = {name: [] for name in names}
+    for p, g in world.comparisons():
+        accepted = world.distance(p, g) <= t
+        if species[p]:
+            if world.is_genuine(p, g):
+                taken["iapar_pooled"].append(accepted)
+        elif world.is_genuine(p, g):
+            taken["frr"].append(not accepted)
+        else:
+            taken["far"].append(accepted)
+    truth = {name: sum(x) / len(x) if x else math.nan for name, x in taken.items()}
+    return Outcome(result, numbers, truth)
+
+
+# Systems.
+
+
+class Second:
+    """A second system of the same templates: its rows and columns are twisted."""
+
+    def __init__(
+        self, case: Case, distance: Callable[[Name, Name], float],
+        probes: Sequence[Name] | None = None, twisted: str = "",
+    ):  # fmt: skip
+        world = case.world
+        self.case, self.world, self.distance = case, world, distance
+        self.sides = {"probe": tuple(probes or world.probes), "gallery": world.gallery}
+        self.is_square = self.sides["probe"] == self.sides["gallery"]
+        drawn = "probe" if self.is_square else case.rng.choice(("probe", "gallery"))
+        twisted = twisted or drawn
+        self.names: dict[str, list[Any]] = {}
+        self.of: dict[str, list[Name]] = {}
+        for side, names in self.sides.items():
+            if self.is_square and side == "gallery":
+                self.names[side], self.of[side] = self.names["probe"], self.of["probe"]
+            elif side == twisted:
+                self.names[side], self.of[side] = case.twisted(names)
+            else:
+                self.names[side] = self.of[side] = case.other_order(names)
+
+    def scores(self, **probe_meta: str) -> be.Scores:
+        """The scores; `probe_meta` are values that all rows have."""
+        subject = self.world.subject
+        rows, columns = self.of.values()
+        values: Any = np.array([[self.distance(p, g) for g in columns] for p in rows])
+        people = [[subject[x] for x in side] for side in ([rows] if self.is_square
+                                                          else [rows, columns])]  # fmt: skip
+        meta = {"probe_meta": {key: [x] * len(rows) for key, x in probe_meta.items()}}
+        if self.case.container == "columns":
+            meta["probe_meta"][self.case.word] = self.names["probe"]
+            if not self.is_square:
+                meta["gallery_meta"] = {self.case.word: self.names["gallery"]}
+        else:
+            values = joined_worlds.grid(self.case.container, *self.names.values(), values)
+        return be.Scores(values, *people, **meta)
+
+    def has(self, probe: Name, template: Name) -> bool:
+        """Whether the comparison has names here: what it lacks is left out of both."""
+        sides = zip(self.names.values(), (probe, template), strict=True)
+        return all(str(name) in map(joined_worlds.same_text, names) for names, name in sides)
+
+
+@door(*SYSTEMS, is_of_systems=True)
+def compare(case: Case) -> Outcome:
+    world = case.world
+    second = Second(case, city_block(world))
+    systems = {"first": case.scores(), "second": second.scores()}
+    result = be.compare(systems, measures="eer")
+    distances = {"first": world.distance, "second": second.distance}
+    numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+    truth = {
+        x: world.verified(lambda p, g: not second.has(p, g), distance)["eer"]
+        for x, distance in distances.items()
+    }
+    return Outcome(result, numbers, truth)
+
+
+@door(*SYSTEMS, is_of_systems=True)
+def fuse(case: Case) -> Outcome:
+    world = case.world
+    second = Second(case, city_block(world))
+    fused = be.fuse({"first": case.scores(), "second": second.scores()})
+    truth = world.verified(
+        lambda p, g: not second.has(p, g),
+        lambda p, g: (world.distance(p, g) + second.distance(p, g)) / 2,
+    )
+    return Outcome(*verified(fused), truth)
+
+
+@door(*GRIDS, is_of_systems=True)
+def compare_lists(case: Case) -> Outcome:
+    """Two lists of the same trials with names of lines, one of them in another order."""
+    lines, world = Lines(case), case.world
+    other = city_block(world)
+    names, of = case.twisted(lines.names)
+    second = {
+        "scores": [other(*lines.pair[x]) for x in of],
+        "genuine": [lines.genuine[x] for x in of],
+    }
+
+    def people(some: Sequence[Name]) -> list[list[str]]:
+        return [[world.subject[x] for x in lines.pair[line]] for line in some]
+
+    container = {"frame": "series"}.get(case.container, case.container)
+    systems = {
+        "first": be.Scores.from_pairs(
+            lines.scores(), lines.plain(), subjects=people(lines.names)
+        ),
+        "second": be.Scores.from_pairs(
+            joined_worlds.column(container, names, second["scores"]), second["genuine"],
+            subjects=people(of),
+        ),
+    }  # fmt: skip
+    result = be.compare(systems, measures="eer")
+    listed = set(map(joined_worlds.same_text, names))
+    common = [x for x in lines.names if str(x) in listed]
+    numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+    truth = {
+        name: counted((lines.genuine[x], d(*lines.pair[x])) for x in common)["eer"]
+        for name, d in (("first", world.distance), ("second", other))
+    }
+    return Outcome(result, numbers, truth)
+
+
+@door(*SYSTEMS, layouts=[DISJOINT])
+def attacks(case: Case) -> Outcome:
+    """Attacks on enrolled people, against the same gallery in another order."""
+    world, t = case.world, case.world.threshold
+    species = {p: "mask" if i % 2 else "" for i, p in enumerate(world.probes)}
+    shown = [p for p in world.probes if species[p]]
+    second = Second(case, world.distance, shown, twisted="gallery")
+    genuine = [p for p in world.probes if not species[p]]
+    values: Any = np.array([[world.distance(p, g) for g in world.gallery] for p in genuine])
+    if case.twist.scores_have_names:
+        sides = case.names(genuine), case.names(world.gallery)
+        values = joined_worlds.grid(case.naming_of_scores, *sides, values)
+    people = [[world.subject[x] for x in side] for side in (genuine, world.gallery)]
+    scores = be.Scores(values, *people)
+    return at_threshold_of_attacks(scores, (second.scores(attack="mask"),), world, species, t)
+
+
+def cohort_scores(case: Case, names: list[Any], of: Sequence[Name]) -> tuple[be.Scores, Any]:
+    """Scores of templates with a cohort of other people, and the Z-norm of a distance by them."""
+    world, rng = case.world, case.rng
+    cohort = {f"cohort {i}": tuple(rng.gauss(0, 1.5) for _ in range(5)) for i in range(6)}
+    values: Any = np.array([[math.dist(world.point[x], y) for y in cohort.values()] for x in of])
+    meta: dict[str, Any] = {}
+    if case.container == "columns":
+        meta = {"probe_meta": {case.word: names}, "gallery_meta": {case.word: list(cohort)}}
+    else:
+        values = joined_worlds.grid(case.container, names, list(cohort), values)
+    people = [world.subject[x] for x in of], [f"person of {x}" for x in cohort]
+
+    def z(template: Name, distance: float) -> float:
+        against = [math.dist(world.point[template], x) for x in cohort.values()]
+        mean = math.fsum(against) / len(against)
+        variance = math.fsum((x - mean) ** 2 for x in against) / len(against)
+        return (distance - mean) / math.sqrt(variance)
+
+    return be.Scores(values, *people, **meta), z
+
+
+@door(*SYSTEMS)
+def cohort_of_gallery(case: Case) -> Outcome:
+    """Z-norm: mean and standard deviation of the scores of a gallery template with a cohort."""
+    world = case.world
+    cohort, z = cohort_scores(case, *case.twisted(world.gallery))
+    normalised = be.normalise(case.scores(), "z", cohort)
+    truth = world.verified(distance=lambda p, g: z(g, world.distance(p, g)))
+    return Outcome(*verified(normalised), truth)
+
+
+@door(*SYSTEMS)
+def cohort_of_probes(case: Case) -> Outcome:
+    """T-norm: the same of the probe."""
+    world = case.world
+    cohort, t = cohort_scores(case, *case.twisted(world.probes))
+    normalised = be.normalise(case.scores(), "t", probe_cohort=cohort)
+    truth = world.verified(distance=lambda p, g: t(p, world.distance(p, g)))
+    return Outcome(*verified(normalised), truth)
+
+
+# Files.
+
+FILES = ("npz of scores", "npz of embeddings", "matrix", "list")
+WORDS_FOR_SUBJECTS = ("subject", "label", "identity", "person", "pid", "subject_id")
+
+
+def as_text(name: Name | None) -> str:
+    return "" if name is None else joined_worlds.same_text(name)
+
+
+def label_table(case: Case, names: Sequence[Name], file: str = "people.csv") -> Path:
+    """A table with a column of names and one of subjects, in the order of the twist."""
+    fed, of = case.twisted(names)
+    lines = [f"{case.word},{case.rng.choice(WORDS_FOR_SUBJECTS)},weather"]
+    lines += [
+        f"{as_text(x)},{case.world.subject[name]},fair" for x, name in zip(fed, of, strict=True)
+    ]
+    return written(case.file(file), lines)
+
+
+def written(path: Path, lines: Sequence[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def all_distances(world: World) -> np.ndarray:
+    return np.array([[world.distance(p, g) for g in world.gallery] for p in world.probes])
+
+
+def stored(names: Sequence[Name]) -> np.ndarray:
+    return np.array([as_text(x) for x in names])
+
+
+@door(*FILES, layouts=[SQUARE])
+def label_file(case: Case) -> Outcome:
+    """Labels in a file of their own, beside a file of each kind that has the names."""
+    world, values = case.world, all_distances(case.world)
+    people = label_table(case, world.probes)
+    has_names, names = case.twist.scores_have_names, stored(world.probes)
+    options: dict[str, Any] = {"kind": "distance"}
+    if case.container == "matrix" and has_names:
+        path = case.file("matrix.csv")
+        pd.DataFrame(values, index=names, columns=names).to_csv(path, index_label="probe")
+    elif case.container == "list" and has_names:
+        lines = [f"{p},{g},{world.distance(p, g)!r}" for p, g in world.comparisons()]
+        lines = ["template_a,template_b,distance", *case.rng.sample(lines, len(lines))]
+        path = written(case.file("list.csv"), lines)
+    else:
+        path = case.file("data.npz")
+        arrays: dict[str, Any] = {"scores": values}
+        if case.container == "npz of embeddings":
+            arrays = {"embeddings": np.array([world.point[x] for x in world.probes])}
+            options = {"metric": "l2"}
+        np.savez(path, **arrays, **({"name": names} if has_names else {}))
+    return Outcome(*verified(be.load(path, labels=people, **options)), world.verified())
+
+
+@door("npz", layouts=SIDES)
+def label_files_of_both_sides(case: Case) -> Outcome:
+    world, values = case.world, all_distances(case.world)
+    sides = {"labels": world.probes, "gallery": world.gallery}
+    people = {key: label_table(case, names, f"{key}.csv") for key, names in sides.items()}
+    probes, gallery = map(stored, sides.values())
+    path = case.file("data.npz")
+    names = {"probe_name": probes, "gallery_name": gallery}
+    np.savez(path, scores=values, **(names if case.twist.scores_have_names else {}))
+    return Outcome(*verified(be.load(path, kind="distance", **people)), world.verified())
+
+
+# ------------------------------------------------------------------------------- all doors
+
+
+FED = [
+    pytest.param(name, container, twist, id=f"{name}-{container}-{twist}")
+    for name, entry in DOORS.items()
+    for container in entry.containers
+    for twist in TWISTS
+    if applies(entry, container, TWISTS[twist])
+]
+
+
+@pytest.mark.parametrize(("name", "container", "twist_name"), FED)
+def test_every_door_joins_by_names_or_refuses(name, container, twist_name, tmp_path):
+    entry = DOORS[name]
+    twists = joined_worlds.TWISTS_OF_SYSTEMS if entry.is_of_systems else TWISTS
+    twist, seed = twists[twist_name], seed_of(name, container, twist_name)
+    layouts = [x for x in entry.layouts if twist.scores_have_names or x != OVERLAPPING]
+    layout = SQUARE if twist.naming == "0..n-1" else layouts[seed % len(layouts)]
+    world = drawn_world(seed, layout, twist.naming)
+    case = Case(world, container, twist, random.Random(seed), tmp_path)
+    assert_true_or_refused(lambda: entry.feed(case), twist)
+
+
+# ------------------------------------------------------------------------------- one template
+
+
+def worlds(number: int, layout: str = SQUARE, naming: str = "files") -> list[World]:
+    return [drawn_world(seed_of(layout, naming, str(i)), layout, naming) for i in range(number)]
+
+
+def meta_of_sides(world: World, **columns: dict[Name, Any]) -> dict[str, Any]:
+    """Plain metadata of probes and gallery, in the order of the scores."""
+    sides = {"probe_meta": world.probes, "gallery_meta": world.gallery}
+    return {
+        side: {key: [value[x] for x in names] for key, value in columns.items()}
+        for side, names in sides.items()
+    }
+
+
+def people_of(world: World) -> list[list[str]]:
+    return [[world.subject[x] for x in side] for side in (world.probes, world.gallery)]
+
+
+def named_scores(
+    world: World, container: str, folder: Path, word: str = "name", people: Any = None
+) -> be.Scores:
+    """Probes against a gallery, whose templates are named in a container."""
+    values, people = all_distances(world), people or people_of(world)
+    names = {name: name for name in world.subject}
+    if container in GRIDS:
+        grid = joined_worlds.grid(container, world.probes, world.gallery, values)
+        return be.Scores(grid, *people)
+    if container == "columns":
+        return be.Scores(values, *people, **meta_of_sides(world, **{word: names}))
+    points = [np.array([world.point[x] for x in side]) for side in (world.probes, world.gallery)]
+    if container == "embeddings":
+        frames = [
+            pd.DataFrame(x, index=list(side))
+            for x, side in zip(points, (world.probes, world.gallery), strict=True)
+        ]
+        sides = frames[0], people[0], frames[1], people[1]
+        return be.Scores.from_embeddings(*sides, metric="l2")
+    if container == "embeddings with columns":
+        sides = points[0], people[0], points[1], people[1]
+        meta = meta_of_sides(world, **{word: names})
+        return be.Scores.from_embeddings(*sides, metric="l2", **meta)
+    if container == "lists":
+        places = [[world.gallery.index(g) for g in sorted(world.gallery, key=lambda g, q=q:
+                   world.distance(q, g))] for q in world.probes]  # fmt: skip
+        return be.Scores.from_top_k(places, *people, **meta_of_sides(world, **{word: names}))
+    path = folder / "data.npz"
+    assert container == "npz"
+    arrays = {f"probe_{word}": stored(world.probes), f"gallery_{word}": stored(world.gallery)}
+    np.savez(path, scores=values, probe_labels=people[0], gallery_labels=people[1], **arrays)
+    return be.load(path)
+
+
+LAYOUTS_WITH_QUERIES = (
+    "frame", "xarray", "columns", "embeddings", "embeddings with columns", "lists", "npz",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("container", LAYOUTS_WITH_QUERIES)
+def test_a_query_that_is_in_the_gallery_is_no_entry_of_its_own_list(container, tmp_path):
+    for world in worlds(3, OVERLAPPING):
+        scores = named_scores(world, container, tmp_path)
+        result, numbers = searched(scores)
+        joined_worlds.assert_true(Outcome(result, numbers, world.searched()))
+
+
+@pytest.mark.parametrize("word", WORDS_FOR_NAMES)
+@pytest.mark.parametrize("container", ["columns", "npz"])
+def test_a_query_is_known_by_any_column_of_names(container, word, tmp_path):
+    (world,) = worlds(1, OVERLAPPING)
+    scores = named_scores(world, container, tmp_path, word)
+    joined_worlds.assert_true(Outcome(*searched(scores), world.searched()))
+
+
+@pytest.mark.parametrize("container", [x for x in LAYOUTS_WITH_QUERIES if x != "lists"])
+@pytest.mark.parametrize("naming", ["files", "words", "numbers", "mixed"])
+def test_a_template_on_both_sides_is_not_compared_with_itself(container, naming, tmp_path):
+    for world in worlds(2, OVERLAPPING, naming):
+        scores = named_scores(world, container, tmp_path)
+        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+@pytest.mark.parametrize("container", GRIDS)
+def test_a_square_whose_columns_are_in_another_order_leaves_no_diagonal_but_its_templates_out(
+    container,
+):
+    for world in worlds(3):
+        order = random.Random(1).sample(world.gallery, len(world.gallery))
+        values = [[world.distance(p, g) for g in order] for p in world.probes]
+        grid = joined_worlds.grid(container, world.probes, order, values)
+        people = [[world.subject[x] for x in side] for side in (world.probes, order)]
+        scores = be.Scores(grid, *people)
+        assert scores.layout == "all-against-all"
+        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+def test_a_square_with_names_leaves_its_diagonal_out_with_labels_on_both_sides():
+    for world in worlds(3):
+        scores = named_scores(world, "frame", Path())
+        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+def is_refused(call: Callable[[], Any]) -> bool:
+    try:
+        call()
+    except be.DataError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("container", GRIDS)
+@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
+def test_a_name_that_stands_twice_on_one_side_of_a_matrix_is_refused(container, layout):
+    (world,) = worlds(1, layout)
+    probes = [world.probes[1], *world.probes[1:]]
+    people = [[world.subject[x] for x in side] for side in (probes, world.gallery)]
+    grid = joined_worlds.grid(container, probes, world.gallery, all_distances(world))
+    assert is_refused(lambda: be.Scores(grid, *people))
+
+
+@pytest.mark.parametrize("container", [x for x in LAYOUTS_WITH_QUERIES if x != "lists"])
+def test_a_name_of_two_people_is_refused(container, tmp_path):
+    (world,) = worlds(1, OVERLAPPING)
+    on_both_sides = next(x for x in world.probes if x in world.gallery)
+    others = {who for who in world.subject.values() if who != world.subject[on_both_sides]}
+    sides = people_of(world)
+    sides[1][world.gallery.index(on_both_sides)] = min(others)
+    assert is_refused(lambda: named_scores(world, container, tmp_path, people=sides))
+
+
+def test_templates_without_names_are_no_template_of_the_other_side():
+    """Two names that are missing are not equal."""
+    for missing in (None, math.nan, ""):
+        (world,) = worlds(1, OVERLAPPING)
+        unnamed = {*world.probes[:2], *world.gallery[-2:], *world.gallery[:1]}
+        name = {x: missing if x in unnamed else x for x in world.subject}
+        scores = be.Scores(
+            all_distances(world), *people_of(world), **meta_of_sides(world, name=name)
+        )
+        truth = counted(
+            (world.is_genuine(p, g), world.distance(p, g))
+            for p in world.probes
+            for g in world.gallery
+            if p != g or p in unnamed
+        )
+        joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+def test_an_index_with_values_that_stand_twice_holds_subjects_where_no_labels_are_given():
+    for world in worlds(2, DISJOINT):
+        probes, gallery = people_of(world)
+        frame = pd.DataFrame(all_distances(world), probes, gallery)
+        joined_worlds.assert_true(Outcome(*verified(be.Scores(frame)), world.verified()))
+
+
+def test_an_unknown_column_that_both_sides_share_is_asked_about():
+    """All texts of the smaller side are on the other side, and each stands once."""
+    (world,) = worlds(1, OVERLAPPING)
+    inside = World(world.subject, world.session, world.point,
+                   tuple(p for p in world.probes if p in world.gallery), world.gallery)  # fmt: skip
+    meta = meta_of_sides(inside, shot={x: x for x in world.subject})
+    data = all_distances(inside), *people_of(inside)
+    assert is_refused(lambda: be.Scores(*data, **meta))
+    scores = be.Scores(*data, **meta, names=None)
+    truth = counted(
+        (inside.is_genuine(p, g), inside.distance(p, g))
+        for p in inside.probes
+        for g in inside.gallery
+    )
+    joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+NAMES_THAT_ARE_EQUAL = [
+    (7, "7"), (7, 7.0), (7, np.int8(7)), (7.0, "7"), ("x", np.str_("x")), ("x", b"x"),
+    ("a/x", PurePosixPath("a/x")), (b"7", 7), (b"a/x", PurePosixPath("a/x")),
+]  # fmt: skip
+NAMES_THAT_DIFFER = [
+    (7, "07"), (7, "7.0"), ("7.png", "7"), ("a/x", "x"), ("x", "X"), ("x", None), (7, 70),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("container", COLUMNS)
+@pytest.mark.parametrize("names", NAMES_THAT_ARE_EQUAL + NAMES_THAT_DIFFER, ids=repr)
+def test_names_are_equal_as_texts_and_numbers_only_as_they_are_written(container, names):
+    one, other = names
+    distances = [[0.0, 1.0, 4.0], [1.0, 0.0, 5.0], [4.0, 5.0, 0.0]]
+    rows = pd.Index(as_array([one, "second", "third"]))
+    frame = pd.DataFrame(distances, rows, rows)
+    people = joined_worlds.column(container, ["third", other, "second"], ["bob", "ann", "ann"])
+    if names in NAMES_THAT_DIFFER:
+        assert is_refused(lambda: be.Scores(frame, people))
+        return
+    scores = be.Scores(frame, people)
+    truth = counted([(True, 1.0)] * 2 + [(False, 4.0)] * 2 + [(False, 5.0)] * 2)
+    joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+# ------------------------------------------------------------------------------- lists of pairs
+
+ONE_SET = [
+    ("probe", "gallery"), ("enrol", "test"), ("model", "probe"), ("query", "gallery"),
+    ("image1", "image2"), ("file1", "file2"), ("template_a", "template_b"),
+]  # fmt: skip
+
+
+def melted(world: World, first: str, second: str) -> pd.DataFrame:
+    """All pairs of a matrix as lines, the diagonal too, in any order."""
+    lines = [
+        {first: p, second: g, "distance": world.distance(p, g), "genuine": world.is_genuine(p, g)}
+        for p in world.probes
+        for g in world.gallery
+    ]
+    random.Random(2).shuffle(lines)
+    return pd.DataFrame(lines)
+
+
+def fed_list(frame: pd.DataFrame, container: str, folder: Path) -> Any:
+    if container == "frame":
+        return frame
+    path = folder / "list.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("headings", ONE_SET, ids=" ".join)
+@pytest.mark.parametrize("container", ["frame", "csv"])
+@pytest.mark.parametrize("naming", ["files", "words"])
+def test_a_melted_matrix_of_one_set_has_no_line_of_a_template_with_itself(
+    headings, container, naming, tmp_path
+):
+    for world in worlds(1, naming=naming):
+        data = fed_list(melted(world, *headings), container, tmp_path)
+        scores = be.load(data)
+        result, numbers = verified(scores)
+        joined_worlds.assert_true(Outcome(result, numbers, world.verified()))
+        left_out = [m for m in be.messages(result) if m.code == "self-comparisons-left-out"]
+        assert len(left_out) == 1 and len(world.probes) in left_out[0].arguments.values()
+
+
+@pytest.mark.parametrize("headings", ONE_SET, ids=" ".join)
+def test_keep_self_counts_the_lines_of_a_template_with_itself(headings):
+    (world,) = worlds(1, naming="words")
+    scores = be.load(melted(world, *headings), lists={"keep": "self"})
+    truth = counted(
+        (world.is_genuine(p, g), world.distance(p, g)) for p in world.probes for g in world.gallery
+    )
+    joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+@pytest.mark.parametrize("headings", ONE_SET, ids=" ".join)
+@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
+@pytest.mark.parametrize("naming", ["files", "words"])
+def test_a_list_and_the_matrix_of_the_same_lines_have_the_same_numbers(headings, layout, naming):
+    for world in worlds(1, layout, naming):
+        frame = melted(world, *headings)
+        for reading in ({}, {"lists": {"as": "matrix"}}):
+            scores = be.load(frame, **reading)
+            joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
+@pytest.mark.parametrize("as_matrix", [False, True])
+@pytest.mark.parametrize("naming", ["files", "words"])
+def test_the_five_columns_of_bob_leave_out_the_template_itself(layout, as_matrix, naming, tmp_path):
+    for world in worlds(2, layout, naming):
+        lines = [
+            f"{world.subject[g]} {g} {world.subject[p]} {p} {world.distance(p, g)!r}"
+            for p in world.probes
+            for g in world.gallery
+        ]
+        path = written(tmp_path / "scores.txt", lines)
+        how: dict[str, Any] = {"lists": {"as": "matrix"}} if as_matrix else {}
+        scores = be.load(path, kind="distance", **how)
+        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+def test_lines_that_are_missing_are_counted_without_those_of_templates_with_themselves():
+    headings = ["template_a", "template_b"], ["probe", "gallery"], ["model", "probe"]
+    for world, (first, second) in zip(worlds(3, naming="words"), headings, strict=True):
+        frame = melted(world, first, second)
+        others = frame[frame[first] != frame[second]]
+        missing = others.sample(20, random_state=3)
+        frame = frame.drop(missing.index)
+        scores = be.load(frame, lists={"as": "matrix"})
+        gone = set(zip(missing[first], missing[second], strict=True))
+        result, numbers = verified(scores)
+        truth = world.verified(lambda p, g, gone=gone: (p, g) in gone)
+        joined_worlds.assert_true(Outcome(result, numbers, truth))
+        (not_listed,) = (m for m in be.messages(result) if m.code == "not-listed")
+        assert not_listed.arguments["missing"] == len(gone)
+
+
+def test_columns_that_have_the_role_of_people_may_be_equal():
+    (world,) = worlds(1)
+    lines = [
+        {"subject_a": world.subject[p], "subject_b": world.subject[g], "distance": d}
+        for p, g in world.comparisons()
+        for d in [world.distance(p, g)]
+    ]
+    scores = be.load(pd.DataFrame(lines))
+    joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+# ------------------------------------------------------------------------------- trials
+
+
+def list_of(world: World, folder: Path) -> Path:
+    lines = [f"{p} {g} {world.distance(p, g)!r}" for p, g in world.comparisons()]
+    random.Random(4).shuffle(lines)
+    return written(folder / "scores.txt", lines)
+
+
+def arrays_of(world: World, folder: Path) -> Path:
+    """The matrix of one set of templates, with their names."""
+    path = folder / "scores.npz"
+    people = np.array([world.subject[x] for x in world.probes])
+    np.savez(path, scores=all_distances(world), labels=people, name=stored(world.probes))
+    return path
+
+
+def trials_of(world: World, drawn: random.Random) -> list[tuple[Name, Name]]:
+    trials = drawn.sample(world.comparisons(), min(25, len(world.comparisons()) - 5))
+    return trials if len({world.is_genuine(*x) for x in trials}) == 2 else trials_of(world, drawn)
+
+
+@pytest.mark.parametrize(
+    ("data", "layout"),
+    [(list_of, SQUARE), (list_of, DISJOINT), (list_of, OVERLAPPING), (arrays_of, SQUARE)],
+    ids=["list square", "list disjoint", "list overlapping", "npz square"],
+)
+def test_trials_find_their_scores_by_the_names_of_both_sides(data, layout, tmp_path):
+    """The first name of a trial is enrolled, the second is that of the probe."""
+    for world in worlds(3, layout):
+        trials = trials_of(world, random.Random(5))
+        words = {True: "target", False: "nontarget"}
+        lines = [f"{g} {p} {words[world.is_genuine(p, g)]}" for p, g in trials]
+        if data is list_of:  # whose first name is enrolled as well
+            lines = [f"{p} {g} {words[world.is_genuine(p, g)]}" for p, g in trials]
+        file, path = data(world, tmp_path), written(tmp_path / "trials.txt", lines)
+        how: dict[str, Any] = {"kind": "distance", "lists": {"missing_pairs": "skip"}}
+        scores = be.load(file, trials=path, **how)
+        truth = counted((world.is_genuine(*x), world.distance(*x)) for x in trials)
+        joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+@pytest.mark.parametrize("data", [list_of, arrays_of], ids=["list", "npz"])
+@pytest.mark.parametrize("wrong", ["other/1.png", "01"])
+def test_a_trial_of_a_name_that_the_scores_lack_is_refused(data, wrong, tmp_path):
+    for world in worlds(2):
+        trials = [f"{g} {p} {'non' * (not world.is_genuine(p, g))}target" for p, g in
+                  world.comparisons()]  # fmt: skip
+        trials[3] = f"{wrong} {trials[3].split(' ', 1)[1]}"
+        file, path = data(world, tmp_path), written(tmp_path / "trials.txt", trials)
+        with pytest.raises(be.DataError):
+            be.load(file, trials=path, kind="distance")
+
+
+def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_path):
+    for world in worlds(3):
+        number: dict[Name, int] = {}
+        for name, who in world.subject.items():
+            number[name] = 1 + sum(world.subject[x] == who for x in number)
+        drawn = random.Random(6).sample(world.comparisons(), len(world.comparisons()))
+        genuine = [pair for pair in drawn if world.is_genuine(*pair)][:8]
+        impostor = [pair for pair in drawn if not world.is_genuine(*pair)][:8]
+        image = {x: f"{who}\t{number[x]}" for x, who in world.subject.items()}
+        lines = ["8", *(f"{image[a]}\t{number[b]}" for a, b in genuine)]
+        lines += [f"{image[a]}\t{image[b]}" for a, b in impostor]
+        path, trials = tmp_path / "faces.npz", written(tmp_path / "pairs.txt", lines)
+        np.savez(
+            path, embeddings=np.array([world.point[x] for x in world.probes]),
+            labels=np.array([world.subject[x] for x in world.probes]),
+            image_number=np.array([number[x] for x in world.probes]),
+        )  # fmt: skip
+        scores = be.load(path, trials=trials, metric="l2")
+        truth = counted((world.is_genuine(*x), world.distance(*x)) for x in genuine + impostor)
+        joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+@pytest.mark.parametrize("container", SYSTEMS)
+def test_trials_find_their_cohort_by_the_name_of_the_enrolled_template(container, tmp_path):
+    """Z-norm of a list, whose first names are enrolled."""
+    for i, world in enumerate(worlds(3, naming="mixed")):
+        case = Case(world, container, TWISTS["spelled otherwise"], random.Random(i), tmp_path)
+        pairs = trials_of(world, case.rng)
+        trials = be.Scores.from_pairs(
+            [world.distance(*pair) for pair in pairs],
+            [world.is_genuine(*pair) for pair in pairs],
+            pair_templates=np.array(pairs, dtype=object),
+        )
+        cohort, z = cohort_scores(case, *case.twisted(world.probes))
+        normalised = be.normalise(trials, "z", cohort)
+        truth = counted((world.is_genuine(*x), z(x[0], world.distance(*x))) for x in pairs)
+        joined_worlds.assert_true(Outcome(*verified(normalised), truth))
+
+
+# ------------------------------------------------------------------------------- files of labels
+
+
+@pytest.mark.parametrize(
+    ("word", "heading"),
+    list(zip(WORDS_FOR_NAMES, itertools.cycle(WORDS_FOR_SUBJECTS), strict=False)),
+)
+def test_a_table_of_labels_beside_embeddings_is_joined_by_any_column_of_names(
+    word, heading, tmp_path
+):
+    (world,) = worlds(1)
+    names = random.Random(7).sample(world.probes, len(world.probes))
+    lines = [f"{word},{heading}", *(f"{x},{world.subject[x]}" for x in names)]
+    people = written(tmp_path / "people.csv", lines)
+    points = np.array([world.point[x] for x in world.probes])
+    np.savez(tmp_path / "a.npz", embeddings=points, name=stored(world.probes))
+    scores = be.load(tmp_path / "a.npz", labels=people, metric="l2")
+    joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+@pytest.mark.parametrize("word", WORDS_FOR_NAMES)
+def test_systems_are_joined_by_any_column_of_names(word):
+    for layout in (SQUARE, DISJOINT):
+        (world,) = worlds(1, layout)
+        first = named_scores(world, "columns", Path(), word)
+        rng, second_distance = random.Random(8), city_block(world)
+        rows, columns = (rng.sample(x, len(x)) for x in (world.probes, world.gallery))
+        second = be.Scores(
+            [[second_distance(p, g) for g in columns] for p in rows],
+            [world.subject[p] for p in rows], [world.subject[g] for g in columns],
+            probe_meta={word: rows}, gallery_meta={word: columns},
+        )  # fmt: skip
+        fused = be.fuse({"first": first, "second": second})
+        truth = world.verified(
+            distance=lambda p, g, w=world, d=second_distance: (w.distance(p, g) + d(p, g)) / 2
+        )
+        joined_worlds.assert_true(Outcome(*verified(fused), truth))
+
+
+NUMBERING = ("", "index", "row", "id", "template", "image", "Unnamed: 0")
+
+
+def numbered_table(world: World, heading: str, first: int, order: list[int], folder: Path) -> Path:
+    lines = [f"{heading},subject"]
+    lines += [f"{first + i},{world.subject[world.probes[i]]}" for i in order]
+    return written(folder / "people.csv", lines)
+
+
+def unnamed_arrays(world: World, kind: str, folder: Path) -> tuple[Path, dict[str, Any]]:
+    if kind == "npy":
+        np.save(folder / "x.npy", all_distances(world))
+        return folder / "x.npy", {"kind": "distance"}
+    if kind == "npz of scores":
+        np.savez(folder / "x.npz", scores=all_distances(world))
+        return folder / "x.npz", {"kind": "distance"}
+    np.savez(folder / "x.npz", embeddings=np.array([world.point[x] for x in world.probes]))
+    return folder / "x.npz", {"metric": "l2"}
+
+
+@pytest.mark.parametrize("heading", NUMBERING)
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
+def test_a_table_that_numbers_the_rows_in_another_order_is_refused(heading, first, kind, tmp_path):
+    (world,) = worlds(1)
+    as_texts = sorted(range(len(world.probes)), key=lambda i: str(first + i))
+    data, how = unnamed_arrays(world, kind, tmp_path)
+    people = numbered_table(world, heading, first, as_texts, tmp_path)
+    with pytest.raises(be.DataError):
+        be.load(data, labels=people, **how)
+
+
+@pytest.mark.parametrize("heading", NUMBERING)
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
+def test_a_table_that_numbers_the_rows_in_order_is_taken(heading, first, kind, tmp_path):
+    (world,) = worlds(1)
+    data, how = unnamed_arrays(world, kind, tmp_path)
+    people = numbered_table(world, heading, first, list(range(len(world.probes))), tmp_path)
+    scores = be.load(data, labels=people, **how)
+    joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
+def test_a_table_without_names_is_taken_by_line_and_no_message_is_needed(kind, tmp_path):
+    for world in worlds(2):
+        data, how = unnamed_arrays(world, kind, tmp_path)
+        lines = ["subject,weather", *(f"{world.subject[x]},fair" for x in world.probes)]
+        people = written(tmp_path / "people.csv", lines)
+        scores = be.load(data, labels=people, **how)
+        result, numbers = verified(scores)
+        joined_worlds.assert_true(Outcome(result, numbers, world.verified()))
+        assert not says_taken_in_order(result)
+
+
+# ------------------------------------------------------------------------------- examples
+
+
+def crowd() -> tuple[list[str], dict[str, str], dict[str, np.ndarray]]:
+    """Names, subjects and embeddings of 20 people with 4 templates each, in any order."""
+    rng = np.random.default_rng(98)
+    names = [f"{who}_{i}" for who in range(20) for i in range(4)]
+    centre = rng.normal(size=(20, 5))
+    subject = {name: name.split("_")[0] for name in names}
+    point = {x: centre[int(subject[x])] + 0.9 * rng.normal(size=5) for x in names}
+    return names, subject, point
+
+
+def all_pairs(subject: dict[str, str], point: dict[str, np.ndarray]) -> dict[tuple, float]:
+    return {
+        (a, b): float(np.linalg.norm(point[a] - point[b])) for a in point for b in point if a != b
+    }
+
+
+def eer_of_crowd() -> float:
+    _, subject, point = crowd()
+    distances = all_pairs(subject, point)
+    genuine = [d for (a, b), d in distances.items() if subject[a] == subject[b]]
+    return eer_of(genuine, [d for (a, b), d in distances.items() if subject[a] != subject[b]])
+
+
+def test_pairs_and_their_flags_are_joined_by_their_index():
+    genuine = {"a": True, "b": True, "c": False, "d": False}
+    distance = {"a": 0.1, "b": 0.2, "c": 0.8, "d": 0.9}
+    flags = pd.Series(genuine)[list("dcba")]
+    scores = be.Scores.from_pairs(pd.Series(distance), flags)
+    truth = counted((genuine[x], distance[x]) for x in genuine)
+    joined_worlds.assert_true(Outcome(*verified(scores), truth))
+
+
+def test_presentations_and_their_species_are_joined_by_their_index():
+    species = {"a": "", "b": "", "c": "mask", "d": "mask"}
+    value = {"a": 0.9, "b": 0.8, "c": 0.2, "d": 0.1}
+    result = be.pad(pd.Series(value), pd.Series(species)[list("dcba")])
+    classes = naive_pad.classes(list(value.values()), list(species.values()), "similarity")
+    truth = naive_pad.d_eer(classes, "exclude")
+    assert truth is not None
+    assert float(result.d_eer) == pytest.approx(float(truth[0]))
+
+
+def test_an_index_that_shares_no_name_with_the_scores_is_refused():
+    names, subject, point = crowd()
+    distances = [[np.linalg.norm(point[a] - point[b]) for b in names] for a in names]
+    frame = pd.DataFrame(distances, names, names)
+    for others in ([f"x/{name}" for name in names], range(1000, 1080)):
+        people = pd.Series([subject[x] for x in names], index=list(others))
+        with pytest.raises(be.DataError):
+            be.Scores(frame, people)
+
+
+@pytest.mark.parametrize("container", COLUMNS)
+def test_numbers_from_0_in_another_order_are_refused_beside_scores_without_names(container):
+    names, subject, point = crowd()
+    order = sorted(range(80), key=str)
+    distances = np.array([[np.linalg.norm(point[a] - point[b]) for b in names] for a in names])
+    people = joined_worlds.column(container, order, [subject[names[i]] for i in order])
+    with pytest.raises(be.DataError):
+        be.Scores(distances, people)
+    with pytest.raises(be.DataError):
+        session = joined_worlds.column(container, order, [i % 4 for i in order])
+        be.Scores(distances, [subject[x] for x in names], probe_meta={"session": session})
+
+
+@pytest.mark.parametrize("container", COLUMNS)
+def test_names_in_the_order_of_text_have_the_eer_of_the_crowd(container):
+    names, subject, point = crowd()
+    as_text_sorted = sorted(names)
+    distances = [[np.linalg.norm(point[a] - point[b]) for b in names] for a in names]
+    people = joined_worlds.column(container, as_text_sorted, [subject[x] for x in as_text_sorted])
+    scores = be.Scores(pd.DataFrame(distances, names, names), people)
+    assert float(be.verification(scores).eer) == pytest.approx(eer_of_crowd())
+
+
+# ------------------------------------------------------------------------------- failures
+
+
+def with_failures(world: World, failed: set[tuple[Name, Name]], nan: str, distance: Any) -> Any:
+    values = [
+        [math.nan if (p, g) in failed else distance(p, g) for g in world.gallery]
+        for p in world.probes
+    ]
+    grid = joined_worlds.grid("frame", world.probes, world.gallery, values)
+    return be.Scores(grid, *people_of(world), nan=nan)
+
+
+def failures_of_equal_number(world: World, rng: random.Random) -> list[set[tuple[Name, Name]]]:
+    """Two sets of as many genuine and as many impostor comparisons each."""
+    by_class: dict[bool, list[tuple[Name, Name]]] = {True: [], False: []}
+    for pair in world.comparisons():
+        by_class[world.is_genuine(*pair)].append(pair)
+    genuine, impostor = min(4, len(by_class[True]) // 2), min(9, len(by_class[False]) // 2)
+    drawn = [rng.sample(by_class[True], 2 * genuine), rng.sample(by_class[False], 2 * impostor)]
+    first = drawn[0][:genuine] + drawn[1][:impostor]
+    second = drawn[0][genuine:] + drawn[1][impostor:]
+    return [set(first), set(second)]
+
+
+def true_values(
+    world: World, distances: dict[str, Any], failed: dict[str, set], nan: str
+) -> dict[str, float]:
+    """EER of each system: over what none of them lacks, or with its own failures rejected."""
+    truth = {}
+    lacking = set().union(*failed.values())
+    for name, distance in distances.items():
+        attempts = world.comparisons()
+        if nan == "exclude":
+            attempts = [pair for pair in attempts if pair not in lacking]
+        scores: dict[bool, list[float]] = {True: [], False: []}
+        for pair in attempts:
+            is_rejected = pair in failed[name]
+            scores[world.is_genuine(*pair)].append(naive.FAILED if is_rejected else distance(*pair))
+        truth[name] = eer_of(scores[True], scores[False])
+    return truth
+
+
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("nan", ["exclude", "reject"])
+@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
+def test_systems_that_failed_on_other_images_are_compared_on_what_both_have(nan, layout):
+    for seed in SEEDS:
+        world = drawn_world(seed, layout)
+        names = ("first", "second")
+        sets = failures_of_equal_number(world, random.Random(seed))
+        failed = dict(zip(names, sets, strict=True))
+        distances = dict(zip(names, (world.distance, city_block(world)), strict=True))
+        systems = {
+            x: with_failures(world, failed[x], nan, distances[x]) for x in names
+        }  # fmt: skip
+        result = be.compare(systems, measures="eer")
+        numbers = {x: float(result.value.sel(system=x).item()) for x in names}
+        truth = true_values(world, distances, failed, nan)
+        joined_worlds.assert_true(Outcome(result, numbers, truth))
+        if nan == "exclude":
+            assert "not-in-common" in {m.code for m in be.messages(result)}
+
+
+def test_a_system_is_no_better_than_itself_with_failures_on_other_images():
+    for seed in SEEDS:
+        world = drawn_world(seed)
+        sets = failures_of_equal_number(world, random.Random(seed))
+        systems = [with_failures(world, failed, "exclude", world.distance) for failed in sets]
+        result = be.compare(*systems, measures="eer")
+        assert float(result.difference.isel(system=0, other_system=1).item()) == 0
+
+
+@pytest.mark.parametrize("container", ["mask", "session"])
+def test_systems_that_leave_out_other_comparisons_are_compared_on_what_both_have(container):
+    for seed in SEEDS[:5]:
+        world, rng = drawn_world(seed), random.Random(seed)
+        distances = {"first": world.distance, "second": city_block(world)}
+        left_out: dict[str, set] = {}
+        systems = {}
+        for name, distance in distances.items():
+            values = [[distance(p, g) for g in world.gallery] for p in world.probes]
+            grid = joined_worlds.grid("frame", world.probes, world.gallery, values)
+            people = [world.subject[x] for x in world.probes]
+            if container == "mask":
+                left_out[name] = failures_of_equal_number(world, rng)[0]
+                kept = [[(p, g) not in left_out[name] for g in world.gallery]
+                        for p in world.probes]  # fmt: skip
+                systems[name] = be.Scores(grid, people, mask=np.array(kept))
+            else:
+                session = {x: rng.randint(1, 2) for x in world.probes}
+                left_out[name] = {
+                    (p, g) for p, g in world.comparisons()
+                    if world.is_genuine(p, g) and session[p] == session[g]
+                }  # fmt: skip
+                meta = {"session": [session[x] for x in world.probes]}
+                systems[name] = be.Scores(grid, people, probe_meta=meta, exclude=["session"])
+        truth = true_values(world, distances, left_out, "exclude")
+        result = be.compare(systems, measures="eer")
+        numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+        joined_worlds.assert_true(Outcome(result, numbers, truth))
+
+
+@pytest.mark.parametrize("nan", ["exclude", "reject"])
+def test_lists_with_blanks_on_other_lines_are_compared_on_what_both_have(nan, tmp_path):
+    for seed in SEEDS[:5]:
+        world = drawn_world(seed, naming="words")
+        sets = failures_of_equal_number(world, random.Random(seed))
+        failed = dict(zip(("first", "second"), sets, strict=True))
+        distances = {"first": world.distance, "second": city_block(world)}
+        systems = {}
+        for name, distance in distances.items():
+            lines = ["template_a,template_b,subject_a,subject_b,distance"]
+            pairs = random.Random(name).sample(world.comparisons(), len(world.comparisons()))
+            for p, g in pairs:
+                score = "" if (p, g) in failed[name] else repr(distance(p, g))
+                lines.append(f"{p},{g},{world.subject[p]},{world.subject[g]},{score}")
+            path = written(tmp_path / f"{name}.csv", lines)
+            systems[name] = be.load(path, nan=nan)
+        truth = true_values(world, distances, failed, nan)
+        result = be.compare(systems, measures="eer")
+        numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+        joined_worlds.assert_true(Outcome(result, numbers, truth))
+
+
+def test_fused_systems_have_the_comparisons_that_none_of_them_lacks():
+    for seed in SEEDS[:5]:
+        world = drawn_world(seed)
+        sets = failures_of_equal_number(world, random.Random(seed))
+        lacking = set().union(*sets)
+        other = city_block(world)
+        systems = {
+            "first": with_failures(world, sets[0], "exclude", world.distance),
+            "second": with_failures(world, sets[1], "exclude", other),
+        }
+        fused = be.fuse(systems)
+        truth = world.verified(
+            lambda p, g, gone=lacking: (p, g) in gone,
+            lambda p, g, w=world, d=other: (w.distance(p, g) + d(p, g)) / 2,
+        )
+        joined_worlds.assert_true(Outcome(*verified(fused), truth))
+
+
+# ------------------------------------------------------------------------------- meters
+
+
+def test_a_template_that_comes_again_counts_once_in_any_spelling_of_its_name():
+    for world in worlds(3, naming="mixed"):
+        rng = random.Random(9)
+        meter = be.Meter(metric="l2")
+        for spelling in joined_worlds.SPELLINGS[:-1]:
+            batch = rng.sample(world.probes, len(world.probes))
+            points = np.array([world.point[x] for x in batch])
+            index = joined_worlds.respelled(batch, spelling, rng)
+            meter.update(points, [world.subject[name] for name in batch], index=index)
+        numbers = metered(meter)
+        joined_worlds.assert_true(Outcome(None, numbers, world.verified()))
+
+
+def test_names_of_scores_are_public():
+    (world,) = worlds(1, DISJOINT)
+    scores = named_scores(world, "frame", Path())
+    assert list(scores.probe_names) == list(world.probes)
+    assert list(scores.gallery_names) == list(world.gallery)
+    assert be.Scores(all_distances(world), *people_of(world)).probe_names is None
