@@ -119,14 +119,14 @@ def sides_of_matrix(
     one_side = m == n and gallery.labels is None and gallery.meta is None
     known = probe.order.names, (probe if one_side else gallery).order.names
     mask, _, remarks = table_in_order(mask, known, "`mask`")
-    columns = as_meta(probe.meta, m, "probe_meta")
-    enrolled = None if gallery.meta is None else as_meta(gallery.meta, n, "gallery_meta")
     if probe.labels is None:
-        made = _sides_of_mask(mask, gallery.labels, m, n, one_set=not enrolled)
+        made = _sides_of_mask(mask, gallery.labels, m, n, one_set=not gallery.meta)
     elif gallery.labels is None:
-        made = _square_sides(probe.labels, enrolled, m, n)
+        made = _square_sides(probe.labels, gallery.meta, m, n)
     else:
         made = _two_sides(probe.labels, gallery.labels, m, n)
+    columns = as_meta(probe.meta, m, "probe_meta")
+    enrolled = None if gallery.meta is None else as_meta(gallery.meta, n, "gallery_meta")
     square = made["probe_ids"] is made["gallery_ids"]
     made |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
     made |= _names_of_sides(made, known, names)
@@ -145,7 +145,11 @@ def _given_sides(
 
     Without labels the index and the columns of a table are labels, and no names.
     """
-    table = names_of_table(values) if labels[0] is mask is None else None
+    table = names_of_table(values) if labels[1] is mask is None else None
+    if table is not None and not (
+        labels[0] is None or are_subjects(index_names(values), labels[0])
+    ):
+        table = None
     if table is not None:
         labels = labels_of_table(*table, labels[1], has_names=_have_names(metas, names))
     indexed = None if table is not None else values

@@ -81,8 +81,9 @@ class Scores:
         The subject of each row, any hashable values that define when two of them are equal; an
         array or tensor of no dimension is the value that it holds, here and in metadata. May be
         left out where `mask` is given, and where `values` is a DataFrame of pandas with labels as
-        its index and columns. Labels and metadata with an index of pandas that has the names of
-        the templates, those of the index of `values`, are taken by name, in any order.
+        its index and columns. Labels, metadata and a mask are joined with `values` by the names of
+        the templates where both have them, in any order: an index of pandas, the coordinate of an
+        xarray dimension, or a column of names; else they are taken in order, which results say.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
@@ -118,9 +119,16 @@ class Scores:
         distractors in the gallery), two of them make no attempt, and they are no subjects;
         results say how many they are. Divisions never split them: they are in the gallery of every
         part, and no probes of any.
+    names : {"auto", None}, str, sequence, or tuple of two sequences
+        The names of the templates: equal names on both sides are one template. ``"auto"``: the
+        index of `values`, else a column of metadata such as ``name``, ``template`` or ``file``;
+        a string is the column, None says that no column names templates. A sequence is of both
+        sides of all-against-all, a tuple of the probes and of the gallery.
 
     Attributes
     ----------
+    probe_names, gallery_names : pandas.Index or None
+        The names of the templates.
     probe_ids, gallery_ids : ndarray of int64
         The templates: those with one number are the same, and are not compared with each other.
 
@@ -312,7 +320,7 @@ class Scores:
             larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
             In which distances are computed; float32 is about twice as fast.
-        nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids
+        nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids, names
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
             Metadata columns by which several embeddings become one template, outermost first:
@@ -636,11 +644,6 @@ class Scores:
     def gallery_names(self) -> pd.Index | None:
         """The names of the gallery templates, of pairs those of each pair; None without names."""
         return self._names_of_side(0, self._gallery_names)
-
-    @property
-    def names_of_rows(self) -> pd.Index | None:
-        """The names of the probes, or of pairs; None without names."""
-        return self.pair_names if self.layout == "pairs" else self.probe_names
 
     def _names_of_side(self, side: int, names: pd.Index | None) -> pd.Index | None:
         if self.layout != "pairs" or self.pairs.templates is None:
@@ -1018,7 +1021,9 @@ class Scores:
         """
         require_all_scores(self)
         require_choice("kind", kind, KINDS)
-        sides = (self.names_of_rows, self.gallery_names)[: len(self.shape)]
+        sides = [self.probe_names, self.gallery_names]
+        if self.layout == "pairs":
+            sides = [self.pair_names]
         values, _, remarks = table_in_order(values, sides, "`values`")
         if remarks or not hasattr(values, "shape") or index_of(values) is not None:
             values = as_array(values, "values")

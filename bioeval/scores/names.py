@@ -452,7 +452,10 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
 
 def _different_texts(name: str, values: Any) -> list[str]:
     """Return the texts of a column that is not known as one of names, if each is there once."""
-    array = np.asarray(values.values if isinstance(values, NamedColumn) else values)
+    try:
+        array = one_dimensional(values.values if isinstance(values, NamedColumn) else values, name)
+    except DataError:  # which is raised again where metadata are checked
+        return []
     if name.casefold() in _NO_NAMES or array.dtype.kind not in "UO" or len(array) < _FEW:
         return []
     listed = array.tolist()
@@ -492,9 +495,13 @@ def names_of_given(names: Any, side: int) -> pd.Index | None:
 
 def are_subjects(names: pd.Index | None, labels: Any) -> bool:
     """Whether names are the labels of the templates, and so no names."""
-    if names is None or labels is None or np.shape(labels) != (len(names),):
+    if names is None or labels is None or isinstance(labels, NamedColumn):
         return False
-    return _as_texts(as_names(labels)).equals(_as_texts(names))
+    try:
+        known = as_names(one_dimensional(labels, "labels"))
+    except DataError:  # which is raised again where labels are checked
+        return False
+    return _as_texts(known).equals(_as_texts(names))
 
 
 def are_no_names(sides: tuple[pd.Index | None, pd.Index | None], labels: tuple[Any, Any]) -> bool:

@@ -79,8 +79,9 @@ def chosen_sides(
             index = _sides_of_one(scores, index[0])
         probes, gallery = index
     sides = []
+    of_rows = scores.pair_names if scores.layout == "pairs" else scores.probe_names
     for index, names, what in (
-        (probes, scores.names_of_rows, "`probes`"),
+        (probes, of_rows, "`probes`"),
         (gallery, scores.gallery_names, "`gallery`"),
     ):
         is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"

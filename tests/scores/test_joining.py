@@ -959,12 +959,17 @@ def label_files_of_both_sides(case: Case) -> Outcome:
 # ------------------------------------------------------------------------------- all doors
 
 
-FED = [
-    pytest.param(name, container, twist, id=f"{name}-{container}-{twist}")
+CASES = [
+    (name, container, twist)
     for name, entry in DOORS.items()
     for container in entry.containers
     for twist in TWISTS
     if applies(entry, container, TWISTS[twist])
+]
+#: Every fifth runs with the default tests.
+FED = [
+    pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if i % 5 else [])
+    for i, case in enumerate(CASES)
 ]
 
 

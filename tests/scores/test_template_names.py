@@ -261,7 +261,7 @@ def test_labels_and_metadata_of_a_table_are_joined_by_name():
     np.testing.assert_array_equal(scores.gallery_labels, PEOPLE[1])
     np.testing.assert_array_equal(scores.probe_meta["camera"], ROWS)
     assert attempts(scores) == COUNTED
-    for index in (np.arange(12)[::-1], [f"row {i}" for i in range(12)], LABELS):  # other names
+    for index in (np.arange(12)[::-1], [f"row {i}" for i in range(12)]):  # other names
         with refused("`labels` has no value of the template 'ann/0.png'"):
             be.Scores(TABLE, pd.Series(LABELS, index=index))
 

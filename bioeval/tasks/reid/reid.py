@@ -98,10 +98,16 @@ def reid(
         Whether gallery entries of `junk_ids` leave every list, or stay as wrong entries.
     junk_ids : sequence of int
     distractor_ids : sequence of int or str
+    <<<<<<< HEAD
         Identities that mark distractors, which stay as wrong entries, beside those of no person
         that the scores know, as by the names of images (Market-1501's 0). Neither junk nor
         distractors match any query; as queries they are left out of all means, counted in
         ``left_out``, and named in a warning.
+    =======
+        Identities that mark distractors, which stay as wrong entries, beside those that the names
+        of images mark (Market-1501's 0). Neither junk nor distractors match any query; as queries
+        they are left out of all means, counted in ``left_out``, and named in a warning.
+    >>>>>>> c961e9442 (Tests follow the one join of names; names are an argument and two attributes)
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
     thresholds : float or increasing array of float, optional

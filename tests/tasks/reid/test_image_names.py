@@ -124,7 +124,7 @@ def test_names_beside_a_matrix(tmp_path):
         ({}, 'give `names_of="market1501"`'),
         ({"names_of": "veri776"}, "q.txt: 2 of 2 names are not of the form of veri776"),
         ({"names_of": "markt1501"}, "`names_of` is 'markt1501'.*Did you mean 'market1501'"),
-        ({"names_of": "market1501", "labels": "g.csv"}, "3 labels for 2 rows"),
+        ({"names_of": "market1501", "labels": "g.csv"}, "3 labels, but the scores have 2 rows"),
     ):
         with pytest.raises(be.DataError, match=says):
             load(**options)
