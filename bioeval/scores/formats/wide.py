@@ -21,6 +21,7 @@ from bioeval.scores.formats.layouts import (
     HEADER_NAMES,
     counts_columns,
     folded,
+    is_number,
     letter,
     like_number,
     no_scores,
@@ -49,13 +50,29 @@ def is_wide(names: Sequence[str], given: Given) -> bool:
 
 
 def with_corner(head: Head) -> Head:
-    """Return the first lines; an empty first cell is ``label`` in a square matrix with names."""
+    """Return the first lines of a matrix with an empty first cell, in which its name is written.
+
+    The rows of a matrix are ``label`` if they have the names of the columns, else ``probe``.
+    """
     (corner, *names), *rows = head.cells
-    are_names = len(rows) > 1 and [row[0] for row in rows] == names[: len(rows)]
+    listed = [row[0] for row in rows]
     # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
-    if not corner and are_names and not counts_columns(names) and letter(names) != "f":
+    if corner or len(rows) < 2 or counts_columns(names) or letter(names) == "f":
+        return head
+    if listed == names[: len(rows)]:
         head.cells[0][0] = _ROW_NAMES[0]
+    elif _are_names_of_numbers(names, rows):
+        head.cells[0][0] = _ROW_NAMES[sorted(listed) != sorted(names)]
     return head
+
+
+def _are_names_of_numbers(names: list[str], rows: list[list[str]]) -> bool:
+    """Whether columns and rows have names, which do not merely count, and the rest is numbers."""
+    called = not any(map(is_number, names)) and HEADER_NAMES.isdisjoint(map(folded, names))
+    listed = [row[0] for row in rows]
+    cells = [cell for row in rows for cell in row[1:]]
+    named = called and len(names) > 1 and not all(map(is_number, listed))
+    return named and all(not cell or is_number(cell) for cell in cells)
 
 
 def read_wide(head: Head, given: Given) -> Scores | None:

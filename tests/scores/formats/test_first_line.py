@@ -138,3 +138,23 @@ def test_attack_presentations(tmp_path, capsys):
     path = written(tmp_path, frame, index=False)
     assert main(["pad", str(path), "--kind", "similarity", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bona_fide"] == 2
+
+
+@pytest.mark.parametrize("label", [None, "probe"])
+def test_an_empty_corner(tmp_path, label):
+    values = np.array([[0.5, 0.75], [1.25, 0.25], [2, np.nan]])
+    table = pd.DataFrame(values, index=["a_1", "b_1", "b_2"], columns=["a_3", "b_3"])
+    path = written(tmp_path, table, index_label=label)
+    found = be.load(path, kind="distance", nan="exclude", subject_from="(.)_")
+    np.testing.assert_array_equal(found.values, values)
+    assert found.layout == "probe-against-gallery"
+    assert found.probe_labels.tolist() == ["a", "b", "b"]
+    assert found.gallery_labels.tolist() == ["a", "b"]
+
+
+def test_an_empty_corner_of_one_set(tmp_path):
+    table = pd.DataFrame(MATRIX, index=list("abcd"), columns=list("abcd"))
+    how = {"kind": "distance", "subject_from": "(.)"}
+    assert be.load(written(tmp_path, table), **how).layout == "all-against-all"
+    with pytest.raises(be.DataError, match="the same labels in another order"):
+        be.load(written(tmp_path, table[::-1]), **how)
