@@ -1,5 +1,6 @@
 """What makes the numbers of a call doubtful is in its result, and a warning of Python as well."""
 
+import inspect
 import warnings
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from result_messages import arguments, codes
 
 import bioeval as be
+from bioeval.views.messages import warns_of_doubts
 
 
 def warned(call: Any) -> tuple[Any, list[warnings.WarningMessage]]:
@@ -48,6 +50,8 @@ def beside_another(kind: str) -> Any:
 SHORT = {"interval": "people", "folds": 3, "repeats": 1}
 FOLDS = be.partition.SubjectKFold(3)
 
+SLOW = ("course-kfold", "repeat", "conventions")
+
 #: Calls that count, of scores of a kind.
 CALLS: dict[str, Any] = {
     "verification": lambda kind: be.verification(drawn(12, kind)),
@@ -81,7 +85,13 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(call, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name, call in CALLS.items()
+    ],
+)
 def test_the_wrong_kind_is_said_by_every_call_that_counts(call):
     wrong, issued = warned(lambda: call("similarity"))
     texts = [str(one.message) for one in issued if "worse than chance" in str(one.message)]
@@ -439,3 +449,14 @@ def test_systems_on_other_scales_are_said_where_they_are_fused(method):
     assert about["narrow"] == "a" and about["wide_high"] == 100 * other.values[off].max()
     scaled = be.fuse({"a": one, "b": times_hundred(other)}, method, normalise="z")
     assert "systems-of-other-scales" not in codes(be.verification(scaled))
+
+
+def test_every_call_that_counts_warns():
+    """The others take results, which were warned of when they were made."""
+    of_results = {"gom_from_curves", "with_failures"}
+    for name in be.__all__:
+        call = getattr(be, name)
+        if not inspect.isfunction(call) or name in of_results:
+            continue
+        if str(inspect.signature(call).return_annotation) in ("xr.Dataset", "xr.DataTree"):
+            assert call.__code__.co_filename == inspect.getsourcefile(warns_of_doubts), name
