@@ -22,7 +22,7 @@ from bioeval.base.errors import DataError, backquoted, counted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
-from bioeval.scores.formats.layouts import COLUMNS, require_names
+from bioeval.scores.formats.layouts import COLUMNS, counts_columns, require_names
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import (
     Columns,
@@ -52,6 +52,9 @@ _NUMBERS = ("index", "row", "id", "number", "template", "template_id", *IMAGE_CO
 _FEW_ROWS = 5
 _NO_NUMBERS = (*NUMBER_COLUMNS, "enrolled_at", "seen_at")
 
+# What pandas calls the only column of a table, or values without a name.
+_ONLY = "0"
+
 _COLUMNS_SHOWN = 8
 _EXAMPLES = 3
 
@@ -77,8 +80,8 @@ class SideLabels:
         if not self.has_header and len(self.label) == count + 1:
             hint = (
                 f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
-                "'label'"
             )
+            hint += "'label'" + ", or say `header=True`" * (self.label[0] == _ONLY)
         raise DataError(
             f"{self.path}: {len(self.label)} labels for {count} {what}; expected one for "
             f"each.{hint}"
@@ -127,7 +130,9 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 # ------------------------------------------------------------------------- CSV
 
 
-def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, np.ndarray]]:
+def _read_csv(
+    path: Path, known: Sequence[str], numbered: bool = False
+) -> tuple[str | None, dict[str, np.ndarray]]:
     """Return the columns of a CSV file as text, and the name of the one with the first known name.
 
     A single column has a header only where its first cell is a known name, or one of
@@ -137,6 +142,7 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
     header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known)
+    header = header or numbered and counts_columns(names)
     if header:
         require_names(path, head.first, names)
     else:
@@ -173,7 +179,11 @@ def read_labels(
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
     chosen = given.take(f"columns.{role}")
-    key, columns = _read_csv(path, LABEL_COLUMNS if chosen is None else [chosen.casefold()])
+    known = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
+    key, columns = _read_csv(path, known, given.peek("header") is True)
+    if key is None and {*columns} <= {"", _ONLY}:
+        given.take("header")
+        key = _ONLY
     if not key and chosen is not None:
         option = backquoted(f"columns.{role}", chosen)
         raise missing(path, "column", chosen, [*columns], option)

@@ -102,3 +102,19 @@ def test_no_persons_are_read_as_they_were_written(tmp_path, labels, how, suffix)
     found, truth = be.verification(be.load(tmp_path / f"x.{suffix}")), be.verification(scores)
     for name in ("genuine_attempts", "impostor_attempts", "eer", "auc"):
         assert found[name].item() == truth[name].item()
+
+
+def test_labels_without_a_name(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(3).random((4, 4)))
+    who = pd.Series([0, 0, 1, 1])
+    who.to_csv(tmp_path / "who.csv")  # ,0
+    found = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
+    assert found.probe_labels.tolist() == ["0", "0", "1", "1"]
+    who.to_csv(tmp_path / "who.csv", index=False)
+    with pytest.raises(be.DataError, match="5 labels for 4 rows.*or say `header=True`"):
+        be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
+    found = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv", header=True)
+    assert found.probe_labels.tolist() == ["0", "0", "1", "1"]
+    who.to_csv(tmp_path / "who.csv", index=False, header=False)
+    found = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
+    assert found.probe_labels.tolist() == ["0", "0", "1", "1"]
