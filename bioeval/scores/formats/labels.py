@@ -78,10 +78,11 @@ class SideLabels:
             return self
         hint = ""
         if not self.has_header and len(self.label) == count + 1:
+            also = ", or say `header=True`" if str(self.label[0]) == _ONLY else ""
             hint = (
                 f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
+                f"'label'{also}"
             )
-            hint += "'label'" + ", or say `header=True`" * (self.label[0] == _ONLY)
         raise DataError(
             f"{self.path}: {len(self.label)} labels for {count} {what}; expected one for "
             f"each.{hint}"
@@ -137,7 +138,7 @@ def _read_csv(
 
     A single column has a header only where its first cell is a known name, or one of
     `LABEL_COLUMNS`; else it is called ``""``, and is known. Of several columns ``""``
-    is the index of pandas.
+    is the index of pandas. With `numbered`, a single column may be called ``0``.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
