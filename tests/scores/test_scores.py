@@ -528,3 +528,16 @@ def test_scores_keep_the_limit_under_which_they_were_made():
         few = rectangular(d)
     with refused("`memory_limit` is 1 MiB, too little"):
         be.verification(few.select(probes=[0, 1]))
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.6, 0.7])
+def test_float32_scores_are_compared_exactly(kind, threshold):
+    scores = np.float32([threshold, 0.0, 1.0, 0.5])
+    pairs = be.Scores.from_pairs(scores, [1, 1, 1, 0], kind=kind)
+    exact = [float(x) for x in scores[:3]]
+    accepted = [x <= threshold if kind == "distance" else x >= threshold for x in exact]
+    found = be.verification(pairs, thresholds=[threshold]).frr.item()
+    assert found == pytest.approx(1 - sum(accepted) / 3)
+    rounded = be.Scores.from_pairs(scores.astype("float64").round(4), [1, 1, 1, 0], kind=kind)
+    assert be.verification(rounded, thresholds=[threshold]).frr.item() == pytest.approx(1 / 3)
