@@ -40,14 +40,15 @@ def _counts(text: str) -> int | tuple[int, int] | list[int]:
     return int(text)
 
 
-def _entries(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the entries of a mapping; a key alone stands for itself."""
-    entries = []
+def _entries(text: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the entries of a mapping; a key alone stands for itself, and ``name=`` for None."""
+    entries: list[tuple[str, str | None]] = []
     for entry in re.split(r",(?=\w+=)", text):
         key, equals, value = entry.partition("=")
-        if not key or (equals and not value):
+        is_none = key == "name" and equals and value in ("", "None")
+        if not key or (equals and not value and not is_none):
             raise ValueError
-        entries.append((key, value or key))
+        entries.append((key, None if is_none else value or key))
     return tuple(entries)
 
 

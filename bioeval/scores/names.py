@@ -357,7 +357,9 @@ class RowOrder:
     def __init__(
         self, values: Any, *, names: pd.Index | None = None, axis: int = 0, of: str = "the scores"
     ):
-        """Take the order of values along an axis; `names` may be known otherwise."""
+        """Take the order of values along an axis; `names` may be stated otherwise."""
+        #: Whether an index names the rows: values without names beside it are taken by place.
+        self.is_indexed = names is None and index_names(values, axis) is not None
         self.names = index_names(values, axis) if names is None else names
         self.of, self.remarks = of, dict[Message, None]()
         self._counts = names is None and index_of(values, axis) is not None
@@ -407,7 +409,7 @@ class GivenSide:
         if not has_names and columns is not None and index_of(self.meta) is None:
             order.names = _names_in(columns, names)
         # With names in a plain column, all that is plain is in one order.
-        may_be_plain = order.names is not None and not has_names
+        may_be_plain = order.names is not None and not order.is_indexed
         self.labels = order.bring(self.labels, f"`{of_labels}`", may_be_plain=may_be_plain)
         if columns is None:
             return  # no metadata, or none that are a table

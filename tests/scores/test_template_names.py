@@ -305,3 +305,28 @@ def test_systems_in_another_order_are_joined_by_name(column):
     expected = be.fuse({"a": system(TABLE, every), "b": system(other, every)})
     found = be.fuse({"a": system(TABLE, every), "b": system(other, order)})
     np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_names_of_an_index_are_saved_and_loaded(tmp_path):
+    scores = be.Scores(TABLE.iloc[ROWS, COLUMNS], *PEOPLE)
+    be.save(scores, tmp_path / "x.npz")
+    again = be.load(tmp_path / "x.npz")
+    assert again.probe_names.tolist() == NAMES[ROWS].tolist()
+    assert again.gallery_names.tolist() == NAMES[COLUMNS].tolist()
+    assert attempts(again) == attempts(scores) == COUNTED
+
+
+def test_a_column_that_may_hold_names_is_asked_about(tmp_path):
+    clips = {"probe_meta": {"clip": NAMES[:8]}, "gallery_meta": {"clip": NAMES}}
+    sides = SQUARE[:8], LABELS[:8], LABELS
+    with refused("'clip' of the gallery hold the same texts, each once"):
+        be.Scores(*sides, **clips)
+    assert attempts(be.Scores(*sides, **clips, names="clip")) == (14, 72)
+    assert attempts(be.Scores(*sides, **clips, names=None)) == (22, 72)
+    arrays = {"scores": sides[0], "probe_labels": sides[1], "gallery_labels": sides[2]}
+    clip = {"probe_clip": NAMES[:8], "gallery_clip": NAMES, "kind": "distance"}
+    np.savez(tmp_path / "x.npz", **arrays, **clip)
+    with refused(r'columns=\{"name": None\}'):
+        be.load(tmp_path / "x.npz")
+    assert attempts(be.load(tmp_path / "x.npz", columns={"name": None})) == (22, 72)
+    assert attempts(be.load(tmp_path / "x.npz", columns={"name": "clip"})) == (14, 72)

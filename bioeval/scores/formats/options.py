@@ -34,7 +34,7 @@ ROLES = (
 LISTS = ("as", "keep", "unordered", "missing_pairs", "first_index", "leave_out_query")
 
 #: What arguments of :class:`Scores` and of lists are called as arguments of :func:`load`.
-LOAD_NAMES = {"gallery_labels": "gallery"} | {
+LOAD_NAMES = {"gallery_labels": "gallery", "names": "columns.name"} | {
     key: f"lists.{key}" for key in ("keep", "unordered", "first_index", "leave_out_query")
 }
 
@@ -181,7 +181,8 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         example = "{'as': 'matrix'}"
     words = [0]
     if isinstance(value, Mapping):
-        words = [*value, *(value.values() if name == "columns" else ())]
+        values = [x for x in value.values() if x is not None]
+        words = [*value, *(values if name == "columns" else ())]
     if name == "columns" and not all(isinstance(x, str) and x for x in words) or words == [0]:
         raise DataError(
             f"`{name}` is {received(value)}; expected a mapping of names, such as {example}"

@@ -24,6 +24,7 @@ from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.names import declared_names
 
 _BLOCK_BYTES = 1 << 25
 _LINES = 1 << 17
@@ -157,10 +158,14 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
     sides = {"probe": scores.probe_meta}
     if not square:
         sides["gallery"] = scores.gallery_meta
+    names = {"probe": scores.probe_names, "gallery": scores.gallery_names}
     for side, meta in sides.items():
         for name, column in meta.items():
             _require_free(f"{side}_{name}", name)
             arrays[f"{side}_{name}"] = column
+        own = names[side]
+        if own is not None and declared_names(meta) is None:  # of an index
+            arrays[f"{side}_template"] = own.to_numpy()
     # Without labels, a mask of equal sides is taken for a square one.
     m, n = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()

@@ -29,6 +29,7 @@ from bioeval.scores.formats.layouts import (
     is_number,
 )
 from bioeval.scores.formats.tables import cells_by_column, head_of
+from bioeval.scores.names import as_names, first_twice, places
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.scores import accepted_at
 
@@ -259,8 +260,6 @@ def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
 
 def _with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
     """Return a list of scores with the columns of its key, by the names of presentations."""
-    import pandas as pd
-
     shared = {
         (i, j): len({*names}.intersection(others))
         for i, names in enumerate(scores.columns)
@@ -273,15 +272,15 @@ def _with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
             f"{key.path}: no column has the names of the presentations of {scores.path.name}, such "
             f"as {scores.columns[0][0]!r}; expected the same names in both"
         )
-    for cells, column in ((scores, i), (key, j)):
-        again = pd.Index(cells.columns[column]).duplicated()
-        if again.any():
-            row = int(np.argmax(again))
+    shown, known = as_names(scores.columns[i]), as_names(key.columns[j])
+    for cells, listed in ((scores, shown), (key, known)):
+        if (twice := first_twice(listed)) is not None:
+            name, (_, row) = twice
             raise DataError(
-                f"{cells.path}: line {cells.lines[row]}: {cells.columns[column][row]!r} is listed "
-                "before; expected each presentation once"
+                f"{cells.path}: line {cells.lines[row]}: {name!r} is listed before; expected each "
+                "presentation once"
             )
-    place = pd.Index(key.columns[j]).get_indexer(scores.columns[i])
+    place = places(shown, known)
     for row in np.flatnonzero(place < 0)[:1].tolist():
         raise DataError(
             f"{key.path}: lacks {scores.columns[i][row]!r}, and {int((place < 0).sum()):,} of the "
