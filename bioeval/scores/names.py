@@ -41,7 +41,6 @@ _OF_TEMPLATES = ("template", "name", "names")
 # Columns whose equal values on both sides are no sign of one template.
 _NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group", "attack", "species"}
 
-
 # Fewer templates than these may have the same texts on both sides by chance.
 _FEW = 5
 
@@ -173,7 +172,7 @@ def names_in_columns(columns: Mapping[str, Any]) -> dict[str, pd.Index]:
         if name not in columns or len(np.shape(columns[name])) != 1:
             continue
         values = one_dimensional(columns[name], name)
-        if not _counts(values) and not missing_values(values).all():
+        if not counts_rows(values) and not missing_values(values).all():
             found[name] = as_names(values)
     return found
 
@@ -190,7 +189,7 @@ def declared_names(columns: Mapping[str, Any]) -> pd.Index | None:
     )
 
 
-def _counts(values: np.ndarray) -> bool:
+def counts_rows(values: np.ndarray) -> bool:
     """Whether values are numbers, or texts of them, that count from 0 or from 1 in order."""
     if not len(values) or likeness(values[0]) not in (0, 1):
         return False
@@ -509,7 +508,9 @@ def are_subjects(names: pd.Index | None, labels: Any) -> bool:
 def are_no_names(sides: tuple[pd.Index | None, pd.Index | None], labels: tuple[Any, Any]) -> bool:
     """Whether the names of both sides are the labels of their templates, or merely count them."""
     known = [(x, y) for x, y in zip(sides, labels, strict=True) if x is not None]
-    return all(are_subjects(x, y) for x, y in known) or all(_counts(np.array(x)) for x, _ in known)
+    return all(are_subjects(x, y) for x, y in known) or all(
+        counts_rows(np.array(x)) for x, _ in known
+    )
 
 
 def require_each_once(names: pd.Index | None, side: str, column: str = "") -> None:

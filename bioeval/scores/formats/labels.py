@@ -40,7 +40,7 @@ from bioeval.scores.labels import (
     NUMBER_COLUMNS,
     with_whole_numbers,
 )
-from bioeval.scores.names import NamedColumn, as_names, names_in_columns
+from bioeval.scores.names import NamedColumn, as_names, counts_rows, names_in_columns
 from bioeval.scores.numbering import numbering_in_other_order
 
 #: How the files beside ``x.npy`` end.
@@ -95,7 +95,7 @@ class SideLabels:
         if self.misnumbered is not None:
             columns.setdefault(self.misnumbered, as_names(self.meta[self.misnumbered]))
         names = {f"{self.path}: the column {x!r}": y for x, y in columns.items()}
-        if self.index is not None and numbering_in_other_order(self.index):
+        if self.index is not None and not counts_rows(self.index):
             names[f"{self.path}: the first column, without a name,"] = as_names(self.index)
         return names
 
