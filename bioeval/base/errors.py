@@ -195,7 +195,7 @@ class CardError(BioevalError, ValueError):
 
 
 class NoResultError(BioevalError, ValueError):
-    """An evaluation of a command in which no rate is defined."""
+    """An evaluation in which no rate is defined, or says anything."""
 
 
 class MissingDependencyError(BioevalError, ImportError):

@@ -23,6 +23,9 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 
+#: The condition of promises.
+OPEN = "open"
+
 _FORM = re.compile(r"\s*([\w/-]+?)\s*(?:=\s*([^\s<>=]+))?\s*(>=|<=|>|<)\s*([^\s<>=]+)\s*")
 
 _EXPECTED = 'NAME > X, NAME < X, NAME >= X or NAME <= X, such as "frr_at_far=0.001 > 0.05"'
@@ -51,8 +54,10 @@ class Condition:
     text: str
 
     @classmethod
-    def parse(cls, text: str) -> Condition:
+    def parse(cls, text: str) -> Condition | OpenPromise:
         """Return the condition that a text says; raise ValueError if it says none."""
+        if text.strip() == OPEN:
+            return OpenPromise()
         match = _FORM.fullmatch(text)
         if match is None:
             raise ValueError(text)
@@ -89,6 +94,17 @@ class Condition:
         if self.place is None or number.place is None:
             return self.place is number.place
         return math.isclose(self.place, number.place)
+
+
+class OpenPromise:
+    """The condition ``open``: a promise is neither shown nor refuted."""
+
+    def reasons(self, results: Any) -> Iterator[str]:
+        """Yield a reason for each promise that is open; one that is refuted fails by itself."""
+        if getattr(results, "attrs", {}).get("result_type") != "promise":
+            raise DataError(f"`fail_if` is {OPEN}, which is of promises: threshold --promise far=X")
+        for promise in results["promise"].values[results["verdict"].values == "open"]:
+            yield f"{OPEN}: the data leave the promise {promise} open"
 
 
 def _named(name: str, place: float | None) -> str:

@@ -33,7 +33,7 @@ from bioeval.views.show import print_table
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.conditions import Condition
+    from bioeval.cli.conditions import Condition, OpenPromise
     from bioeval.cli.outputs import Table
     from bioeval.scores.matrix import Scores
     from bioeval.views.terms import Results
@@ -81,7 +81,7 @@ class Run:
         self.use = {name: value for name, value in used.items() if value is not None}
         self._named = "name" in options
         self.given_name, self.terms = take("name", None), take("terms", "lecture")
-        self._conditions: tuple[Condition, ...] = take("fail_if", ())
+        self._conditions: tuple[Condition | OpenPromise, ...] = take("fail_if", ())
         self._take_output(options)
 
         self.files: list[str] = []  # that were read
@@ -263,6 +263,19 @@ class Run:
         """Fail by the conditions of ``--fail-if``."""
         for condition in self._conditions:
             self._failures += condition.reasons(results)
+        self._require_within_scores(results)
+
+    def _require_within_scores(self, results: Any) -> None:
+        """Fail by the one threshold of a result that is outside all scores of both classes."""
+        import xarray as xr
+
+        from bioeval.results.support import outside_scores
+        from bioeval.views.messages import sentence_about
+
+        for result in results.values() if isinstance(results, dict) else [results]:
+            message = outside_scores(result) if isinstance(result, xr.Dataset) else None
+            if message is not None:
+                self.fail(in_options(sentence_about(message)))
 
     def file_to_write(self, out: str | None) -> None:
         """Check the path of a file to write, if any, before anything is computed."""

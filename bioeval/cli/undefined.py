@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _OF_EACH_GALLERY = ("eer", "recognition_rate")
 
 #: Messages of results that say why all rates of a task are not defined.
-_UNDEFINED = ("no-query-with-match", "no-attempt")
+_UNDEFINED = ("no-query-with-match", "no-attempt", "no-threshold")
 
 
 def require_defined(

@@ -185,8 +185,8 @@ SENTENCES: dict[str, str] = {
         "scores are rounded"
     ),
     "threshold-beyond-scores": Doubt(
-        "the threshold {threshold:digits 6} {does} at least 99.9 % of the attempts of both "
-        "classes: check its scale, and the kind of the scores"
+        "the threshold {threshold:digits 6} {does} {part} attempts of both classes: check its "
+        "scale, and the kind of the scores"
     ),
     "no-threshold": Doubt(
         "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"

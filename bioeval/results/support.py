@@ -170,6 +170,8 @@ ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since sco
 # The part of the attempts of each class that a threshold on the scale of the scores tells apart.
 _TOLD_APART = 0.001
 
+_BEYOND = "threshold-beyond-scores"
+
 
 def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[float]) -> None:
     """Add to a result the messages of those of these thresholds that are beyond all scores."""
@@ -190,10 +192,23 @@ def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
     than the scores.
     """
     if far >= 1 - _TOLD_APART and frr <= _TOLD_APART:
-        return [Message("threshold-beyond-scores", threshold=threshold, does="accepts")]
-    if far <= _TOLD_APART and frr >= 1 - _TOLD_APART:
-        return [Message("threshold-beyond-scores", threshold=threshold, does="rejects")]
-    return []
+        does, outside = "accepts", far == 1 and frr == 0
+    elif far <= _TOLD_APART and frr >= 1 - _TOLD_APART:
+        does, outside = "rejects", far == 0 and frr == 1
+    else:
+        return []
+    part = "all" if outside else "at least 99.9 % of the"
+    return [
+        Message(_BEYOND, threshold=threshold, does=does, part=part, outside=bool(outside)),
+    ]
+
+
+def outside_scores(dataset: xr.Dataset) -> Message | None:
+    """Return the message that the threshold of a result is outside all scores of both classes."""
+    for message in messages_of(dataset.attrs):
+        if message.code == _BEYOND and message.arguments["outside"]:
+            return message
+    return None
 
 
 # --------------------------------------------------------------------------------------------- ties

@@ -57,7 +57,7 @@ for camera, study in studies.items():
     there = others.select(probes=np.flatnonzero(others.probe_meta["camera"] == camera))
     print(f"\n{camera}: others")
     there = be.claim_scores(there, attempts="visit")
-    be.show(be.check_promise(there, study.assured_threshold.item(), far=0.01))
+    be.show(be.check_promise(there, study.assured_threshold.item(), "far=0.01"))
 
 # What would fewer enrolled images cost?
 for enrol in (1, 2, 3):

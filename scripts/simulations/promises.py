@@ -57,7 +57,7 @@ def verdicts(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
         for x in claims:
             at = threshold_of(cell.population, **{rate: x})
             true = of_population(cell.population, at)
-            result = be.check_promise(scores, at, **{rate: true})
+            result = be.check_promise(scores, at, f"{rate}={true!r}")
             name = f"{rate.upper()} {100 * x:g} %"
             outcomes[f"wrong not shown, {name}"] = Verdict(bool(result[f"{rate}_high"] > true))
             outcomes[f"right not refuted, {name}"] = Verdict(bool(result[f"{rate}_low"] <= true))

@@ -79,10 +79,51 @@ def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
     assert code == 1 and "optimistic_frr is 0.333333" in error
     assert said("threshold", *study, "--fail-if", "optimistic_frr > 0.34")[0] == 0
     be.save(be.simulate(40, 3, random_state=1), "many.npz")
-    for claim, code in (("frr=1%", 1), ("far=90%", 0)):
-        found, error = said("threshold", "many.npz", "--threshold", "2.0", "--promise", claim)
-        assert found == code
-        assert (f"failed: the data refute the promise {claim}" in error) == bool(code)
+    at_2 = ["threshold", "many.npz", "--threshold", "2.0"]
+    for promise, rule in (("frr=1%", "frr=0.01"), ("far=90%", None)):
+        found, error = said(*at_2, "--promise", promise)
+        assert found == (rule is not None)
+        assert (f"failed: the data refute the promise {rule}" in error) == (rule is not None)
+    code, error = said(*at_2, "--promise", "frr=1%", "--promise", "far=90%")
+    assert code == 1 and "refute the promise frr=0.01" in error and "far" not in error
+    code, error = said(*at_2, "--promise", "far=0.01%", "--promise", "far=90%", "--fail-if", "open")
+    assert code == 1 and "failed: open: the data leave the promise far=0.0001 open" in error
+    assert said(*at_2, "--promise", "far=0.01%")[0] == 0
+    assert said(*at_2, "--promise", "far=90%", "--fail-if", "open")[0] == 0
+    code, error = said("run", "few.npz", "--fail-if", "open")
+    assert code == 2 and "which is of promises" in error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["threshold", "few.npz", "--on", "apart.npz", "--target"],
+        ["threshold", "few.npz", "--promise", "far=50%", "--threshold"],
+        ["zoo", "few.npz", "--permutations", "9", "--threshold"],
+        ["groups", "few.npz", "--by", "sex", "--threshold"],
+        ["workload", "few.npz", "--people", "9", "--impostors", "0.1", "--threshold"],
+    ],
+)
+@pytest.mark.parametrize("at", ["0.5", "612"])
+def test_one_threshold_outside_all_scores_fails(words, at, said):
+    """Genuine attempts are at 1 and 5, impostor attempts at 1 and 9."""
+    sex = {"sex": np.array(list("ffmmff"))}
+    be.save(be.Scores(distances(), WHO, probe_meta=sex), "few.npz")
+    code, error = said(*words, at)
+    does = "rejects" if at == "0.5" else "accepts"
+    assert code == 1
+    assert f"the threshold {at} {does} all attempts of both classes" in error
+    assert said("run", "few.npz", "--thresholds", ",".join(sorted([at, "1.0"])))[0] == 0
+
+
+def test_a_target_that_failures_make_unreachable_says_so(said):
+    values = distances()
+    values[0, 1] = np.nan
+    be.save(be.Scores(values, WHO, nan="reject"), "failed.npz")
+    code, error = said("threshold", "failed.npz", "--target", "frr=10%", "--folds", "3")
+    assert code == 1
+    assert "none has FRR at most 10 %, because none accepts 1 of 6 genuine" in error
+    assert "no attempts" not in error
 
 
 @pytest.mark.parametrize("target", ["far_mean > 0.5", "far_mean < 0.5", "frr_high > 1"])

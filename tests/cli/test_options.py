@@ -52,7 +52,7 @@ OF_THE_COMMAND = {
     "report": {"check", "folds", "names", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
     "run": {"client", "fta", "fte", "min_dcf", "single_gallery"},
-    "threshold": {"promise", "on"},  # other calls
+    "threshold": {"on"},  # another call
     "tracking": {"targets"},
     "workload": {"task"},
 }

@@ -89,8 +89,11 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "threshold a.npz --on b.npz --target min-dcf=0.1": lambda a, b, c: be.judge_threshold(
         a, b, "min-dcf=0.1"
     ),
-    "threshold a.npz --promise far=10% --threshold 3": lambda a, b, c: be.check_promise(
-        a, 3.0, far=0.1
+    "threshold a.npz --promise far=10% --threshold 4": lambda a, b, c: be.check_promise(
+        a, 4.0, "far=10%"
+    ),
+    "threshold a.npz --promise far=1% --promise frr=2% --threshold 4": lambda a, b, c: (
+        be.check_promise(a, 4.0, ["far=0.01", "frr=0.02"])
     ),
     "workload --rates far=0.01,frr=0.02 --people 9 --impostors 0.1": lambda a, b, c: be.workload(
         {"far": 0.01, "frr": 0.02}, **USE

@@ -389,7 +389,6 @@ JUDGED: dict[str, Any] = {
     "zoo": lambda s: be.zoo(s, threshold=AT, permutations=9),
     "by_group": lambda s: be.by_group(s, "sex", threshold=AT),
     "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, threshold=AT),
-    "check_promise": lambda s: be.check_promise(s, AT, far=0.5),
     "study_threshold": lambda s: be.study_threshold(s, AT, folds=3, repeats=1),
     "error_discard": lambda s: be.error_discard(s, "quality", threshold=AT),
     "judge_threshold": lambda s: be.judge_threshold(drawn(30, "distance", 2), s, "eer"),
@@ -404,7 +403,7 @@ JUDGED: dict[str, Any] = {
 def test_a_threshold_on_another_scale_is_said(call):
     scores = drawn(30, "distance")
     assert "threshold-beyond-scores" not in codes(call(scores))
-    with pytest.warns(be.BioevalWarning, match="rejects at least 99.9 % of the attempts of both"):
+    with pytest.warns(be.BioevalWarning, match="rejects all attempts of both classes"):
         result = call(times_hundred(scores))
     assert arguments(result, "threshold-beyond-scores")["does"] == "rejects"
 
@@ -412,7 +411,7 @@ def test_a_threshold_on_another_scale_is_said(call):
 def test_a_threshold_on_another_scale_is_said_of_attacks():
     scores = attacked_by_prints()
     assert "threshold-beyond-scores" not in codes(be.vulnerability(scores, threshold=AT))
-    with pytest.warns(be.BioevalWarning, match="rejects at least 99.9 %"):
+    with pytest.warns(be.BioevalWarning, match="rejects all attempts"):
         be.vulnerability(times_hundred(scores), threshold=AT)
     for factor, is_said in ((1.0, False), (100.0, True)):
         values, attack = presentations(factor)

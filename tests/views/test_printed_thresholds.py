@@ -117,7 +117,7 @@ def test_a_given_threshold_has_all_its_digits(kind, tmp_path, capsys):
         be.zoo(scores, threshold=given, permutations=20),
         be.by_group(scores, "sex", threshold=given),
         be.explain(scores, 0, threshold=given),
-        be.check_promise(scores, given, far=0.1),
+        be.check_promise(scores, given, "far=0.1"),
         be.study_threshold(scores, given, folds=2, repeats=1),
     ):
         assert "4.123456789" in text_of(result)

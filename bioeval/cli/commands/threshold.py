@@ -54,7 +54,11 @@ if TYPE_CHECKING:
     "With --promise: the threshold that it is about.",
     float,
 )
-@option("--promise RATE", "Test whether the data show far=X or frr=X at --threshold.")
+@option(
+    "--promise RATE",
+    "Promise to be shown: far=X or frr=X; repeatable.",
+    multiple=True,
+)
 @option(
     "--rank-unit",
     "Whether to rank templates, or subjects by their fused score.",
@@ -81,7 +85,8 @@ def threshold_command(
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
     chosen on some of the subjects and evaluated on the others.
 
-    A promise that the data refute ends with exit code 1, as what --fail-if says does.
+    A promise that the data refute ends with exit code 1, as what --fail-if says does; with
+    --fail-if open a promise that they leave open does, too.
 
     With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
     with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
@@ -126,7 +131,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     limits, seed = run.interval("people"), run.settings["random_state"]
     scores = run.read(data, second)
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
-    require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
+    require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores], results=[study])
     page: Any = None
     if run.page is not None:
         page = {scores.name: run.in_terms(_with_curves(study, scores, options))}
@@ -143,21 +148,20 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
     run.finish(judged, more={"file": on[0], "dev": data})
 
 
-def _check_promise(run: Run, scores: Scores, promise: str, threshold: float | None) -> None:
-    """Say whether the data show, refute or leave open a promise."""
-    from bioeval.counting.threshold_rules import Rule
+def _check_promise(
+    run: Run, scores: Scores, promises: tuple[str, ...], threshold: float | None
+) -> None:
+    """Say whether the data show, refute or leave open promises."""
     from bioeval.studies.assurance.promise import check_promise
 
     if threshold is None:
         raise DataError("--promise needs the threshold that it is about: --threshold T")
-    rule = Rule.parse(promise, "promise")
-    if rule.name not in ("far", "frr"):
-        raise DataError(f"--promise is {promise}; expected far=X or frr=X")
-    how = {rule.name: rule.values[0], "confidence": run.settings["confidence"]}
-    checked = check_promise(scores, threshold, **how)
+    confidence = run.settings["confidence"]
+    checked = check_promise(scores, threshold, promises, confidence=confidence)
     run.finish(checked)
-    if checked["verdict"] == "refuted":
-        run.fail(f"the data refute the promise {promise}")
+    for promise, verdict in zip(checked["promise"].values, checked["verdict"].values, strict=True):
+        if verdict == "refuted":
+            run.fail(f"the data refute the promise {promise}")
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, options: dict[str, Any]) -> xr.DataTree:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import check_confidence, require_number
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.arguments import check_confidence, require_list, require_number
+from bioeval.base.errors import DataError, NoResultError, ProtocolError
 from bioeval.base.progress import steps_reported
+from bioeval.counting.threshold_rules import TARGETS, Rule
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.counting.verification import is_symmetric
-from bioeval.results.dataset import about_attrs, dataset
+from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -22,13 +26,17 @@ from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.views.messages import sentence_about, warns_of_doubts
 
 PROMISE = {
-    "threshold": Variable("threshold that the promise is about", "score", keeps="exact"),
-    "promise": Variable("largest rate that is promised"),
-    "verdict": Variable("shown, refuted or open", ""),
-    "people": Variable("number of people", "subjects"),
+    "threshold": Variable("threshold that the promises are about", "score", keeps="exact"),
+    "promise": Variable("what is promised, a rule", ""),
+    "promised": Variable("largest rate that is promised", dims=("promise",)),
+    "verdict": Variable("shown, refuted or open", "", dims=("promise",)),
+    "people": Variable("number of people", "subjects", dims=("promise",)),
     "people_to_settle": Variable(
-        "about how many people would decide the promise at this rate", "subjects"
+        "about how many people would decide the promise at this rate",
+        "subjects",
+        dims=("promise",),
     ),
+    "interval_for": Variable("population that the limits are for", "", dims=("promise",)),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
@@ -43,9 +51,8 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
 def check_promise(
     scores: Scores,
     threshold: float,
+    promise: str | Sequence[str] = "far=0.01",
     *,
-    far: float | None = None,
-    frr: float | None = None,
     confidence: float = 0.95,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
@@ -59,24 +66,28 @@ def check_promise(
         lines name people.
     threshold : float
         Fixed beforehand, on other data than these.
-    far, frr : float
-        The promise: one of the two, above 0 and below 1.
+    promise : str or sequence of str
+        Promise to be shown: far=X or frr=X. ``"far=0.01"``, ``"frr=5%"``, or several of them; each
+        rate is above 0 and below 1.
     confidence : float
         Of each one-sided limit.
 
     Returns
     -------
     xarray.Dataset
-        ``verdict``: ``"shown"`` (the upper limit is at most the promise), ``"refuted"`` (the lower
-        limit is above it) or ``"open"``; ``far far_low far_high`` or ``frr frr_low frr_high``,
-        means over pairs of people or over people; ``threshold promise people``, and
-        ``people_to_settle``: about how many people would settle the promise at the observed rate,
-        NaN where no number does.
+        Over ``promise``, the rules: ``verdict``, which is ``"shown"`` (the upper limit is at most
+        the promise), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
+        rate; ``people``; and ``people_to_settle``: about how many people would settle the promise
+        at the observed rate, NaN where no number does. Of each rate that is promised ``far far_low
+        far_high`` and ``frr frr_low frr_high``, means over pairs of people or over people; and
+        ``threshold``.
 
     Raises
     ------
     DataError
-        If the promise is none, both or not between 0 and 1.
+        If a promise is none, or not between 0 and 1.
+    NoResultError
+        If the threshold is outside all scores of both classes, and tells no attempts apart.
     ProtocolError
         If the people of the scores are not known.
 
@@ -85,22 +96,17 @@ def check_promise(
     The limits are those of :func:`study_threshold` with `assure`: one-sided, of a mean over people
     or pairs of people (``docs/uncertainty.md``). Intervals of :func:`verification` differ: they are
     two-sided, and of all attempts. A second look at the promise with more data of the same people
-    is not allowed for.
+    is not allowed for. The confidence is that of each promise alone.
 
     Examples
     --------
     >>> import bioeval as be
-    >>> found = be.check_promise(be.simulate(200, 4, random_state=2), 2.5, far=0.05)
-    >>> found.verdict.item(), bool(found.far_high <= 0.05)
-    ('shown', True)
+    >>> scores = be.simulate(200, 4, random_state=2)
+    >>> found = be.check_promise(scores, 2.5, ["far=0.05", "frr=1%"])
+    >>> found.verdict.values.tolist(), bool(found.far_high <= 0.05)
+    (['shown', 'refuted'], True)
     """
-    promises = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
-    if len(promises) != 1:
-        raise DataError(f"give one promise, `far` or `frr`: {len(promises)} given")
-    ((name, promise),) = promises.items()
-    promise = require_number(name, promise, above=0.0, high=1.0)
-    if promise == 1:
-        raise DataError(f"`{name}` is 1, a rate that no threshold exceeds; expected less than 1")
+    promises = _rules_of(promise)
     confidence = check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a promise")
@@ -109,35 +115,62 @@ def check_promise(
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     with steps_reported():
         shares = pair_shares(scores, at=distance)
-    if name == "frr":
-        means = _means_of_frr(shares, distance, is_symmetric(scores))
-    elif shares.refusal is not None:
-        raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
-    else:
-        means = shares.means(np.array([0]))
-    low, high = means.lower(confidence)[0], means.upper(confidence)[0]
-    verdict = "open"
-    if high <= promise:
-        verdict = "shown"
-    elif low > promise:
-        verdict = "refuted"
-    variables = {
-        "verdict": verdict,
-        name: float(means.mean[0]),
-        f"{name}_low": float(low),
-        f"{name}_high": float(high),
-        "threshold": at,
-        "promise": promise,
-        "people": means.people,
-        "people_to_settle": float(means.people_to_settle(promise, confidence)),
-    }
     far, frr = float(shares.accepted[0]) if len(shares.accepted) else 0.0, shares.frr(distance)
-    messages = beyond_scores(at, far, frr)
-    attrs = about_attrs(Provenance.of(scores), "promise", "promise", messages)
-    attrs |= {"confidence": confidence, "rate": name, "interval_method": "people"}
-    this_gallery = name == "far" and shares.fixed_gallery
-    attrs["interval_for"] = "this gallery" if this_gallery else "new people"
-    return dataset(variables, PROMISE, {}, attrs)
+    beyond = beyond_scores(at, far if shares.impostors else math.nan, frr)
+    for message in beyond:
+        if message.arguments["outside"]:
+            raise NoResultError(f"nothing can be promised: {sentence_about(message)}")
+    variables: Variables = {"threshold": at, "promised": [rule.values[0] for rule in promises]}
+    means_of_rate: dict[str, PeopleMeans] = {}
+    for name in dict.fromkeys(rule.name for rule in promises):
+        if name == "frr":
+            means = _means_of_frr(shares, distance, is_symmetric(scores))
+        elif shares.refusal is not None:
+            raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
+        else:
+            means = shares.means(np.array([0]))
+        means_of_rate[name] = means
+        variables |= {
+            name: float(means.mean[0]),
+            f"{name}_low": float(means.lower(confidence)[0]),
+            f"{name}_high": float(means.upper(confidence)[0]),
+        }
+    verdicts, people, settling, populations = [], [], [], []
+    for rule in promises:
+        means, promised = means_of_rate[rule.name], rule.values[0]
+        if variables[f"{rule.name}_high"] <= promised:
+            verdicts.append("shown")
+        elif variables[f"{rule.name}_low"] > promised:
+            verdicts.append("refuted")
+        else:
+            verdicts.append("open")
+        people.append(means.people)
+        settling.append(float(means.people_to_settle(promised, confidence)))
+        this_gallery = rule.name == "far" and shares.fixed_gallery
+        populations.append("this gallery" if this_gallery else "new people")
+    variables |= {"verdict": verdicts, "people": people, "people_to_settle": settling}
+    variables["interval_for"] = populations
+    attrs = about_attrs(Provenance.of(scores), "promise", "promise", beyond)
+    attrs |= {"confidence": confidence, "interval_method": "people"}
+    coordinates = {"promise": np.array([str(rule) for rule in promises])}
+    return dataset(variables, PROMISE, coordinates, attrs)
+
+
+def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
+    """Return the rules of promises: FAR or FRR targets above 0 and below 1."""
+    several = [promise] if isinstance(promise, str) else require_list("promise", promise)
+    rules = [Rule.parse(x, "promise") for x in several]
+    if not rules:
+        raise DataError('`promise` is empty; expected a promise such as "far=0.01"')
+    for text, rule in zip(several, rules, strict=True):
+        if rule.name not in TARGETS:
+            raise DataError(f"`promise` is {text}; expected far=X or frr=X")
+        if not 0 < rule.values[0] < 1:
+            raise DataError(
+                f"`promise` is {text}; expected a rate above 0, which data can show, and below 1, "
+                "which no threshold exceeds"
+            )
+    return list(dict.fromkeys(rules))
 
 
 def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMeans:

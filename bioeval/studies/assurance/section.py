@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import xarray as xr
 
+from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label
 from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
@@ -27,31 +28,47 @@ _OVER = {"far": "pairs of people", "frr": "people"}
 
 
 def promise_section(results: ResultsBySystem) -> Section:
-    """Return what is said of a promise."""
+    """Return what is said of promises: the verdicts, then the limits of each rate."""
     ds = results[""]
-    verdict = say(
-        _VERDICTS[ds["verdict"].item()],
-        rate=ds.attrs["rate"],
-        threshold=threshold_of(ds),
-        promise=ds["promise"].item(),
+    rules = [Rule.written(str(x)) for x in ds["promise"].values]
+    verdicts = list[Block]()
+    limits = list[Block]()
+    for i, rule in enumerate(rules):
+        of_one = ds.isel(promise=i)
+        verdict = say(
+            _VERDICTS[of_one["verdict"].item()],
+            rate=rule.name,
+            threshold=threshold_of(ds),
+            promise=of_one["promised"].item(),
+        )
+        verdicts.append(Paragraph(verdict, "answer"))
+        limits += _limits(of_one, rule.name)
+    absent: Text = ""
+    if "shown" in ds["verdict"].values:
+        absent = say(" {absent}", absent=may_be_absent(int(ds["people"].max())))
+    valid = (
+        "Valid only if the threshold and the promise were fixed before these data were seen, and "
+        "for one look at the promise.{several}{absent}"
     )
+    each = " The confidence is that of each promise alone." if len(rules) > 1 else ""
+    limits.append(Paragraph(say(valid, several=each, absent=absent), "note"))
     return Section(
         "promise",
         "",
         (
-            Paragraph(verdict, "answer"),
+            *verdicts,
             data_facts(results),
-            Section("limits", "", tuple(_limits(ds))),
-            _rates(ds),
+            Section("limits", "", limits),
+            _rates(ds, rules),
             result_messages(results),
         ),
         task=rates_are_of(ds.attrs),
     )
 
 
-def _limits(ds: xr.Dataset) -> Iterator[Block]:
+def _limits(ds: xr.Dataset, rate: str) -> Iterator[Block]:
     """Yield the rate with its limits, how many people would settle it, and what it needs."""
-    rate, people = ds.attrs["rate"], int(ds["people"])
+    people, population = int(ds["people"]), ds["interval_for"].item()
     yield Paragraph(
         say(
             "{rate:term} on these data: {mean:rate}, the mean over {over}. With {confidence:rate} "
@@ -63,13 +80,13 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
             low=ds[f"{rate}_low"].item(),
             high=ds[f"{rate}_high"].item(),
             confidence=float(ds.attrs["confidence"]),
-            population=str(ds.attrs["interval_for"]),
+            population=population,
             method=method_in_words(str(ds.attrs["interval_method"])),
             twice=", the upper one with the two who err most counted twice",
-            promise=ds["promise"].item(),
+            promise=ds["promised"].item(),
         )
     )
-    settle = ds["people_to_settle"].item()
+    settle, refutes = ds["people_to_settle"].item(), ds[rate].item() >= ds["promised"].item()
     text = "The data have {there}."
     if ds["verdict"] == "open":
         text = (
@@ -77,18 +94,21 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
         )
         if settle <= _MOST_TO_SETTLE:
             text = (
-                "The data have {there}; at this rate about {settle:count people} would settle it."
+                "The data have {there}; at this rate about {settle:count people} would {settles} "
+                "it."
             )
-    yield Paragraph(say(text, there=Count(people, noun="people"), settle=settle))
-    of_pairs = rate == "far" and ds.attrs["interval_for"] == "new people"
-    if of_pairs and ds["verdict"] == "open":
-        trials = RuleOf(3).attempts_for(ds["promise"].item())
+    settles = "refute" if refutes else "show"
+    there = Count(people, noun="people")
+    yield Paragraph(say(text, there=there, settle=settle, settles=settles))
+    of_pairs = rate == "far" and population == "new people"
+    by_rule = people_with(RuleOf(3).attempts_for(ds["promised"].item()))
+    if of_pairs and ds["verdict"] == "open" and not refutes and settle > by_rule:
         yield Paragraph(
             say(
                 "The rule of 3 asks for {people:count people}: it takes each of their pairs for an "
                 "independent trial, and holds only without an error. The number for this limit is "
                 "larger, since one person who is easily confused is in many pairs.",
-                people=people_with(trials),
+                people=by_rule,
             ),
             "note",
         )
@@ -99,22 +119,18 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
         )
         who = "two people are" if of_pairs else "each person is"
         yield Paragraph(say(each, each=who), "note")
-    absent: Text = ""
-    if ds["verdict"] == "shown":
-        absent = say(" {absent}", absent=may_be_absent(people))
-    valid = (
-        "Valid only if the threshold and the promise were fixed before these data were seen, and "
-        "for one look at the promise.{absent}"
-    )
-    yield Paragraph(say(valid, absent=absent), "note")
 
 
-def _rates(ds: xr.Dataset) -> Table:
-    """Return the rate beside the promise, for data."""
-    rate = ds.attrs["rate"]
-    names = {"threshold": "threshold", "value": rate, "promise": "promise", "verdict": "verdict"}
-    cells = [cell_of(ds, name, shown="rate") for name in names.values()]
-    return Table("rates", [*map(Column, ("rate", *names))], [[Label(rate), *cells]], shown=0)
+def _rates(ds: xr.Dataset, rules: Sequence[Rule]) -> Table:
+    """Return each rate beside its promise, for data."""
+    names = ("threshold", "value", "promise", "verdict")
+    rows: list[list[Text | None]] = []
+    for i, rule in enumerate(rules):
+        shown = {"threshold": "threshold", "value": rule.name, "promise": "promised"}
+        of_one = ds.isel(promise=i)
+        cells = [cell_of(of_one, name, shown="rate") for name in (*shown.values(), "verdict")]
+        rows.append([Label(rule.name), *cells])
+    return Table("rates", [*map(Column, ("rate", *names))], rows, shown=0)
 
 
 def promise_by_strict_threshold(confidence: float) -> Text:

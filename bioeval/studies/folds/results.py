@@ -315,9 +315,13 @@ def _messages(
         if values.ndim > 1:
             values = values[:, 0]
         attempts = counts["impostor_attempts" if name == "far" else "genuine_attempts"]
-        missing = int(np.isnan(values[attempts > 0]).sum())
+        undefined = np.isnan(values) & (attempts > 0)
+        missing = int(undefined.sum())
         if missing:
             why = "there are no attempts to choose a threshold on"
+            chosen_on = [counts.get(f"train_{role}_attempts") for role in ("genuine", "impostor")]
+            if all(x is not None and x[undefined].all() for x in chosen_on):
+                why = f"too many comparisons failed for {options.rule.words}"
             yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, why)
         if options.interval.method == "nadeau-bengio" and _all_alike(values):
             value = int(np.nanmax(values))

@@ -122,8 +122,11 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     headline = accepts_where(study, prefix)
     if math.isnan(study["threshold"].item()) and np.isnan(study["optimistic_hter"]):
         headline = "No threshold: there are no attempts of both classes to choose it on"
+        unreachable = _first(study, "no-threshold")
+        if unreachable is not None:
+            headline = say("No threshold: {why}", why=str(unreachable.arguments["why"]))
     blocks: list[Block] = [] if promised else [Paragraph(headline, "answer")]
-    if rule.name != "fixed":
+    if rule.name != "fixed" and not math.isnan(study["threshold"].item()):
         by = say("This threshold was chosen on all data for {rule}.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
     if why_provisional is not None:

@@ -250,6 +250,7 @@ def study_threshold(
         messages.append(Message("pairs-divided"))
     messages += counted.messages
     if attempts.defined and not counted.chosen.defined:
+        messages = [x for x in messages if x.code != "undefined-in-parts"]
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
         rates = (float(variables[f"optimistic_{x}"]) for x in ("far", "frr"))

@@ -2,5 +2,5 @@
 
 import bioeval as be
 
-CALLS = {"check_promise": lambda s: be.check_promise(s, 1.0, far=0.1)}
-TURNED = {"check_promise": lambda s: be.check_promise(s, -1.0, far=0.1)}
+CALLS = {"check_promise": lambda s: be.check_promise(s, 1.0, "far=0.1")}
+TURNED = {"check_promise": lambda s: be.check_promise(s, -1.0, "far=0.1")}

@@ -90,26 +90,42 @@ def test_the_far_of_a_promise_and_its_limit_are_those_of_the_twin(layout, rate):
     mean, twice = twin.mean(h), twin.doubled(h, names)
     upper = twin.estimated(mean, twice, left_out, len(h), independent, 0.05, sides)
     threshold = at if scores.kind == "distance" else -at
-    found = be.check_promise(scores, threshold, far=0.1)
+    found = be.check_promise(scores, threshold, "far=0.1")
     assert found.far == pytest.approx(mean, rel=1e-12)
     assert found.far_high == pytest.approx(upper, rel=1e-6)
     this_gallery = layout == "people of the gallery are others"
-    assert found.attrs["interval_for"] == ("this gallery" if this_gallery else "new people")
+    assert found.interval_for.item() == ("this gallery" if this_gallery else "new people")
 
 
 @pytest.mark.parametrize(
     ("scores", "promise", "says"),
     [
-        (FEW_ON_ONE_SIDE, {"far": 0.1}, "FAR cannot be assured.* 2 .*3"),
-        (be.Scores(np.ones((4, 4)), [0, 0, 1, 1]), {"frr": 0.5}, "only 2 people with genuine"),
-        (unequal(), {"far": 1}, "`far` is 1, a rate that no threshold exceeds"),
-        (unequal(), {"far": 0.1, "frr": 0.1}, "give one promise, `far` or `frr`: 2 given"),
-        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), {"far": 0.1}, "rests on the number of people"),
+        (FEW_ON_ONE_SIDE, "far=0.1", "FAR cannot be assured.* 2 .*3"),
+        (be.Scores(np.eye(4) + 1, [0, 0, 1, 1]), "frr=0.5", "1.5 accepts all attempts"),
+        (be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1]), "frr=0.5", "only 2 people with"),
+        (unequal(), "far=1", "`promise` is far=1; expected a rate above 0"),
+        (unequal(), ["far=0.1", "frr=0"], "`promise` is frr=0; expected a rate above 0"),
+        (unequal(), ["far=0.1", "eer"], "`promise` is eer; expected far=X or frr=X"),
+        (unequal(), [], "`promise` is empty"),
+        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "far=0.1", "rests on the number of people"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_promised_is_refused(scores, promise, says):
-    with pytest.raises((be.DataError, be.ProtocolError), match=says):
-        be.check_promise(scores, 1.5, **promise)
+    with pytest.raises(be.BioevalError, match=says):
+        be.check_promise(scores, 1.5, promise)
+
+
+def test_each_of_several_promises_is_tested():
+    scores = unequal()
+    alone = [be.check_promise(scores, 1.0, rule) for rule in ("far=0.3", "frr=0.01", "far=0.001")]
+    both = be.check_promise(scores, 1.0, ["far=0.3", "frr=0.01", "far=0.001", "far=0.3"])
+    assert both.promise.values.tolist() == ["far=0.3", "frr=0.01", "far=0.001"]
+    for name in ("verdict", "promised", "people", "people_to_settle"):
+        of_each = [found[name].item() for found in alone]
+        np.testing.assert_array_equal(both[name].values, of_each)
+    for name in ("far", "far_low", "far_high"):
+        assert both[name] == alone[0][name] == alone[2][name]
+    assert both.frr_high == alone[1].frr_high
 
 
 @pytest.mark.slow
@@ -163,7 +179,7 @@ def by_hand() -> be.Scores:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_frr_of_a_claim_weighs_people_alike(seed):
     scores = unequal(seed, people=20)
-    result = be.check_promise(scores, 1.0, frr=0.5)
+    result = be.check_promise(scores, 1.0, "frr=0.5")
     d, labels = seen(scores), scores.probe_labels
     rates = []
     for name in np.unique(labels):
@@ -285,18 +301,31 @@ def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
 def test_the_people_that_settle_a_claim_stand_beside_those_of_the_rule_of_3():
     """3 / 0.0001 = 30,000 pairs are those of 246 people, without an error."""
     assert 245 * 244 // 2 < 30_000 <= 246 * 245 // 2
-    found = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, far=1e-4)
+    found = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, "far=0.0001")
     text = " ".join(be.to_markdown(found).split())
     # Without an error two people are one trial: 1 - 0.05^(2 / n) <= 0.0001 from n = 59,914 on.
     assert 59_900 <= found.people_to_settle.item() <= 60_100
-    assert "would settle it" in text
+    assert "would show it" in text
     assert "The rule of 3 asks for 246 people: it takes each of their pairs" in text
     assert "Without an error, two people are one trial" in text
-    text = be.to_markdown(be.check_promise(be.simulate(60, 4, random_state=2), 2.2, frr=0.9))
+    text = be.to_markdown(be.check_promise(be.simulate(60, 4, random_state=2), 2.2, "frr=0.9"))
     assert "rule of 3 asks" not in text
 
 
+def test_fewer_people_may_refute_a_promise_than_the_rule_of_3_asks_for():
+    """A rate above the promise: more people refute it, and show nothing."""
+    found = be.check_promise(be.simulate(60, 4, random_state=2), 3.4, "far=0.0003")
+    text = " ".join(be.to_markdown(found).split())
+    assert found.verdict == "open" and found.far >= 3 * found.promised
+    pairs_of_rule = 3 / 0.0003
+    settling = found.people_to_settle.item()
+    assert settling * (settling - 1) / 2 < pairs_of_rule
+    assert "would refute it" in text and "rule of 3 asks" not in text
+
+
 def test_a_false_reject_is_of_one_person():
-    found = be.check_promise(be.simulate(30, 4, random_state=2), 99.0, frr=0.01)
+    scores = be.simulate(30, 4, random_state=2)
+    same = scores.probe_labels[:, None] == scores.probe_labels
+    found = be.check_promise(scores, float(scores.values[same].max()), "frr=0.01")
     assert found.verdict == "open" and found.frr == 0
     assert "Without an error, each person is one trial" in " ".join(be.to_markdown(found).split())

@@ -262,13 +262,16 @@ def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
         results = [
             be.study_threshold(scores, given, folds=3, repeats=1),
             be.zoo(scores, threshold=given, permutations=10),
-            be.check_promise(scores, given, far=0.5),
             be.verification(scores, thresholds=[given]),
         ]
         for result in results:
             found = [x for x in be.messages(result) if x.code == "threshold-beyond-scores"]
             expected = [] if does is None else [{"threshold": given, "does": does}]
-            assert [x.arguments for x in found] == expected
+            assert [{k: x.arguments[k] for k in ("threshold", "does")} for x in found] == expected
+            assert all(x.arguments["outside"] for x in found)
+        if does is not None:
+            with pytest.raises(be.BioevalError, match=f"{does} all attempts of both classes"):
+                be.check_promise(scores, given, "far=0.5")
 
 
 @pytest.mark.slow
