@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cbook import normalize_kwargs
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -306,7 +307,7 @@ class Curves(Display):
         self.ax_.plot(x, y, color=Style.rule, linewidth=0.9, linestyle=":", zorder=1)
 
     def band(self, curve: Curve, there: Any = True, floor: float = -np.inf) -> None:
-        """Draw the confidence limits of a curve `there`, in steps like its line.
+        """Draw the confidence limits of a curve `there`, in steps like its line; of a point a bar.
 
         Smaller `x` than `floor` are drawn there, for a logarithmic axis.
         """
@@ -316,6 +317,10 @@ class Curves(Display):
         x, low, high = (each[there] for each in (curve.x, curve.low, curve.high))
         if len(x) > 1 and x[0] > x[-1]:
             x, low, high = x[::-1], low[::-1], high[::-1]
+        if len(x) == 1:
+            bar = self.ax_.vlines(np.maximum(x, floor), low, high, color=line.get_color())
+            self.bands_[curve.name] = bar
+            return
         how: dict[str, Any] = {"color": line.get_color(), "alpha": 0.16, "linewidth": 0}
         if (drawstyle := line.get_drawstyle()) != "default":
             how["step"] = drawstyle.removeprefix("steps-")
@@ -323,10 +328,11 @@ class Curves(Display):
         self.bands_[curve.name] = band
 
     def cloud(self, curve: Curve, lines: Iterable[tuple[Any, Any]], **style: Any) -> None:
-        """Draw curves of folds behind their mean."""
+        """Draw curves of folds behind their mean; one of a single point is a dot."""
         how: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "alpha": 0.45}
         for x, y in lines:
-            self.ax_.plot(x, y, **{**how, "linewidth": 0.8, "zorder": 1.5, **style})
+            dot = {"marker": "."} if len(x) == 1 else {}
+            self.ax_.plot(x, y, **{**how, "linewidth": 0.8, "zorder": 1.5, **dot, **style})
 
     def _candidates(self) -> list[Text]:
         """Return with how many templates the probes of each system were compared, if not all."""
@@ -369,9 +375,13 @@ class Curves(Display):
         self._name_lines()
         if caption is None:
             caption = [agreed(self.systems, over)]
-        attrs = [self.curves[name].system.dataset.attrs for name in self.bands_]
-        levels = {100 * float(each["confidence"]) for each in attrs if "confidence" in each}
-        bands = [f"bands: {level:g} % at each point" for level in sorted(levels)]
+        limits = set()
+        for name, drawn in self.bands_.items():
+            attrs = self.curves[name].system.dataset.attrs
+            if "confidence" in attrs:
+                word = "bars" if isinstance(drawn, LineCollection) else "bands"
+                limits.add((100 * float(attrs["confidence"]), word))
+        bands = [f"{word}: {level:g} % at each point" for level, word in sorted(limits)]
         self.finish(
             joined(write(title), task_in_title(self.systems), by=": "),
             [*caption, *self._candidates(), *bands, *last, *lines],

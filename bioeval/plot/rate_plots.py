@@ -71,7 +71,8 @@ def of_folds(systems: Sequence[System]) -> list[str]:
     first = systems[0].dataset
     if "fold_far" not in first:
         return []
-    return [f"thin lines: {counted(first.sizes['fold'], f'{unit_of(first.attrs)}s')}"]
+    each = "small dots" if first.sizes["threshold"] == 1 else "thin lines"
+    return [f"{each}: {counted(first.sizes['fold'], f'{unit_of(first.attrs)}s')}"]
 
 
 def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]:
@@ -84,7 +85,8 @@ def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]
         return {}
     folds = zip(dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values, strict=True)
     plot.cloud(curve, (from_floor(*by_far(*fold), floor) for fold in folds))
-    return {"linewidth": 2.4, "drawstyle": "default"}
+    point = {"markersize": 7} if dataset.sizes["threshold"] == 1 else {}
+    return {"linewidth": 2.4, "drawstyle": "default", **point}
 
 
 # ------------------------------------------------------------------------- rates against FAR
@@ -183,7 +185,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         A result of :func:`bioeval.verification` or :func:`bioeval.evaluate`, or several by name.
         Of a tree, every verification result is drawn (single- and multi-template, all systems).
         Of :func:`bioeval.cross_evaluate` with `far_targets`, GAR of each fold at these is a thin
-        line and their mean a bold one, straight between these.
+        line and their mean a bold one, straight between these; at a single target they are dots.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool

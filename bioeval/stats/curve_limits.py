@@ -29,8 +29,8 @@ from bioeval.stats.limits import (
     student,
 )
 
-#: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
-EXACT = 512
+# Up to this many distinct scores, each is a place of the curves; of more, some are.
+_MOST = 512
 
 # Up to this many scores are sorted; of more, the cells of the counts are used.
 _FEW = 1 << 16
@@ -60,7 +60,7 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
             every_score = Attempts.of(genuine, np.concatenate(scores).astype(np.float64))
         edges, accepted = every_score.values, every_score.accepted
         every = np.union1d(genuine, edges)
-        if len(every) <= EXACT:
+        if len(every) <= _MOST:
             return every, True
     else:
         cells = verified.attempts.cells
@@ -90,7 +90,7 @@ def grid_of(distances: np.ndarray) -> np.ndarray:
     Some are the outermost at either end, then by a constant factor of how many are beyond.
     """
     every = np.sort(distances[np.isfinite(distances)])
-    if len(np.unique(every)) > EXACT:
+    if len(np.unique(every)) > _MOST:
         level = np.ceil(_levels(len(every))).astype(np.int64)
         level = level[level <= len(every)]
         every = every[np.append(level - 1, len(every) - level)]

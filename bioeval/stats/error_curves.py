@@ -28,18 +28,26 @@ AttemptClass = Literal["genuine", "impostor"]
 class ErrorColumns:
     """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data.
 
-    `failed` says whether some attempts failed, which no threshold accepts.
+    `failed` says whether some attempts failed, which no threshold accepts. Where a row is `untied`,
+    (thresholds,), it is a genuine score that no impostor score equals.
     """
 
     far: np.ndarray
     frr: np.ndarray
     failed: bool = False
+    untied: np.ndarray | None = None
 
     @classmethod
-    def of_counts(cls, accepted: np.ndarray, taken: np.ndarray, failed: bool) -> ErrorColumns:
+    def of_counts(
+        cls,
+        accepted: np.ndarray,
+        taken: np.ndarray,
+        failed: bool,
+        untied: np.ndarray | None = None,
+    ) -> ErrorColumns:
         """Return the rates of accepted impostor and genuine attempts; the last row is of all."""
         frr = ratio(taken[-1] - taken[:-1], taken[-1])
-        return cls(ratio(accepted[:-1], accepted[-1]), frr, failed)
+        return cls(ratio(accepted[:-1], accepted[-1]), frr, failed, untied)
 
     @classmethod
     def weighted(
@@ -48,17 +56,19 @@ class ErrorColumns:
         genuine: tuple[np.ndarray, np.ndarray],
         thresholds: np.ndarray,
         failed: bool,
+        untied: np.ndarray | None = None,
     ) -> ErrorColumns:
         """Return the rates at weights of people, of the sums of impostor attempts at these."""
         counts = by_subject(*genuine, thresholds, len(forms.weights))
         taken = np.cumsum(linear_forms(counts, forms.weights), axis=0)
-        return cls.of_counts(np.cumsum(forms.totals, axis=0), taken, failed)
+        return cls.of_counts(np.cumsum(forms.totals, axis=0), taken, failed, untied)
 
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at some of the thresholds."""
         if len(rows) == len(self.far):
             return self
-        return ErrorColumns(self.far[rows], self.frr[rows], self.failed)
+        untied = None if self.untied is None else self.untied[rows]
+        return ErrorColumns(self.far[rows], self.frr[rows], self.failed, untied)
 
     def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR at one of the thresholds, or at one in each column, (columns,).
@@ -137,9 +147,15 @@ class ErrorColumns:
         return np.where(np.asarray(target) < 1, far, 0 * far)  # at 1 reject-all, which is the last
 
     def area(self) -> np.ndarray:
-        """Return the area under the ROC of each column, by the trapezoidal rule."""
+        """Return the area under the ROC of each column, by the trapezoidal rule.
+
+        At an untied genuine score the ROC is vertical, however far below it the row before is.
+        """
         f, r = self.with_ends(failed=False)  # failures are beyond all scores
-        return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
+        before, step = f[:-1], -np.diff(r, axis=0)
+        if self.untied is not None:
+            before = np.where(np.append(self.untied, False)[:, None], f[1:], before)
+        return (step * (1 - (f[1:] + before) / 2)).sum(axis=0)
 
 
 def moved_to(

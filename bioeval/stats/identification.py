@@ -21,7 +21,7 @@ from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.results.support import searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
-from bioeval.stats.curve_limits import EXACT, CurveLimits, grid_of, open_at_targets
+from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns, moved_to
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod
@@ -30,6 +30,9 @@ from bioeval.stats.weights import groups_of_people, kish, without_each
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3
+
+#: Rates by distance and person, or replicate, that are held: about 4,000 searches of 1,000 people.
+MOST_CELLS = 1 << 23
 
 
 class Hits(NamedTuple):
@@ -177,10 +180,14 @@ class SearchColumns:
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """Distances along the curves; they depend on the scores alone."""
+        """Distances along the curves, all of them unless there are too many, by people, to count.
+
+        They depend on the scores alone.
+        """
         both = self.genuine.hits.distance, self.impostor.hits.distance
         every = np.unique(np.concatenate(both))
-        if len(every) > EXACT:
+        columns = len(self.genuine.leaving) if self.weights is None else self.weights.shape[1]
+        if len(every) * columns > MOST_CELLS:
             every = np.union1d(*map(grid_of, both))
         return every[np.isfinite(every)]
 

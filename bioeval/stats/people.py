@@ -5,7 +5,7 @@ Every number by people, of any study, is a sum of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +34,9 @@ _LANES = 32
 # With fewer than one nonzero cell in this many, a sparse product is faster than a dense one, whose
 # threads wait for each other.
 _SPARSE = 10
+
+# Values of the curves without some people, which stay near the processor.
+_CURVES_AT_ONCE = 1 << 19
 
 # Values of a temporary array.
 VALUES_AT_ONCE = 1 << 22
@@ -221,8 +224,9 @@ class QuadraticForms:
     (layers, columns), has separate counts, such as those between consecutive thresholds.
     """
 
-    def __init__(self, weights: np.ndarray, layers: int):
-        self.weights, self.layers = weights, layers
+    def __init__(self, weights: np.ndarray, layers: int, of_layer: np.ndarray | None = None):
+        """Begin without attempts; `of_layer` are the layers of those that are counted, if other."""
+        self.weights, self.layers, self._of_layer = weights, layers, of_layer
         self._largest = int(weights.max(initial=1))
         dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
         self._tiles = _tiled(weights.astype(dtype))
@@ -250,7 +254,8 @@ class QuadraticForms:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
-        entries = pairs.claimed_person, pairs.layer, pairs.count
+        layer = pairs.layer if self._of_layer is None else self._of_layer[pairs.layer]
+        entries = pairs.claimed_person, layer, pairs.count
         by_layer = tuple(map(np.empty_like, entries))
         sort: Callable[..., None] = sort_by_layer
         weigh: Callable[..., None] = weigh_pairs
@@ -368,29 +373,35 @@ class AttemptsOfEach:
         """Add attempts between different subjects."""
         for made, person in zip(self.made, (pairs.probe_person, pairs.claimed_person), strict=True):
             made += np.bincount(person, pairs.count, len(made)).astype(np.int64)
-        layer, wide = pairs.layer.astype(np.int64), self.groups + 1
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         apart = probe != claimed
+        np.add.at(self._all, pairs.layer, pairs.count)
+        np.add.at(self._each, (pairs.layer, probe), pairs.count)
+        np.add.at(self._each, (pairs.layer[apart], claimed[apart]), pairs.count[apart])
 
-        def by_group(group: np.ndarray, count: np.ndarray) -> np.ndarray:
-            counted = np.bincount(layer * wide + group, count, self._each.size)
-            return counted.reshape(self._each.shape).astype(np.int64)
+    def accepts_of_each(self, layer: int) -> np.ndarray:
+        """Return the attempts of each group up to a layer, none of layer -1."""
+        return self._each[: layer + 1, :-1].sum(axis=0)
 
-        probing = by_group(probe, pairs.count)
-        self._all += probing.sum(axis=1)
-        self._each += probing + by_group(claimed, pairs.count * apart)
-
-    def accepted(self) -> np.ndarray:
-        """Return the attempts up to each layer: all of them, and those without each group.
-
-        The shape is (layers, 1 + groups).
-        """
-        return np.cumsum(without_each(self._each[:, :-1], self._all), axis=0)
-
-    def accepted_genuine(
+    def curves(
         self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
-    ) -> np.ndarray:
-        """Return the same of `genuine` attempts: distances and subjects."""
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield accepted impostor and `genuine` attempts by layer, of some groups at a time.
+
+        Both are (layers, 1 + groups), up to each layer: of all attempts, and without each of the
+        groups. The genuine ones are distances and subjects.
+        """
         values, people = genuine
-        layers = by_subject(values, self.group[people], thresholds, self.groups + 1)
-        return np.cumsum(without_each(layers[:, :-1], layers.sum(axis=1)), axis=0)
+        layer, group = np.searchsorted(thresholds, values), self.group[people]
+        layers = len(self._all)
+        every = np.bincount(layer, minlength=layers)
+        step = max(1, _CURVES_AT_ONCE // layers)
+        for low in range(0, max(self.groups, 1), step):
+            number = min(low + step, self.groups) - low
+            here = (group >= low) & (group < low + number)
+            mated = np.bincount(layer[here] * number + group[here] - low, minlength=layers * number)
+            own = self._each[:, low : low + number]
+            yield (
+                np.cumsum(without_each(own, self._all), axis=0),
+                np.cumsum(without_each(mated.reshape(layers, number), every), axis=0),
+            )

@@ -24,13 +24,18 @@ from bioeval.stats.error_curves import (
     curve_measures,
     moved_to,
 )
+from bioeval.stats.genuine_rows import GenuineRows
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
-from bioeval.stats.weights import kish, without_each
+from bioeval.stats.weights import groups_of_people, kish, without_each
 
 if TYPE_CHECKING:
     import xarray as xr
+
+#: Numbers of attempts by threshold and person that are held, and by threshold and replicate: about
+#: 8,000 genuine scores of a thousand people, and 2,000 of 2,000 replicates.
+MOST_CELLS, MOST_DRAWN = 1 << 23, 1 << 22
 
 
 def verification_intervals(
@@ -102,10 +107,12 @@ class VerificationColumns:
     thresholds: np.ndarray  # increasing distances
     usual: np.ndarray  # those of them that depend on the scores alone
     every_score: bool  # whether they are all the distinct scores
+    genuine_rows: GenuineRows | None  # None where they are
+    counted_at: np.ndarray  # the thresholds, with those of the genuine rows
     genuine: tuple[np.ndarray, np.ndarray]  # distances and subjects
-    persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
-    #: FAR and FRR at these thresholds: without each person, and in each replicate.
-    without: ErrorColumns
+    persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by `counted_at`
+    #: FAR and FRR at the thresholds: without each person, and in each replicate.
+    without: ErrorColumns = field(init=False)
     drawn: ErrorColumns | None = None
     #: Measures (..., 1 + people), and (..., 1 + replicates).
     values: dict[str, np.ndarray] = field(default_factory=dict)
@@ -131,67 +138,98 @@ class VerificationColumns:
         points, measures = verified.points, measures or curve_measures()
         # The limit of the EER bounds that of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
-        usual, exact = thresholds_of(verified)
+        usual, every_score = thresholds_of(verified)
         people = verified.people
-        thresholds = usual
-        if not exact:
+        thresholds, counted_at = usual, usual
+        _, groups = groups_of_people(people.no_person)
+        genuine_rows = None
+        if not every_score:
             of_measures = [x.own_thresholds(points) for x in measures]
             thresholds = with_finite(usual, np.concatenate([_wanted(verified), *of_measures]))
-        persons = AttemptsOfEach(people.no_person, len(thresholds) + 1)
-        forms = None
+            genuine_rows = GenuineRows.of(verified, MOST_CELLS // (groups + 1) - len(thresholds))
+            counted_at = np.union1d(thresholds, genuine_rows.thresholds)
+        persons = AttemptsOfEach(people.no_person, len(counted_at) + 1)
+        forms, drawn_at = None, counted_at
         if options.resamples if drawn is None else drawn:
             weights = options.weights(people.number, people.no_person)
-            forms = QuadraticForms(weights, len(thresholds) + 1)
+            if len(counted_at) * weights.shape[1] > MOST_DRAWN:
+                drawn_at = thresholds
+            layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
+            forms = QuadraticForms(weights, len(drawn_at) + 1, layers)
         sinks = [persons] if forms is None else [persons, forms]
-        distances, owners, failed = count_layers(verified, thresholds, *sinks)
-        genuine = distances, owners
+        distances, owners, failed = count_layers(verified, counted_at, *sinks)
         columns = cls(
             verified,
             people,
             options,
             thresholds,
             usual,
-            exact,
-            genuine,
+            every_score,
+            genuine_rows,
+            counted_at,
+            (distances, owners),
             persons,
-            ErrorColumns.of_counts(
-                persons.accepted(),
-                persons.accepted_genuine(genuine, thresholds),
-                failed,
-            ),
         )
-        columns._measure(measures, columns.without, columns.values)
+        columns._without_each(measures, failed)
         if forms is not None:
-            columns.drawn = ErrorColumns.weighted(forms, genuine, thresholds, failed)
+            untied = columns._untied(drawn_at)
+            curve = ErrorColumns.weighted(forms, columns.genuine, drawn_at, failed, untied)
             needed = [x for x in measures if options.resamples or x.scalar.quantile]
-            columns._measure(needed, columns.drawn, columns.drawn_values)
+            columns.drawn_values = columns._measured(needed, curve, drawn_at)
+            columns.drawn = curve.of_rows(drawn_at.searchsorted(thresholds))
         return columns
 
-    def _measure(
-        self,
-        measures: Sequence[CurveMeasure],
-        curve: ErrorColumns,
-        values: dict[str, np.ndarray],
-    ) -> None:
-        """Take measures in each column of a curve; an undefined point is so in every column.
+    def _untied(self, thresholds: np.ndarray) -> np.ndarray | None:
+        """Return which thresholds are genuine scores that no impostor score equals."""
+        rows = self.genuine_rows
+        return None if rows is None else np.isin(thresholds, rows.untied)
 
-        Each is taken from the `usual` thresholds and its own alone, so that it is the same whatever
-        else is asked for.
+    def _without_each(self, measures: Sequence[CurveMeasure], failed: bool) -> None:
+        """Take measures, and the curve, without each person, of some people at a time."""
+        at, untied = self.counted_at, self._untied(self.counted_at)
+        rows = at.searchsorted(self.thresholds)
+        parts, curves = [], []
+        for accepted, taken in self.persons.curves(self.genuine, at):
+            curve = ErrorColumns.of_counts(accepted, taken, failed, untied)
+            parts.append(self._measured(measures, curve, at))
+            curves.append(curve.of_rows(rows))
+
+        def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+            """Return the columns of all parts: the first one of each part is the data."""
+            rest = [x[..., 1:] for x in columns[1:]]
+            return np.concatenate([columns[0], *rest], axis=-1)
+
+        far, frr = (joined([getattr(x, rate) for x in curves]) for rate in ("far", "frr"))
+        self.without = ErrorColumns(far, frr, failed, curves[0].untied)
+        self.values = {name: joined([x[name] for x in parts]) for name in parts[0]}
+
+    def _measured(
+        self, measures: Sequence[CurveMeasure], curve: ErrorColumns, at: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return measures in each column of a curve at thresholds; NaN where undefined on the data.
+
+        Each is taken from all genuine scores or, where there are too many, from the `usual`
+        thresholds and its own alone, so that it is the same whatever else is asked for.
         """
-        points = self.verified.points
+        points, rows, values = self.verified.points, self.genuine_rows, {}
+        exact = self.every_score
+        shared = self.usual
+        if rows is not None and np.isin(rows.thresholds, at).all():
+            exact, shared = rows.exact, np.union1d(self.usual, rows.thresholds)
         for measure in measures:
             chosen = measure.own_thresholds(points)
             targets = measure.targets(points)
             at_targets = np.empty((len(targets), curve.far.shape[1]))
             for i, target in enumerate(targets):
                 part = curve
-                if not self.every_score:
-                    thresholds = with_finite(self.usual, chosen[i : i + 1])
-                    part = curve.of_rows(np.searchsorted(self.thresholds, thresholds))
-                at_targets[i] = measure.in_columns(part, target, self.every_score)
+                if not exact:
+                    thresholds = with_finite(shared, chosen[i : i + 1])
+                    part = curve.of_rows(np.searchsorted(at, thresholds))
+                at_targets[i] = measure.in_columns(part, target, exact)
             columns = at_targets if measure.of_target else at_targets[0]
             on_the_data = points.values.get(measure.name, np.nan)
             values[measure.name] = moved_to(on_the_data, columns, measure.scalar.bounds)
+        return values
 
     # -- units
 
@@ -309,16 +347,14 @@ class VerificationColumns:
         A false accept is one of both people. Of more than a thousand people they are those of
         groups.
         """
-        layer = self.place_of(threshold)
-        if threshold == np.inf:
-            layer = len(self.thresholds)
+        layer = -1 if np.isnan(threshold) else len(self.counted_at)
+        if threshold < np.inf:
+            layer = int(self.counted_at.searchsorted(threshold, side="right")) - 1
         values, people = self.genuine
         rejected = ~(values <= threshold)
         groups = self.persons.groups
         rejects = np.bincount(self.persons.group[people[rejected]], minlength=groups + 1)[:groups]
-        taken = self.persons.accepted()
-        accepts = taken[layer, :1] - taken[layer, 1:] if layer >= 0 else np.zeros(groups)
-        return rejects, accepts.astype(np.int64)
+        return rejects, self.persons.accepts_of_each(layer)
 
     def placements_of_each(self) -> np.ndarray:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""

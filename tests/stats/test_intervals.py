@@ -15,7 +15,6 @@ from bioeval import stats
 from bioeval.counting.points import check_costs
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import Use, verify
-from bioeval.stats import curve_limits
 from bioeval.stats.verification import VerificationColumns
 
 TARGETS = (0.5, 0.1, 0.0)
@@ -169,21 +168,49 @@ def test_a_list_of_all_pairs_is_the_matrix():
         np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
 
 
-@pytest.mark.slow
-def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatch):
+def exact_worlds():
+    """Scores of many distinct values, of values with ties, of two sides, and with failures."""
     scores = be.simulate(30, 4, random_state=5, within=0.9)
-    interval = few(number=60)
-    sparse = drawn_by(scores, interval)
-    monkeypatch.setattr(curve_limits, "EXACT", 1 << 20)
-    exact = drawn_by(scores, interval)
-    assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
-    for name, values in exact.drawn_values.items():
-        near = sparse.drawn_values[name]
-        if name.endswith(("_at_far", "_at_frr")):  # at 0.1; hardly any error at 0.5
-            values, near = values[1:2], near[1:2]
-        spread = values[..., 1:].std(axis=-1, keepdims=True)
-        assert (np.abs(near - values) < 0.6 * spread).all(), name
-        assert np.abs((near - values).mean(axis=-1) / spread[..., 0]).max() < 0.06, name
+    values, people = np.array(scores.values), scores.probe_labels
+    failing = values.copy()
+    failing[np.random.default_rng(3).random(values.shape) < 0.02] = np.nan
+    some = np.arange(len(people)) % 4 < 2
+    return {
+        "distinct": scores,
+        "ties": be.Scores(np.round(values, 2), people),
+        "failures": be.Scores(failing, people, nan="reject"),
+        "two sides": be.Scores(values[np.ix_(some, ~some)], people[some], people[~some]),
+    }
+
+
+@pytest.mark.parametrize("world", ["distinct", "ties", "failures", "two sides"])
+def test_measures_without_each_person_are_those_of_the_others(world):
+    """By evaluating the scores anew without each person, as a probe and in the gallery."""
+    scores = exact_worlds()[world]
+    counted = drawn_by(scores, be.stats.IntervalMethod("people"))
+    sides = scores.probe_labels, scores.gallery_labels
+    options = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": PointsWanted.COSTS}
+    rest = []
+    for person in people_of(scores):
+        probes, gallery = (np.flatnonzero(x != person) for x in sides)
+        others = scores.select(probes=probes, gallery=gallery)
+        rest.append(be.verification(others, **options))
+    for name in ("eer", "auc", "eer_hull", "min_dcf", "frr_at_far", "far_at_frr"):
+        expected = np.array([ds[name].values for ds in rest]).T
+        got = counted.values[name][..., 1:]
+        known = np.broadcast_to(~np.isnan(counted.values[name][..., :1]), got.shape)
+        np.testing.assert_allclose(got[known], expected[known], atol=1e-12, err_msg=name)
+
+
+def test_of_too_many_scores_to_count_at_each_errors_are_nearly_exact(monkeypatch):
+    scores = be.simulate(40, 4, random_state=5, within=0.9)
+    exact = drawn_by(scores, be.stats.IntervalMethod("people"))
+    monkeypatch.setattr("bioeval.stats.verification.MOST_CELLS", 41 * 250)
+    near = drawn_by(scores, be.stats.IntervalMethod("people"))
+    assert len(near.counted_at) < 300 < len(exact.counted_at)
+    for name in ("auc", "eer_hull", "min_dcf"):
+        errors = [x.values[name][..., 1:].std(axis=-1) for x in (near, exact)]
+        assert errors[0] == pytest.approx(errors[1], rel=0.05), name
 
 
 # ------------------------------------------------------------------ in results

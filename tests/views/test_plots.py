@@ -451,6 +451,29 @@ def of_folds(seed, **options):
 
 
 @pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
+def test_folds_at_one_target_are_dots_with_a_bar(plot):
+    ds = of_folds(1, far_targets=[0.2])
+    display = plot(ds)
+    folds = ds.frr_at_far.values.ravel()
+    mean, low, high = (
+        ds.frr_at_far_summary.sel(statistic=x).item() for x in ("mean", "low", "high")
+    )
+    if plot is be.plot.roc:
+        folds, mean, low, high = 1 - folds, 1 - mean, 1 - high, 1 - low
+    (line,) = display.lines_.values()
+    points = [x for x in display.ax_.lines if len(x.get_xdata()) == 1]
+    assert all(x.get_marker() not in ("None", "", None) for x in points)
+    drawn = [x.get_ydata()[0] for x in points if x is not line]
+    assert sorted(drawn) == pytest.approx(sorted(folds))
+    assert line.get_ydata() == pytest.approx([mean])
+    (bar,) = display.bands_.values()
+    np.testing.assert_allclose(bar.get_segments()[0], [[0.2, low], [0.2, high]])
+    text = " ".join(x.get_text() for x in display.figure_.findobj(mpl.text.Text))
+    assert "small dots: 3 folds" in text.replace("\n", " ") and "bars: 95 %" in text
+    assert "thin lines" not in text and "bands" not in text
+
+
+@pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
 def test_folds_are_thin_lines_with_their_mean(plot):
     """At FAR targets in any order; of several systems each has its colour."""
     targets = [0.5, 0.05, 1, 0.2]

@@ -412,3 +412,17 @@ def test_the_last_file_may_have_the_trials_of_all_systems(tmp_path, capsys):
     ):
         assert main(["compare", *words, *given]) == 2
         assert says in capsys.readouterr().err
+
+
+def test_an_area_and_its_own_function_have_one_p_value():
+    """Of two systems that differ by rounding: the function is computed anew without each person."""
+    scores = be.simulate(30, 4, random_state=8, within=1.0)
+    rounded = be.Scores(np.round(scores.values, 1), scores.probe_labels)
+
+    def area(x):
+        return 1 - float(be.verification(x).auc)
+
+    ds = be.compare(scores, rounded, measures=["auc", area]).isel(system=0, other_system=1)
+    auc, function = ds.p_value.values
+    assert ds.difference.values[0] == pytest.approx(-ds.difference.values[1])
+    assert auc == pytest.approx(function, rel=1e-6) and auc < 1

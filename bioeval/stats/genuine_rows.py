@@ -1,0 +1,46 @@
+"""Thresholds at the genuine scores, with which measures of a curve are exact for any weights.
+
+Between two genuine scores FRR does not change: the least FRR at a FAR, the least cost, the hull and
+the area under the ROC need the points at genuine scores alone. FAR and FRR cross there, too, or
+between the largest score below a genuine one and this one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from bioeval.counting.verification import Verified
+
+# The equal error rate is looked for where the FAR of the data is at most so many times the EER.
+_AROUND = 3.0
+
+
+class GenuineRows(NamedTuple):
+    """Increasing distances, and whether measures are exact if they are taken from these alone."""
+
+    thresholds: np.ndarray
+    #: Of them, the genuine scores that no impostor score equals.
+    untied: np.ndarray
+    exact: bool
+
+    @classmethod
+    def of(cls, verified: Verified, most: int) -> Self:
+        """Return at most so many rows, evenly among the genuine scores where there are more."""
+        attempts = verified.attempts
+        scores, _, below, upto = attempts.at_genuine
+        untied = scores[below == upto]
+        # Where attempts failed, what accepts all others accepts less than all.
+        rows = np.append(scores, [np.inf] if attempts.missed else [])
+        before = np.nextafter(scores, -np.inf)
+        tied, apart = below < upto, below > np.append(0, upto[:-1])
+        far = below / max(attempts.impostor_attempts, 1)
+        eer = verified.points.equal_error.eer
+        near = apart & (far >= eer / _AROUND) & (far <= eer * _AROUND)
+        for wanted in (tied | apart, tied | near):
+            every = np.union1d(rows, before[wanted])
+            if len(every) <= most:
+                return cls(every, untied, True)
+        places = np.linspace(0, len(scores) - 1, min(len(scores), max(most, 1)))
+        return cls(scores[np.unique(places.astype(np.int64))], untied, False)
