@@ -305,11 +305,19 @@ class Verified:
     @cached_property
     def compared(self) -> ComparedPeople | None:
         """How many people are compared, where they are known."""
-        scores, pairs = self.scores, self.scores.layout == "pairs"
-        if self.claims is not None or (pairs and knows_people(scores)):
-            return ComparedPeople.listed(scores.codes, *self._sides, disjoint=True)
-        sides = None if pairs else self.about.people
-        return None if sides is None else ComparedPeople.of_sides(*sides)
+        if self.claims is not None:
+            return ComparedPeople.listed(self.scores.codes, *self._sides, disjoint=True)
+        if self.scores.layout != "pairs" and self.about.people is None:
+            return None  # nobody is a person
+        return ComparedPeople.of_scores(self.scores, disjoint=True)
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether the people of both sides are all compared with each other, as in a matrix."""
+        people, listed = self.about.people, self.scores.layout == "pairs" or self.claims is not None
+        if listed or people is None or self.compared is None:
+            return False
+        return self.compared.pairs == ComparedPeople.of_sides(*people).pairs
 
 
 def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> list[Any]:

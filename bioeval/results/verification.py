@@ -80,7 +80,7 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     title = f"verification, {verified.use.templates}-template"
     attrs = about_attrs(about, "verification", title, _messages(verified))
     attrs |= {**verified.use.attrs, "claims": verified.claims_of}
-    if verified.compared is not None and (about.layout == "pairs" or verified.claims_of != "all"):
+    if verified.compared is not None and not verified.compares_all:
         attrs["pairs_of_people"] = verified.compared.pairs
     if about.nan == "reject":
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors

@@ -1,11 +1,21 @@
-"""Disjoint pairs of subjects among the pairs that are compared: independent trials."""
+"""Pairs of subjects that are compared, and disjoint ones among them: independent trials."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.columns import PIECE
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.exclusions import NO_PERSON_TWICE
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
+
+# Cells that are looked at together.
+_CELLS = 1 << 22
 
 
 def disjoint_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> int:
@@ -26,6 +36,45 @@ def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people:
         key.sort()  # several times faster than numpy's search for distinct values
         key = key[np.diff(key, prepend=-1) > 0]
     return np.stack([key // max(people, 1), key % max(people, 1)])
+
+
+def pairs_in_cells(scores: Scores) -> np.ndarray | None:
+    """Return the pairs of subjects that a matrix compares, as :func:`distinct_pairs` does.
+
+    None where all are compared: only where a mask, an exclusion or a failure that is no attempt may
+    leave out comparisons is anything read.
+    """
+    rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
+    failures = scores.nan == "exclude" and scores.dtype.kind == "f"
+    if not (rules or failures or scores.has_mask):
+        return None
+    codes, (m, n) = scores.codes, scores.shape
+    columns = np.flatnonzero(~codes.no_person[codes.gallery])
+    columns = columns[np.argsort(codes.gallery[columns], kind="stable")]
+    subject, starts = np.unique(codes.gallery[columns], return_index=True)
+    number, complete = len(codes.values), True
+    held = [np.empty((2, 0), dtype=np.int64)]
+    step = max(1, _CELLS // max(n, 1))
+    for low in range(0, m if len(columns) else 0, step):
+        high = min(low + step, m)
+        absent = left_out_rows(scores, low, high)
+        absent = np.zeros((high - low, n), dtype=bool) if absent is None else absent
+        if failures:
+            absent = absent | scores.cells.missing(low, high, failures=True)
+        is_compared = np.logical_or.reduceat(~absent[:, columns], starts, axis=1)
+        probe = codes.probe[low:high]
+        other = ~codes.no_person[probe][:, None] & (probe[:, None] != subject)
+        complete &= bool((is_compared | ~other).all())
+        row, place = np.nonzero(is_compared & other)
+        held.append(distinct_pairs(probe[row], subject[place], number))
+        if sum(x.shape[1] for x in held[1:]) > max(PIECE, held[0].shape[1]):
+            held = [_joined(held, number)]
+    return None if complete else _joined(held, number)
+
+
+def _joined(pairs: list[np.ndarray], people: int) -> np.ndarray:
+    both = np.concatenate(pairs, axis=1)
+    return distinct_pairs(both[0], both[1], people)
 
 
 def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:

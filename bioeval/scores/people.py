@@ -42,27 +42,43 @@ class ComparedPeople(NamedTuple):
         return cls.of_sides(number, number, number)
 
     @classmethod
-    def of_scores(cls, scores: Scores) -> Self | None:
-        """Of all attempts of scores; None where their people are unknown."""
+    def of_scores(cls, scores: Scores, *, disjoint: bool = False) -> Self | None:
+        """Of all attempts of scores, perhaps with the disjoint pairs of those that are listed.
+
+        Of a matrix a pair is compared where one of its comparisons is an attempt. None where the
+        people are unknown.
+        """
+        from bioeval.scores.disjoint import pairs_in_cells
+
         if not knows_people(scores):
             return None
         codes = scores.codes
         if scores.layout == "pairs":
-            return cls.listed(codes, codes.probe, codes.gallery)
+            return cls.listed(codes, codes.probe, codes.gallery, disjoint=disjoint)
         probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
-        return cls.of_sides(len(probe), len(gallery), len(np.union1d(probe, gallery)))
+        every = len(np.union1d(probe, gallery))
+        pairs = None if scores.layout == "top-k" else pairs_in_cells(scores)
+        if pairs is None:
+            return cls.of_sides(len(probe), len(gallery), every)
+        return cls._of_pairs(every, pairs, len(codes.values), disjoint)
 
     @classmethod
     def listed(
         cls, codes: Codes, probe: np.ndarray, claimed: np.ndarray, *, disjoint: bool = False
     ) -> Self:
         """Of listed attempts, by the codes of both sides; perhaps with their disjoint pairs."""
-        from bioeval.scores.disjoint import disjoint_among, distinct_pairs
+        from bioeval.scores.disjoint import distinct_pairs
 
         people = ~(codes.no_person[probe] | codes.no_person[claimed])
         pairs = distinct_pairs(probe[people], claimed[people], len(codes.values))
-        most = disjoint_among(pairs[0], pairs[1], len(codes.values)) if disjoint else 0
-        return cls(len(codes.people(probe, claimed)), pairs.shape[1], most)
+        return cls._of_pairs(len(codes.people(probe, claimed)), pairs, len(codes.values), disjoint)
+
+    @classmethod
+    def _of_pairs(cls, number: int, pairs: np.ndarray, codes: int, disjoint: bool) -> Self:
+        from bioeval.scores.disjoint import disjoint_among
+
+        most = disjoint_among(pairs[0], pairs[1], codes) if disjoint else 0
+        return cls(number, pairs.shape[1], most)
 
 
 class People:

@@ -106,6 +106,76 @@ def test_pairs_of_people_are_those_that_are_compared(seed):
     assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in pairs)
 
 
+LAYOUTS = ("list", "failures", "mask", "exclusion", "visits", "claims")
+
+
+def partly_compared(layout, seed=4):
+    """One door log in each layout: 14 people, each tries as a few others; who was compared."""
+    rng = np.random.default_rng(seed)
+    people, tries = 14, 3
+    who = np.repeat(np.arange(people), tries)
+    is_made = np.zeros((len(who), people), dtype=bool)
+    for person in range(people):
+        is_made[who == person, person] = True
+        for other in rng.choice(people // 2, 3, replace=False):
+            is_made[who == person, other] = True
+    values = rng.normal(size=is_made.shape) + 3 * (who[:, None] == np.arange(people))
+    i, j = np.nonzero(is_made)
+    pairs = {frozenset(x) for x in zip(who[i].tolist(), j.tolist(), strict=True) if x[0] != x[1]}
+    sides = who, np.arange(people)
+    some = np.where(is_made, values, np.nan)
+    holes = be.Scores(some, *sides, kind="similarity", nan="exclude")
+    if layout == "list":
+        subjects = np.stack([who[i], j], axis=1)
+        given = values[i, j], who[i] == j
+        scores = be.Scores.from_pairs(*given, subjects=subjects, kind="similarity")
+    elif layout == "failures":
+        scores = holes
+    elif layout == "mask":
+        mask = np.where(is_made, 1 + (who[:, None] == np.arange(people)), 0)
+        scores = be.Scores(values, *sides, kind="similarity", mask=mask)
+    elif layout == "exclusion":  # the doors of two buildings are not compared
+        door, home = who % 2, np.arange(people) % 2
+        meta = {"probe_meta": {"door": door}, "gallery_meta": {"door": home}}
+        scores = be.Scores(values, *sides, kind="similarity", **meta, exclude=["all:door"])
+        pairs = {
+            x for x in map(frozenset, np.ndindex(people, people)) if len({y % 2 for y in x}) == 2
+        }
+    else:
+        meta = {"visit": np.arange(len(who)) // tries}
+        log = be.Scores(some, *sides, kind="similarity", nan="exclude", probe_meta=meta)
+        scores = be.claim_scores(log, attempts="visit") if layout == "visits" else log
+    return scores, pairs
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_was_compared_counts_in_every_layout(layout):
+    scores, pairs = partly_compared(layout)
+    options = {"templates": "multi"} if layout == "claims" else {}
+    ds = be.verification(scores, **options, far_targets=[3 / 80], interval="people")
+    assert ds.attrs["pairs_of_people"] == len(pairs) < 14 * 13 // 2
+    assert arguments(ds, "target-not-supported")["have"] == {"pairs of people": len(pairs)}
+
+
+def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
+    """Three people are claimed by all others: at most three pairs have nobody in common."""
+    who, gallery = np.arange(3, 30), np.arange(3)
+    values = 2 - np.eye(30)
+    is_made = np.eye(30, dtype=bool)
+    is_made[np.ix_(who, gallery)] = True
+    people = np.arange(30)
+    holes = be.Scores(np.where(is_made, values, np.nan), people, people, nan="exclude")
+    i, j = np.nonzero(is_made)
+    listed = be.Scores.from_pairs(
+        values[i, j], i == j, subjects=np.stack([i, j], axis=1), kind="distance"
+    )
+    limits = [
+        be.verification(x, thresholds=[1.5], interval="people").far_high for x in (holes, listed)
+    ]
+    assert limits[0] == limits[1] == pytest.approx(1 - 0.05 ** (1 / 3))
+
+
 UNITS = ("impostor_pairs", "subjects", "disjoint_pairs", "genuine_subjects", "impostor_subjects")
 
 
