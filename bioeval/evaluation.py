@@ -35,6 +35,7 @@ def evaluate(
     protocol: str | Protocol = "auto",
     *,
     thresholds: Any = None,
+    n_thresholds: int | None = None,
     extra_thresholds: Sequence[float] | None = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
@@ -53,8 +54,11 @@ def evaluate(
         Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols lists all)
         or a path; auto: all of verification and identification. Also a parsed card. ``"auto"``
         is the course card of the layout (of order-only scores, its closed set alone).
-    thresholds : None, int or increasing array of float
-        Thresholds at which to report rates (0.5,0.62), or how many of them (500). In place of the
+    thresholds : float or increasing array of float, optional
+        Thresholds at which to report rates (0.5,0.62). In the units of the scores, in place of the
+        card's.
+    n_thresholds : int, optional
+        Number of thresholds of the curves. From the smallest to the largest score, in place of the
         card's.
     max_rank : int, optional
         Number of ranks. In place of the card's.
@@ -102,6 +106,7 @@ def evaluate(
     """
     options = EvaluationOptions.parse(
         thresholds=thresholds,
+        n_thresholds=n_thresholds,
         extra_thresholds=extra_thresholds,
         max_rank=max_rank,
         far_targets=far_targets,

@@ -11,9 +11,6 @@ import click
 
 from bioeval.cli.console import note
 
-#: A smaller whole number is no number of thresholds, but perhaps a threshold without its point.
-LEAST_THRESHOLDS = 10
-
 
 class Value(click.ParamType):
     """A value that a function reads from text; it raises ValueError where it is not `expected`."""
@@ -142,15 +139,6 @@ def _gallery(text: str) -> float | int | str:
     return _size(text)
 
 
-def _thresholds(text: str) -> int | list[float]:
-    """Return the number of thresholds, or the thresholds."""
-    if text.isdecimal() and int(text) >= LEAST_THRESHOLDS:
-        return int(text)
-    if set(text) & set(",."):
-        return list(map(_number, text.split(",")))
-    raise ValueError
-
-
 def at_least(smallest: int) -> Value:
     """Return the type of a whole number that is not smaller."""
 
@@ -194,9 +182,3 @@ THRESHOLD = Value("t|rule", _threshold, "a threshold, or a rule such as eer or f
 TARGET = Value("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
 PRIORS = Value("p,p", _priors, "different numbers between 0 and 1, comma-separated")
 ENTRIES = Value("key=value", _entries, "KEY=VALUE, or several, comma-separated")
-THRESHOLDS = Value(
-    "n|t,t",
-    _thresholds,
-    f"a number of thresholds from {LEAST_THRESHOLDS} on (500), or thresholds with a point or a "
-    "comma (3.0 or 0.4,0.5)",
-)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import CONFIDENCE, ENTRIES, FARS, FRRS, THRESHOLDS, at_least
+from bioeval.cli.arguments import CONFIDENCE, ENTRIES, FARS, FRRS, NUMBERS, at_least
 from bioeval.cli.command import F, in_options, option, option_group
 
 # ------------------------------------------------------------------------- reading a file
@@ -147,9 +147,13 @@ EVALUATED = option_group(
         "auto",
     ),
     option(
-        "--thresholds N|T,T",
-        "Thresholds at which to report rates (0.5,0.62), or how many of them (500).",
-        THRESHOLDS,
+        "--thresholds T,T",
+        "Thresholds at which to report rates (0.5,0.62).",
+        NUMBERS,
+    ),
+    option_group(
+        option("--n-thresholds N", "Number of thresholds of the curves.", int),
+        heading="Size and speed",
     ),
 )
 

@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from bioeval.counting.identification import ENDS
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.sorted_attempts import runs
-from bioeval.counting.thresholds import check_thresholds, grid_over, guide_to, to_internal
+from bioeval.counting.thresholds import CurveThresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.count import Chances, Grid, within_chances
 from bioeval.scores.blocks import Block, among_distances
@@ -23,17 +22,16 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import blocks_of, threads_for
 
 
-def thresholds_over(scores: Scores, thresholds: Any, count: int | None = None) -> np.ndarray:
+def thresholds_over(scores: Scores, given: CurveThresholds, count: int | None = None) -> np.ndarray:
     """Return thresholds as increasing distances.
 
     Given ones, or about `count` (or a given number) from the smallest to the largest finite
     score, which requires a pass over all scores.
     """
-    given_thresholds = check_thresholds(thresholds)
-    if isinstance(given_thresholds, np.ndarray):
-        return to_internal(given_thresholds, scores.kind)
+    if isinstance(given, np.ndarray):
+        return to_internal(given, scores.kind)
     (extent,) = reduce(scores, Extent())
-    return grid_over(*extent, number=given_thresholds, count=count)
+    return grid_over(*extent, number=given, count=count)
 
 
 # Chances computed together, so that memory does not grow with the ranks.

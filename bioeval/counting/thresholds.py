@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import as_float64, require_numbers
+from bioeval.base.arguments import as_float64, require_integer, require_numbers
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER
@@ -30,39 +30,45 @@ DEFAULT_COUNT = 1000
 MOST = 10_000_000
 
 
-def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
-    """Return thresholds as None, their number, or an increasing float64 array."""
-    if thresholds is None:
-        return None
-    name = "`thresholds`"
-    if isinstance(thresholds, (bool, np.bool_)):
-        raise DataError(f"{name} is a bool; expected None, a number of thresholds or an array")
-    if isinstance(thresholds, (int, np.integer)):
-        if thresholds < 2:
-            raise DataError(f"{name} = {thresholds}; expected at least 2, or an array")
-        if thresholds > MOST:
-            raise DataError(f"{name} = {thresholds:,}; expected at most {MOST:,}, or an array")
-        return int(thresholds)
-    thresholds = as_numpy(thresholds, "thresholds")
+#: The thresholds of a curve: increasing values in the units of the scores, their number, or None
+#: for the default.
+CurveThresholds = np.ndarray | int | None
+
+
+def curve_thresholds(thresholds: Any, n_thresholds: Any) -> CurveThresholds:
+    """Return the thresholds of a curve, by their values or by their number, checked."""
+    if n_thresholds is None:
+        return None if thresholds is None else check_thresholds(thresholds)
+    if thresholds is not None:
+        raise DataError(
+            "`thresholds` and `n_thresholds` are both given; expected either the values of the "
+            "thresholds, or how many a curve has"
+        )
+    return require_integer("n_thresholds", n_thresholds, low=2, high=MOST)
+
+
+def check_thresholds(thresholds: Any, name: str = "thresholds") -> np.ndarray:
+    """Return thresholds, a number or several, as an increasing float64 array."""
+    thresholds, argument = as_numpy(thresholds, name), f"`{name}`"
     try:
         array = np.atleast_1d(np.asarray(thresholds))
     except (ValueError, TypeError, RuntimeError) as error:
-        raise DataError(f"{name} is not an array of numbers: {error}") from None
+        raise DataError(f"{argument} is not an array of numbers: {error}") from None
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
         raise DataError(
-            f"{name} has shape {array.shape} and dtype {array.dtype}; expected None, a number of "
-            "thresholds, or a one-dimensional increasing array of at least one number"
+            f"{argument} has shape {array.shape} and dtype {array.dtype}; expected a number, or "
+            "several in increasing order"
         )
-    array = np.atleast_1d(as_float64("thresholds", thresholds))
+    array = np.atleast_1d(as_float64(name, thresholds))
     if np.isnan(array).any():
-        raise DataError(f"{name}[{int(np.argmax(np.isnan(array)))}] is NaN")
+        raise DataError(f"{argument}[{int(np.argmax(np.isnan(array)))}] is NaN")
     falls = np.nonzero(~(array[1:] > array[:-1]))[0]
     if len(falls):
         i = int(falls[0])
         raise DataError(
-            f"{name} do not increase: {name}[{i + 1}] = {array[i + 1]:g} after {array[i]:g} "
-            f"({len(falls)} such places); sort them and drop repeats. They increase for "
-            "similarities too"
+            f"{argument} do not increase: {argument}[{i + 1}] = {array[i + 1]:g} after "
+            f"{array[i]:g} ({len(falls)} such places); sort them and drop repeats. They increase "
+            "for similarities too"
         )
     return array
 

@@ -20,12 +20,7 @@ from bioeval.counting.sorted_attempts import (
     VerificationPoints,
     increasing,
 )
-from bioeval.counting.thresholds import (
-    check_thresholds,
-    grid_over,
-    require_values,
-    to_internal,
-)
+from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
 from bioeval.counting.too_few_templates import TooFewTemplates
 from bioeval.scores.arrays import Templates, scored
 from bioeval.scores.blocks import Block, cells_between
@@ -199,7 +194,7 @@ class Verified:
         use: Use | None = None,
         *,
         wanted: PointsWanted | None = None,
-        thresholds: Any = None,
+        given: CurveThresholds = None,
         claims: Any = None,
         unenrolled_claims: str = "raise",
         more: np.ndarray | None = None,
@@ -222,10 +217,10 @@ class Verified:
             self._take_claims(claims, unenrolled_claims)
         #: The user's thresholds, as distances, or their number; None is a default. And those of the
         #: curve, if they are known before.
-        self.given = check_thresholds(thresholds)
+        self.given = given
         self.grid: np.ndarray | None = None
-        if isinstance(self.given, np.ndarray):
-            self.given = self.grid = to_internal(self.given, scores.kind)
+        if isinstance(given, np.ndarray):
+            self.given = self.grid = to_internal(given, scores.kind)
 
     def _take_claims(self, claims: Any, unenrolled: str) -> None:
         """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""

@@ -188,6 +188,11 @@ SENTENCES: dict[str, str] = {
         "the threshold {threshold:digits 6} {does} {part} attempts of both classes: check its "
         "scale, and the kind of the scores"
     ),
+    "thresholds-beyond-scores": Doubt(
+        "the {number:count} thresholds, from {smallest:digits 6} to {largest:digits 6}, each "
+        "accept or reject at least 99.9 % of the attempts of both classes: check their scale, and "
+        "the kind of the scores"
+    ),
     "no-threshold": Doubt(
         "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"
     ),

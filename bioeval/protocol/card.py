@@ -363,23 +363,23 @@ class CurveSection(CardSection):
     """The ``[curve]`` section."""
 
     doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
-    only_one_of = ("count", "values")
+    only_one_of = ("n_thresholds", "thresholds")
 
-    count: int | None = card_field(
+    n_thresholds: int | None = card_field(
         "about this many thresholds, from the smallest to the largest finite score",
         ge=2,
         le=1_000_000,
         default=1000,
     )
-    values: tuple[float, ...] | None = card_field(
+    thresholds: tuple[float, ...] | None = card_field(
         "these thresholds, in the units of the scores", increasing=True, default=None
     )
 
-    def requested(self) -> list[float] | int | None:
+    def requested(self) -> tuple[float, ...] | int | None:
         """Return the thresholds or their number; None for the default grid."""
-        if self.values is not None:
-            return list(self.values)
-        return None if self.count == CurveSection.count else self.count
+        if self.thresholds is not None:
+            return self.thresholds
+        return None if self.n_thresholds == CurveSection.n_thresholds else self.n_thresholds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ _NEEDS = {"claims": "verification", "decision": "partition", "uncertainty": "par
 _NOT_IN_FOLDS = {
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
-    "curve": ("count", "values"),
+    "curve": ("n_thresholds", "thresholds"),
 }
 
 #: Words without meaning in folds.

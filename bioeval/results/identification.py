@@ -22,9 +22,15 @@ from bioeval.counting.points import (
     check_targets,
     per_cent,
 )
-from bioeval.counting.thresholds import check_thresholds, extent_of, grid_over, to_internal, to_user
+from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate
-from bioeval.results.support import rank_message, searching_people, support_messages, tie_message
+from bioeval.results.support import (
+    note_thresholds_beyond_scores,
+    rank_message,
+    searching_people,
+    support_messages,
+    tie_message,
+)
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
@@ -453,7 +459,7 @@ class OpenSetCounts:
 def open_set_dataset(
     searches: Searches,
     *,
-    thresholds: np.ndarray | int | None = None,
+    given: CurveThresholds = None,
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",
@@ -470,7 +476,6 @@ def open_set_dataset(
     points, targets = OpenSetPoints.of(searches, ties, role), check_targets(far_targets)
     longest = int((searches.mates + searches.others).max(initial=0))
     dir_, threshold = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
-    given = check_thresholds(thresholds)
     if isinstance(given, np.ndarray):
         grid = to_internal(given, kind)
     else:
@@ -500,7 +505,10 @@ def open_set_dataset(
     }
     values = points.values((dir_[:, :count], threshold[:, :count]), kind)
     remarks = _tie_messages(searches, points, role, targets)
-    return counts.dataset(values, targets, searches.about, options, notes, remarks)
+    made = counts.dataset(values, targets, searches.about, options, notes, remarks)
+    if isinstance(given, np.ndarray):
+        note_thresholds_beyond_scores(made, given)
+    return made
 
 
 def _tie_messages(

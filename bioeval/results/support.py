@@ -173,16 +173,35 @@ _TOLD_APART = 0.001
 _BEYOND = "threshold-beyond-scores"
 
 
-def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[float]) -> None:
-    """Add to a result the messages of those of these thresholds that are beyond all scores."""
-    if "frr" not in dataset or dataset["frr"].dims != ("threshold",):
+def note_thresholds_beyond_scores(
+    dataset: xr.Dataset, thresholds: Sequence[float] | np.ndarray
+) -> None:
+    """Add the message that all of these thresholds of a curve are beyond the scores, if they are.
+
+    In searches, whether any template is within the threshold counts, and not at which rank.
+    """
+    far, frr = dataset.get("far"), dataset.get("frr")
+    if "ttr" in dataset:
+        frr = 1 - dataset["ttr"]
+    if far is None or frr is None or not far.dims == frr.dims == ("threshold",):
         return
-    listed, messages = list(thresholds), []
-    rows = dataset[["far", "frr"]].sel(threshold=listed)
-    for at, far, frr in zip(listed, rows["far"].values, rows["frr"].values, strict=True):
-        messages += beyond_scores(at, float(far), float(frr))
-    if messages:
-        dataset.attrs |= message_attrs([*messages_of(dataset.attrs), *messages])
+    values = np.asarray(thresholds, dtype=np.float64)
+    rates = [x.sel(threshold=values).values for x in (far, frr)]
+    if messages := all_beyond_scores(values, *rates):
+        dataset.attrs |= message_attrs([*messages, *messages_of(dataset.attrs)])
+
+
+def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) -> list[Message]:
+    """Return the message of thresholds none of which tells attempts apart; nothing of others."""
+    finite = np.flatnonzero(np.isfinite(thresholds))
+    values = [float(thresholds[i]) for i in finite]
+    each = [beyond_scores(at, far[i], frr[i]) for at, i in zip(values, finite, strict=True)]
+    if len(each) == 1:
+        return each[0]
+    if not each or not all(each):
+        return []
+    ends = {"smallest": min(values), "largest": max(values)}
+    return [Message("thresholds-beyond-scores", number=len(values), **ends)]
 
 
 def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:

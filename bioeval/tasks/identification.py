@@ -20,7 +20,12 @@ from bioeval.counting.identification import (
     search,
 )
 from bioeval.counting.points import FAR_TARGETS, check_targets
-from bioeval.counting.thresholds import check_thresholds, require_values, to_user
+from bioeval.counting.thresholds import (
+    CurveThresholds,
+    curve_thresholds,
+    require_values,
+    to_user,
+)
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import Scalars, about_attrs, along, dataset
 from bioeval.results.identification import (
@@ -69,7 +74,7 @@ class SearchCounted:
     task: OpenSet | ClosedSet
     left_out: dict[str, LeftOut]
     far_targets: np.ndarray
-    thresholds: np.ndarray | int | None = None
+    curve: CurveThresholds = None
     rows: np.ndarray | None = None  # thresholds of further rows
 
     def scalars(self) -> Scalars:
@@ -93,7 +98,7 @@ class SearchCounted:
         if isinstance(task, OpenSet):
             return open_set_dataset(
                 self.searches,
-                thresholds=self.thresholds,
+                given=self.curve,
                 max_rank=task.max_rank,
                 ties=task.ties,
                 impostors=task.impostors,
@@ -158,6 +163,7 @@ def open_set(
     scores: Scores,
     *,
     thresholds: Any = None,
+    n_thresholds: int | None = None,
     max_rank: int | None = None,
     rank_unit: RankUnit = "template",
     fusion: FusionRule = "best",
@@ -172,7 +178,7 @@ def open_set(
     Parameters
     ----------
     scores : Scores
-    thresholds : None, int or increasing array of float
+    thresholds, n_thresholds
         As for :func:`verification`; the default grid spans the distances of best mates and of
         the impostors' nearest templates.
     max_rank : int, optional
@@ -253,7 +259,7 @@ def open_set(
     )
     targets = check_targets(far_targets)
     require_scores(scores)
-    given = check_thresholds(thresholds)
+    given = curve_thresholds(thresholds, n_thresholds)
     with rows_reported():
         return _identify(scores, options, limits, targets, given)
 
@@ -338,7 +344,7 @@ def _identify(
     task: OpenSet | ClosedSet,
     limits: IntervalMethod | None,
     far_targets: np.ndarray | None = None,
-    thresholds: np.ndarray | int | None = None,
+    given: CurveThresholds = None,
 ) -> xr.Dataset:
     """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":
@@ -354,9 +360,9 @@ def _identify(
     targets = np.empty(0) if far_targets is None else far_targets
     counted: SearchCounted | SingleTemplateCounted
     if task.gallery == "single":
-        counted = SingleTemplateCounted.of(scores, task, targets, thresholds)
+        counted = SingleTemplateCounted.of(scores, task, targets, given)
     else:
-        counted = SearchCounted(scores, search(scores, task), task, {}, targets, thresholds)
+        counted = SearchCounted(scores, search(scores, task), task, {}, targets, given)
     dataset = counted.dataset()
     return dataset if limits is None else counted.with_intervals(dataset, limits)
 

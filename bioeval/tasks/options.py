@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.points import check_targets
-from bioeval.counting.thresholds import check_extra, check_thresholds
+from bioeval.counting.thresholds import CurveThresholds, check_extra, curve_thresholds
 from bioeval.protocol.card import Protocol, Report
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.stats.options import IntervalMethod
@@ -32,7 +32,8 @@ def searches_only(card: Protocol) -> bool:
 class EvaluationOptions:
     """Options of an evaluation in place of the card's; None leaves the card's value."""
 
-    thresholds: np.ndarray | int | None = None
+    thresholds: np.ndarray | None = None
+    n_thresholds: int | None = None
     extra_thresholds: np.ndarray | None = None
     max_rank: int | None = None
     far_targets: np.ndarray | None = None
@@ -46,6 +47,7 @@ class EvaluationOptions:
         cls,
         *,
         thresholds: Any = None,
+        n_thresholds: int | None = None,
         extra_thresholds: Any = None,
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
@@ -54,16 +56,23 @@ class EvaluationOptions:
     ) -> EvaluationOptions:
         """Return the options as checked values."""
         check_max_rank(max_rank)
+        curve = curve_thresholds(thresholds, n_thresholds)
         for name in flags.keys() & {"auc", "per_query"}:
             flags[name] = require_flag(name, flags[name])
         return cls(
-            thresholds=check_thresholds(thresholds),
+            thresholds=curve if isinstance(curve, np.ndarray) else None,
+            n_thresholds=curve if isinstance(curve, int) else None,
             extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_targets(far_targets),
             frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
             **flags,
         )
+
+    @property
+    def curve(self) -> CurveThresholds:
+        """The thresholds of the curves, their number, or None for those of the card."""
+        return self.n_thresholds if self.thresholds is None else self.thresholds
 
     def targets(self, report: Report) -> tuple[np.ndarray, np.ndarray]:
         """Return the FAR and the FRR targets: these, or those that a card reports."""
@@ -88,6 +97,11 @@ class EvaluationOptions:
                 f"`far_targets` does nothing under protocol {card.name}: it has only "
                 "re-identification; leave it out, or add a section [verification] or [open_set] "
                 "to a card of your own"
+            )
+        if self.n_thresholds is not None and searches_only(card):
+            raise ProtocolError(
+                f"`n_thresholds` does nothing under protocol {card.name}: re-identification has "
+                "rates at `thresholds`, their values"
             )
         if self.per_query and card.reid is None:
             raise ProtocolError(

@@ -19,7 +19,6 @@ from bioeval.counting.points import (
 )
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import (
-    check_thresholds,
     require_values,
     to_internal,
 )
@@ -86,9 +85,11 @@ class CardTasks:
             scores = _compared(scores, card)
         self.card, self.scores, self.options, self.automatic = card, scores, options, automatic
         self.about = _provenance(scores, card, whole, automatic=automatic)
-        self.thresholds, report = options.thresholds, card.report
-        if self.thresholds is None:
-            self.thresholds = check_thresholds(card.curve.requested())
+        report = card.report
+        self.curve = options.curve
+        if self.curve is None:
+            of_card = card.curve.requested()
+            self.curve = np.array(of_card) if isinstance(of_card, tuple) else of_card
         self.far_targets, frr_targets = options.targets(report)
         #: Whether verification reports rare FAR targets that the data can support.
         self.rare = automatic and options.far_targets is None
@@ -127,7 +128,7 @@ class CardTasks:
                 scores,
                 Use(templates, task.fusion),
                 wanted=self.wanted,
-                thresholds=self.thresholds,
+                given=self.curve,
                 claims=claims,
                 about=self.about,
             )
@@ -163,12 +164,12 @@ class CardTasks:
         for node, task in self.searching.items():
             if task.gallery == "single":
                 counted[node] = SingleTemplateCounted.of(
-                    self.scores, task, self.far_targets, self.thresholds
+                    self.scores, task, self.far_targets, self.curve
                 )
                 continue
             facts_of_probes, left_out = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
-                self.scores, facts_of_probes, task, left_out, self.far_targets, self.thresholds
+                self.scores, facts_of_probes, task, left_out, self.far_targets, self.curve
             )
         for node, counting in self.retrieval.items():
             counted[node] = counting()
@@ -213,7 +214,7 @@ class CardTasks:
         again = verified
         if any(not made.attempts.listed for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
-            again = [VerificationTask(self.scores, x.use, thresholds=at) for x in verified]
+            again = [VerificationTask(self.scores, x.use, given=at) for x in verified]
             count(self.scores, again)
         for made, other in zip(verified, again, strict=True):
             made.points.rows, made.points.rows_fa = rows, other.attempts.false_accepts(rows)

@@ -52,7 +52,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     else:
         edges = edges_of(_sample(data), attempts.cells.ends)
         at = to_internal(edges, kind)  # in the units of the user
-        accepted = verify(data, thresholds=at).curve[1]
+        accepted = verify(data, given=at).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
     numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(numbers, attrs=about_attrs(verified.about, "histogram", "", ()))

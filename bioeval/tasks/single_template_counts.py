@@ -21,6 +21,7 @@ from bioeval.counting.single_template import (
     sums_of,
     thresholds_over,
 )
+from bioeval.counting.thresholds import CurveThresholds
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, rate
 from bioeval.results.identification import (
@@ -29,7 +30,7 @@ from bioeval.results.identification import (
     OpenSetAttempts,
     OpenSetCounts,
 )
-from bioeval.results.support import rank_message, tie_message
+from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
 from bioeval.scores.matrix import Scores, require_subjects
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class SingleTemplateCounted:
     task: OpenSet | ClosedSet
     far_targets: np.ndarray
     notes: list[Message]
+    given: CurveThresholds
 
     @classmethod
     def of(
@@ -59,7 +61,7 @@ class SingleTemplateCounted:
         scores: Scores,
         task: OpenSet | ClosedSet,
         far_targets: np.ndarray,
-        thresholds: np.ndarray | int | None,
+        given: CurveThresholds,
     ) -> Self:
         """Count the searches of a task."""
         require_subjects(scores, 'a gallery of one template of each subject (gallery="single")')
@@ -72,11 +74,11 @@ class SingleTemplateCounted:
             raise ProtocolError(
                 "fixed pairs have no gallery to take one template of each subject from"
             )
-        grid = thresholds_over(scores, thresholds) if isinstance(task, OpenSet) else np.empty(0)
+        grid = thresholds_over(scores, given) if isinstance(task, OpenSet) else np.empty(0)
         subjects = len(scores.gallery_order.subjects)
         ranks, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
         counting = CountSingleTemplates(scores, ties=task.ties, thresholds=grid, ranks=ranks)
-        return cls(counting.count(), task, far_targets, notes)
+        return cls(counting.count(), task, far_targets, notes, given)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -146,7 +148,10 @@ class SingleTemplateCounted:
                 ends.append(at_end["eer_at_most"])
             notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
         options = {**ATTRS, "ties": counts.ties, "impostors": role}
-        return open_set.dataset(points, far_targets, counts.about, options, notes, [])
+        made = open_set.dataset(points, far_targets, counts.about, options, notes, [])
+        if isinstance(self.given, np.ndarray):
+            note_thresholds_beyond_scores(made, self.given)
+        return made
 
 
 def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:

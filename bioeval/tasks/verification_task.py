@@ -14,6 +14,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
+from bioeval.counting.thresholds import curve_thresholds
 from bioeval.counting.verification import (
     UnenrolledClaims,
     Use,
@@ -59,6 +60,7 @@ def verification(
     templates: Templates = "single",
     fusion: FusionRule = "best",
     thresholds: Any = None,
+    n_thresholds: int | None = None,
     claims: Any = None,
     unenrolled_claims: UnenrolledClaims = "raise",
     far_targets: Sequence[float] = FAR_TARGETS,
@@ -83,10 +85,12 @@ def verification(
         ``"worst"`` the farthest, ``"kth:2"`` the second closest; a claim of a subject with fewer
         templates is no attempt, and is counted. ``"min"`` and ``"max"`` take the smallest and the
         largest score, of either kind.
-    thresholds : None, int or increasing array of float
-        Number of thresholds, or the thresholds themselves. None: about 1,000 evenly spaced ones,
-        and the operating points. A number: that many from the smallest to the largest score. An
-        array, in the units of the scores: as given.
+    thresholds : float or increasing array of float, optional
+        Thresholds at which to report rates (0.5,0.62). In the units of the scores. None: about
+        1,000 evenly spaced ones, and the operating points.
+    n_thresholds : int, optional
+        Number of thresholds of the curves. In place of these, from the smallest to the largest
+        score.
     claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
         Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
         drawn by :class:`bioeval.partition.ClaimSampler`.
@@ -171,7 +175,7 @@ def verification(
         scores,
         Use(templates, fusion),
         wanted=wanted,
-        thresholds=thresholds,
+        given=curve_thresholds(thresholds, n_thresholds),
         claims=claims,
         unenrolled_claims=unenrolled_claims,
     )

@@ -102,11 +102,12 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--columns", "=camera"], "'=camera'; expected KEY=VALUE"),
         (["run", "scores.npz", "--columns", "camera"], "'camera'; --columns camera=NAME names it"),
         (["run", "scores.npz", "--columns", "a=b", "--columns", "a=c"], "'a' is given twice"),
-        (["run", "scores.npz", "--thresholds", "many"], "'many'; expected a number of thresholds"),
+        (["run", "scores.npz", "--thresholds", "many"], "'many'; expected a number, or several"),
         (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
         (["run", "scores.npz", "--far", "2"], "error: --far is "),
         (["run", "scores.npz", "--max-rank", "x"], "'x' is not a valid integer"),
-        (["run", "scores.npz", "--thresholds", "3"], "'3'; expected .* with a point or a comma"),
+        (["run", "scores.npz", "--n-thresholds", "3.5"], "'3.5' is not a valid integer"),
+        (["run", "scores.npz", "--n-thresholds", "1"], "--n-thresholds is 1; expected an integer"),
         (["run", "scores.npz", "--thresholds", "5,4"], "error: --thresholds do not increase"),
         (["run", "scores.npz", "--protocol", "pair"], "'pair'.*Did you mean 'pairs'"),
         (["run", "scores.npz", "--protocol", "pairs"], "for the layout pairs"),
@@ -301,7 +302,7 @@ def test_json_has_the_rates_at_thresholds(scores, capsys):
                 else:
                     shown, true = row[name], float(values[i])
                 assert (shown is None and np.isnan(true)) or shown == true
-    assert run("run", scores, "--json", "--thresholds", "101") == 0
+    assert run("run", scores, "--json", "--n-thresholds", "101") == 0
     assert "at_thresholds" not in json.loads(capsys.readouterr().out)["tasks"]["open_set"]
 
 

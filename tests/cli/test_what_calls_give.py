@@ -66,8 +66,8 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "error-discard a.npz --quality quality --threshold 4": lambda a, b, c: be.error_discard(
         a, "quality", threshold=4.0
     ),
-    "gallery-size a.npz --sizes 2,6 --max-rank 2 --thresholds 20": lambda a, b, c: be.gallery_size(
-        a, [2, 6], max_rank=2, thresholds=20
+    "gallery-size a.npz --sizes 2,6 --max-rank 2 --n-thresholds 20": lambda a, b, c: (
+        be.gallery_size(a, [2, 6], max_rank=2, n_thresholds=20)
     ),
     "gallery-size a.npz --sizes 2,6 --fusion mean": lambda a, b, c: be.gallery_size(
         a, [2, 6], fusion="mean"

@@ -165,7 +165,7 @@ def results(scores: be.Scores) -> Iterator[Any]:
     for templates, fusion in TEMPLATES[:3]:
         of = {"templates": templates, "fusion": fusion, "thresholds": THRESHOLDS}
         yield found_by(be.verification, scores, **of, **options)
-    yield found_by(be.verification, scores, thresholds=9, auc=False)
+    yield found_by(be.verification, scores, n_thresholds=9, auc=False)
     unmated = {"unmated": "skip", "max_rank": 9}
     yield found_by(be.closed_set, scores, rank_unit="subject", ties="stable", **unmated)
     yield found_by(be.closed_set, scores, ties="stable", **unmated)

@@ -224,7 +224,7 @@ def check_verification(scores: be.Scores, way: str, **options: Any) -> None:
         check_curve(found, be.verification, scores, **options)
     given = thresholds_of(scores)
     check(scores, way, be.verification, thresholds=given, **POINTS, **options)
-    check(scores, way, be.verification, thresholds=7, auc=False, **options)
+    check(scores, way, be.verification, n_thresholds=7, auc=False, **options)
 
 
 @each_world

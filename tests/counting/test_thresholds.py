@@ -55,7 +55,7 @@ def test_an_array_of_thresholds_is_used_as_given(task, given_as):
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ([], r"shape \(0,\).*at least one number"),
+        ([], r"shape \(0,\).*expected a number, or several"),
         ([[0.1, 0.2]], r"shape \(1, 2\)"),
         ([[1.0], [2.0, 3.0]], "not an array of numbers"),
         ("auto", "dtype <U4"),
@@ -66,13 +66,9 @@ def test_an_array_of_thresholds_is_used_as_given(task, given_as):
         ([0.1, 0.2, 0.2, 0.3, 0.1], r"`thresholds`\[2\] = 0.2 after 0.2 \(2 such places\)"),
         ([INF, INF], "do not increase"),
         ([0.0, -0.0], "do not increase"),
-        (True, "`thresholds` is a bool"),
-        (np.True_, "`thresholds` is a bool"),
+        (True, "dtype bool"),
+        (np.True_, "dtype bool"),
         ([True, False], "dtype bool"),
-        (1, "`thresholds` = 1; expected at least 2"),
-        (0, "`thresholds` = 0; expected at least 2"),
-        (-5, "`thresholds` = -5; expected at least 2"),
-        (np.int64(1), "`thresholds` = 1"),
     ],
 )
 def test_thresholds_that_are_none_are_refused(task, wrong, match):
@@ -80,7 +76,89 @@ def test_thresholds_that_are_none_are_refused(task, wrong, match):
         task(scores(), thresholds=wrong)
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("as_given", [int, float, np.int64, np.float32, lambda x: [x]])
+@pytest.mark.cases(1)
+def test_one_number_is_a_threshold_whether_whole_or_not(task, kind, as_given):
+    d = (D * 1000).round().astype(int)
+    ds = task(scores(d, kind=kind), thresholds=as_given(612))
+    assert ds.threshold.values.tolist() == [612.0]
+    accepted = (d <= 612) if kind == "distance" else (d >= 612)
+    if task is be.verification:
+        genuine = np.equal.outer(PROBES, GALLERY)
+        assert (ds.ga, ds.fa) == (accepted[genuine].sum(), accepted[~genuine].sum())
+    else:
+        others = ~np.isin(PROBES, GALLERY)
+        assert ds.fa == accepted[others].any(axis=1).sum()
+
+
+# ---------------------------------------------------------------------------- beyond the scores
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize(
+    ("thresholds", "is_said"),
+    [
+        ([-1.0], True),
+        (612, True),
+        ([-2, -1], True),
+        ([-2, 612], True),
+        ([-1, None], False),
+        ([None], False),
+        ([None, 612], False),
+        ([-INF, INF], False),  # which is asked for
+        ([-INF, -1.0, INF], True),
+    ],
+)
+def test_thresholds_that_are_all_beyond_the_scores_are_said(kind, thresholds, is_said):
+    nearest = D.min(axis=1) if kind == "distance" else D.max(axis=1)
+    inside = float(np.median(nearest))  # which tells searches apart, too
+    if isinstance(thresholds, list):
+        thresholds = [inside if x is None else x for x in thresholds]
+    data = scores(kind=kind)
+    species = ["", "print"] * 2 + [""] * 4
+    attacked = scores(kind=kind, probe_meta={"attack": species})
+    results = {
+        "verification": be.verification(data, thresholds=thresholds),
+        "open_set": be.open_set(data, thresholds=thresholds),
+        "single": be.open_set(data, thresholds=thresholds, gallery="single"),
+        "gallery_size": be.gallery_size(data, [1, 3], thresholds=thresholds),
+        "reid": be.reid(data, "viper", thresholds=thresholds),
+        "vulnerability": be.vulnerability(attacked, thresholds=thresholds),
+        "pad": be.pad(nearest, species, kind=kind, thresholds=thresholds),
+    }
+    for name, result in results.items():
+        found = [x.code for x in be.messages(result) if "beyond-scores" in x.code]
+        one = np.isfinite(thresholds).sum() == 1
+        code = "threshold-beyond-scores" if one else "thresholds-beyond-scores"
+        assert found == [code] * is_said, name
+
+
 # ------------------------------------------------------------------------------- a number of them
+
+
+@pytest.mark.parametrize("task", [*TASKS, be.evaluate])
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        (True, "`n_thresholds` is True"),
+        (1, "`n_thresholds` is 1; expected an integer >= 2"),
+        (-5, "`n_thresholds` is -5"),
+        (np.int64(1), "`n_thresholds` is"),
+        (2.5, "`n_thresholds` is 2.5"),
+        ([5], "`n_thresholds` is"),
+    ],
+)
+def test_numbers_of_thresholds_that_are_none_are_refused(task, wrong, match):
+    with pytest.raises(be.DataError, match=match):
+        task(scores(), n_thresholds=wrong)
+
+
+@pytest.mark.parametrize("task", [*TASKS, be.evaluate, be.gallery_size])
+def test_thresholds_and_their_number_are_not_both_given(task):
+    with pytest.raises(be.DataError, match="`thresholds` and `n_thresholds` are both given"):
+        task(scores(), thresholds=[0.5], n_thresholds=5)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -88,7 +166,7 @@ def test_thresholds_that_are_none_are_refused(task, wrong, match):
 @pytest.mark.parametrize("number", [2, 3, 101, np.int32(7)])
 @pytest.mark.cases(2)
 def test_a_number_gives_that_many_from_the_smallest_to_the_largest_score(task, kind, number):
-    ds = task(scores(kind=kind), thresholds=number)
+    ds = task(scores(kind=kind), n_thresholds=number)
     t = ds.threshold.values
     assert len(t) == number
     if task is be.verification:
@@ -103,12 +181,12 @@ def test_a_number_gives_that_many_from_the_smallest_to_the_largest_score(task, k
 def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
     d = D.copy()
     d[0, 0], d[1, 5] = INF, -INF
-    t = be.verification(scores(d), thresholds=5).threshold.values
+    t = be.verification(scores(d), n_thresholds=5).threshold.values
     assert (t[0], t[-1], len(t)) == (-INF, INF, 7) and np.isfinite(t[1:-1]).all()
-    t = be.verification(scores(np.full_like(D, 0.5)), thresholds=5).threshold.values
+    t = be.verification(scores(np.full_like(D, 0.5)), n_thresholds=5).threshold.values
     assert t.tolist() == [0.5]
     d = np.full_like(D, INF)
-    assert be.verification(scores(d), thresholds=5).threshold.values.tolist() == [INF]
+    assert be.verification(scores(d), n_thresholds=5).threshold.values.tolist() == [INF]
 
 
 # ------------------------------------------------------------------------------- the default grid

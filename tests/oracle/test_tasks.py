@@ -189,7 +189,7 @@ def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
         (be.closed_set, {"max_rank": 1.5}),
         (be.closed_set, {"gallery": "single", "unmated": "drop"}),
         (be.evaluate, {"max_rank": 0}),
-        (be.evaluate, {"thresholds": 1}),
+        (be.evaluate, {"n_thresholds": 1}),
     ],
 )
 def test_options_are_checked_before_the_scores_are_read(task, options):

@@ -29,7 +29,9 @@ def naive_pairs(labels, rule):
 def by_rule(scores, rule, thresholds=(0.5,)):
     """Verification of the pairs of a rule."""
     card = protocol.load("fvc2004")
-    curve = replace(card.section("curve"), count=None, values=tuple(map(float, thresholds)))
+    curve = replace(
+        card.section("curve"), n_thresholds=None, thresholds=tuple(map(float, thresholds))
+    )
     single = replace(card.section("verification"), pairs=rule)
     return be.evaluate(scores, replace(card, verification=single, curve=curve))[
         "verification/single"

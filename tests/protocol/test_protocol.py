@@ -115,18 +115,18 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "max_rank": None,
     }
     assert card.closed_set is None and card.partition is None
-    assert dict(card.curve) == {"count": 1000, "values": None}
+    assert dict(card.curve) == {"n_thresholds": 1000, "thresholds": None}
     assert dict(card.report) == {
         "far_targets": (0.5,), "frr_targets": None, "priors": (0.5,), "ranks": (1, 5, 10)
     }  # fmt: skip
 
 
 def test_thresholds_are_a_number_or_values():
-    card = protocol.parse(CARD + "\n[curve]\nvalues = [-inf, 0, 0.5, +inf]\n")
-    assert card.curve.count is None
-    assert card.curve.values == (-float("inf"), 0.0, 0.5, float("inf"))
-    card = protocol.parse(CARD + "\n[curve]\ncount = 2\n")
-    assert dict(card.curve) == {"count": 2, "values": None}
+    card = protocol.parse(CARD + "\n[curve]\nthresholds = [-inf, 0, 0.5, +inf]\n")
+    assert card.curve.n_thresholds is None
+    assert card.curve.thresholds == (-float("inf"), 0.0, 0.5, float("inf"))
+    card = protocol.parse(CARD + "\n[curve]\nn_thresholds = 2\n")
+    assert dict(card.curve) == {"n_thresholds": 2, "thresholds": None}
 
 
 def test_a_protocol_cannot_be_changed():
@@ -255,13 +255,13 @@ WRONG = {
     "a fraction for an integer": (
         "[report]", "max_rank = 1.0\n\n[report]", "max_rank = 1.0; expected an integer >= 1"
     ),
-    "count and values": (
-        "[report]", "[curve]\nvalues = [1]\ncount = 5\n\n[report]",
-        "[curve] holds values and count; expected only one",
+    "thresholds and their number": (
+        "[report]", "[curve]\nthresholds = [1]\nn_thresholds = 5\n\n[report]",
+        "[curve] holds thresholds and n_thresholds; expected only one",
     ),
     "thresholds that fall": (
-        "[report]", "[curve]\nvalues = [1, 3, 2]\n\n[report]",
-        "values holds 3.0 before 2.0; expected a list of numbers, in increasing order",
+        "[report]", "[curve]\nthresholds = [1, 3, 2]\n\n[report]",
+        "thresholds holds 3.0 before 2.0; expected a list of numbers, in increasing order",
     ),
     "no source": ('[source]\ntext = "a test"', "", "[source] is missing; expected a section"),
 }  # fmt: skip

@@ -50,7 +50,7 @@ MASKED = be.Scores(np.ones((1, 3)), mask=[[2, 1, 0]])
 
 OF_TASKS: dict[str, Callable[[], xr.Dataset]] = {
     "single": lambda: be.verification(scores(), interval=DRAWN),
-    "multi": lambda: be.verification(scores(), templates="multi", fusion="mean", thresholds=5),
+    "multi": lambda: be.verification(scores(), templates="multi", fusion="mean", n_thresholds=5),
     "claims": lambda: be.verification(
         similar(), claims=["a"] * 6 + ["unenrolled"], unenrolled_claims="skip", thresholds=[0.0]
     ),

@@ -414,7 +414,7 @@ def test_pairs_are_single_template_attempts(dtype, kind):
         ds = be.verification(pairs, thresholds=[-1, 0, 1, 2, 3])
         expected = [0, 1, 0], [3, 2, 1]
         assert_verification(ds, *expected, kind)
-    assert be.verification(pairs, thresholds=5).threshold.values[[0, -1]].tolist() == [0, 3]
+    assert be.verification(pairs, n_thresholds=5).threshold.values[[0, -1]].tolist() == [0, 3]
 
 
 def test_pairs_support_verification_alone():

@@ -161,7 +161,7 @@ def test_a_list_of_all_pairs_is_the_matrix():
     # The labels of pairs are numbered in the order of appearance, which is that of the matrix.
     options = {
         "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        "thresholds": 50,
+        "n_thresholds": 50,
     }
     whole, listed = be.verification(scores, **options), be.verification(pairs, **options)
     for name in ("far_low", "frr_high", "eer_low", "frr_at_far_high", "auc_low"):

@@ -197,7 +197,7 @@ def test_unmated_probes():
 def test_bounds_hold_the_operating_points():
     """The points of a fine grid lie within the bounds of a coarse one."""
     scores = be.simulate(25, 4, within=0.9, random_state=11)
-    few = be.open_set(scores, gallery="single", thresholds=12)
+    few = be.open_set(scores, gallery="single", n_thresholds=12)
     many = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values[0:3]))
     assert few.eer_at_least <= many.eer_at_most and many.eer_at_least <= few.eer_at_most
     assert few.eer_at_most - few.eer_at_least > many.eer_at_most - many.eer_at_least >= 0
@@ -217,7 +217,7 @@ def test_bounds_hold_the_operating_points():
 
 def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
-    options = {"gallery": "single", "thresholds": 30}
+    options = {"gallery": "single", "n_thresholds": 30}
     whole = be.open_set(scores, **options)
     monkeypatch.setattr("bioeval.counting.single_template.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.rows.BLOCK_VALUES", 50)

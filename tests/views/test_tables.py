@@ -141,7 +141,7 @@ def test_tables_say_which_galleries(galleries):
 
 
 def test_tables_give_the_bounds_of_operating_points(galleries):
-    ds = be.open_set(galleries, gallery="single", thresholds=100, far_targets=[0.1, 0.01])
+    ds = be.open_set(galleries, gallery="single", n_thresholds=100, far_targets=[0.1, 0.01])
     text = as_text(ds, 200, verbose=True)
     rows = {line[2:38].strip(): line[38:] for line in text.splitlines() if line.startswith("  ")}
     for end in ("at least", "at most"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLDS, WHOLE_NUMBERS
+from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS
 from bioeval.cli.command import Command, F, option
 from bioeval.cli.shared import DATA, shared
 from bioeval.cli.undefined import require_defined
@@ -38,11 +38,8 @@ def _refused(name: str) -> Callable[[F], F]:
     "Numbers of subjects in the gallery; about a dozen, up to all, by default.",
     WHOLE_NUMBERS,
 )
-@option(
-    "--thresholds N|T,T",
-    "Number of thresholds, or the thresholds themselves.",
-    THRESHOLDS,
-)
+@option("--thresholds T,T", "Thresholds at which to report rates (0.5,0.62).", NUMBERS)
+@option("--n-thresholds N", "Number of thresholds of the curves.", int)
 @option("--max-rank N", "Number of ranks.", int)
 @option(
     "--ties",

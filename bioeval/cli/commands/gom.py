@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLDS
+from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.command import Command, option
 from bioeval.cli.shared import INTERVAL, shared
 from bioeval.cli.undefined import require_defined
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "Definitions of the paper's text, or of the program of its figures.",
     ["paper", "reference"],
 )
-@option("--thresholds N|T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", THRESHOLDS)
+@option("--thresholds T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", NUMBERS)
 @option("--max-rank N", "Number of ranks of CMC and DIR.", int)
 @INTERVAL
 @shared(interval=True, plots=True, names=True)

@@ -202,12 +202,12 @@ def _evaluated(
     options = dict(given)
     asked = options.get("thresholds")
     failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
-    besides = isinstance(asked, list) and _has_curves(scores, card)
+    besides = asked is not None and _has_curves(scores, card)
     if besides:  # rows besides those of the curves, which plots draw
         options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
     tree = evaluate(scores, card, interval=interval, **options)
     run.stages("checking the scores")
-    if besides and asked:
+    if besides and asked is not None:
         tree = with_asked_thresholds(tree, asked)
     require_rates(tree, scores, card, asked is not None)
     return with_failures(tree, **failures) if any(failures.values()) else tree

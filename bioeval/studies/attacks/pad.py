@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_array, require_choice, require_number
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
-from bioeval.counting.thresholds import check_thresholds, linear_grid, to_internal, to_user
+from bioeval.counting.thresholds import curve_thresholds, linear_grid, to_internal, to_user
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Rate
 from bioeval.document.results import (
@@ -27,7 +27,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import Variables, along, dataset
-from bioeval.results.support import ALL_REJECTED, beyond_scores
+from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.names import RowOrder
@@ -57,6 +57,7 @@ def pad(
     *,
     kind: ValuedKind = "similarity",
     thresholds: Any = None,
+    n_thresholds: int | None = None,
     apcer_targets: Any = APCER_TARGETS,
     threshold: Any = None,
     dev: tuple[Any, Any] | None = None,
@@ -78,7 +79,7 @@ def pad(
     kind : {"similarity", "distance", "llr"}
         Kind of the scores: larger similarities mean bona fide. A presentation is classified bona
         fide at or above the threshold; of distances, at or below it.
-    thresholds : None, int or array_like, optional
+    thresholds, n_thresholds
         As for :func:`bioeval.verification`.
     apcer_targets : array_like of float
         APCER at which to report BPCER. 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.
@@ -136,7 +137,7 @@ def pad(
     """
     require_choice("kind", kind, get_args(ValuedKind))
     require_choice("non_response", non_response, get_args(NonResponse))
-    grid = check_thresholds(thresholds)
+    grid = curve_thresholds(thresholds, n_thresholds)
     targets = require_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
@@ -196,6 +197,9 @@ def pad(
     inside, order = to_internal(grid, kind), in_order_of_scores(kind)
     for rate, curve in data.rates(inside).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
+    if thresholds is not None:
+        rates = [variables[x][1] for x in ("apcer_pooled", "bpcer")]
+        warnings += all_beyond_scores(grid, *rates)
     if options is not None:
         from bioeval.studies.attacks.limits import LARGEST, presentation_limits
 

@@ -78,7 +78,7 @@ def by_attempts(
     searching: list[Searching] = []
     if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
-        verifying = [Verified(scores, wanted=points, thresholds=given)]
+        verifying = [Verified(scores, wanted=points, given=given)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:

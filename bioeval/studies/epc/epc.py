@@ -106,7 +106,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
     at = points.values["min_cost_threshold"]
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     with rows_reported():
-        judged = verify(test, thresholds=known if len(known) else None).attempts
+        judged = verify(test, given=known if len(known) else None).attempts
     attempts = {
         f"{part}{role}_attempts": getattr(made_of, f"{role}_attempts")
         for part, made_of in (("", judged), ("dev_", made.attempts))

@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import (
     ImpostorProbes,
@@ -23,7 +23,7 @@ from bioeval.counting.identification import (
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import thresholds_over
-from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.thresholds import curve_thresholds, require_values, to_user
 from bioeval.document.blocks import Column, Fact, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count
 from bioeval.document.results import cell_of, data_facts, result_messages
@@ -31,6 +31,7 @@ from bioeval.document.text import say
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts
+from bioeval.results.support import all_beyond_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -210,6 +211,7 @@ def gallery_size(
     sizes: Sequence[int] | None = None,
     *,
     thresholds: Any = None,
+    n_thresholds: int | None = None,
     max_rank: int | None = None,
     fusion: FusionRule = "best",
     ties: Ties = "pessimistic",
@@ -227,7 +229,7 @@ def gallery_size(
         Numbers of subjects in the gallery; about a dozen, up to all, by default. For CMS and DIR
         the probe's own subject is one of them, for FAR it is not: of enrolled probes, FAR with all
         subjects is NaN.
-    thresholds : None, int or increasing array of float
+    thresholds, n_thresholds
         As for :func:`bioeval.open_set`; default: about 100.
     max_rank : int, optional
         Number of ranks. None gives every attainable one while the table stays small, else 100.
@@ -275,14 +277,21 @@ def gallery_size(
     _require_complete(scores)
     subjects = len(scores.gallery_order.subjects)
     chosen = _sizes(sizes, subjects)
-    grid = thresholds_over(scores, thresholds, THRESHOLDS)
+    given = curve_thresholds(thresholds, n_thresholds)
+    grid = thresholds_over(scores, given, THRESHOLDS)
     searching = Searching(scores, search)
     in_gallery = scores.gallery_order.probe_group >= 0
     candidates = CandidateSubjects(search.fusion, grid, subjects, in_gallery)
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
         *facts, within = reduce(parts, *searching.reducers, candidates)
-    return _dataset(searching.result(*facts), grid, within, chosen, search)
+    made = _dataset(searching.result(*facts), grid, within, chosen, search)
+    if isinstance(given, np.ndarray):
+        smallest = made.isel(gallery_size=0)  # of which FAR is defined
+        within = smallest["dir"].isel(rank=-1)
+        beyond = all_beyond_scores(given, smallest["far"].values, 1 - within.values)
+        made.attrs |= message_attrs([*messages_of(made.attrs), *beyond])
+    return made
 
 
 def _require_complete(scores: Scores) -> None:

@@ -136,6 +136,7 @@ def repeat(
     *,
     curves: bool = False,
     thresholds: Any = None,
+    n_thresholds: int | None = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
@@ -158,9 +159,11 @@ def repeat(
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
     curves : bool
         Whether the tree has the curves of each partition, too.
-    thresholds : None, int or increasing array of float
-        With `curves`, the thresholds that all of them share; None or a number: about so many (None:
-        1,000) from the smallest to the largest score of the whole matrix.
+    thresholds : float or increasing array of float, optional
+        With `curves`, the thresholds that all of them share. None: about 1,000 from the smallest to
+        the largest score of the whole matrix.
+    n_thresholds : int, optional
+        With `curves`, the number of these in place of about 1,000.
     max_rank : int, optional
         With `curves`, the number of ranks; None: 50, or as many as there are gallery templates.
         Beyond the list of a small gallery, a curve keeps its last value.
@@ -213,13 +216,14 @@ def repeat(
     """
     options = EvaluationOptions.parse(
         thresholds=thresholds,
+        n_thresholds=n_thresholds,
         max_rank=max_rank,
         far_targets=far_targets,
         frr_targets=frr_targets,
         auc=auc,
     )
     if not require_flag("curves", curves):
-        for name in options.those_set("thresholds", "max_rank"):
+        for name in options.those_set("thresholds", "n_thresholds", "max_rank"):
             raise DataError(f"`{name}` is of curves; give `curves=True`")
     return results_of_partitions(scores, partitions, protocol, options, curves=curves)
 
@@ -267,11 +271,11 @@ def results_of_partitions(
 def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
     """Return the thresholds of all curves, given or over the range of the scores, and the ranks."""
     ranks = options.max_rank or min(RANKS, scores.shape[1])
-    if isinstance(options.thresholds, np.ndarray):
+    if options.thresholds is not None:
         return CurveGrid(options.thresholds, ranks)
     if scores.kind == "order":
         return CurveGrid(np.empty(0), ranks)
-    verified = verify(scores, thresholds=options.thresholds)
+    verified = verify(scores, given=options.n_thresholds)
     thresholds = to_user(verified.curve[0], scores.kind)
     if scores.kind in LARGER_IS_CLOSER:
         thresholds = thresholds[::-1]

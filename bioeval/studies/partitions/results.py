@@ -49,7 +49,7 @@ class CurveGrid(NamedTuple):
 
     def options(self, options: EvaluationOptions) -> EvaluationOptions:
         """Return the options of an evaluation at these thresholds and ranks."""
-        return replace(options, thresholds=self.thresholds, max_rank=self.ranks)
+        return replace(options, thresholds=self.thresholds, n_thresholds=None, max_rank=self.ranks)
 
     def of_dataset(self, dataset: xr.Dataset) -> Variables:
         """Take the curves of one partition."""

@@ -331,7 +331,7 @@ def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, 
     """Return the threshold of the pilot, and what is to be said of it."""
     messages = []
     if threshold is None:
-        ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
+        ds = verification(pilot, far_targets=[far], n_thresholds=2, auc=False)
         at, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, RankFacts
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
-from bioeval.counting.thresholds import check_thresholds, to_user
+from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import Scalars, about_attrs, dataset, rate
 from bioeval.results.query_means import (
     OF_MATCH,
@@ -27,7 +27,7 @@ from bioeval.results.query_means import (
     QueryMean,
     QueryMeasures,
 )
-from bioeval.results.support import rank_message, tie_message
+from bioeval.results.support import all_beyond_scores, rank_message, tie_message
 from bioeval.results.variables import QUERY_MEANS, REID, Variable
 from bioeval.scores.people import require_people
 from bioeval.stats.options import IntervalMethod
@@ -176,6 +176,8 @@ class ReidCounts:
         messages = [*self._tie_messages()]
         if rules.rank_k is not None:
             messages += cut_messages(matches.counts, rules.rank_k, rules.rank_k_over)
+        if self.thresholds is not None:
+            messages += self.thresholds_beyond_scores(to_user(self.thresholds, about.kind))
         messages += _unmatched(searching, valid, absent, rules.unmatched, rules.ap_removed)
         if valid and not self.cmc_matches.counts.any():
             consequence = "the CMC is not defined"
@@ -251,6 +253,19 @@ class ReidCounts:
         assert self.thresholds is not None and self.retrieved is not None
         return RetrievedSets(self.matches, self.retrieved, self.thresholds)
 
+    def thresholds_beyond_scores(self, thresholds: np.ndarray) -> list[Message]:
+        """Return the message that all thresholds retrieve nothing, or everything.
+
+        The thresholds are in the units of the user, in the order of increasing distances.
+        """
+        candidates, sets = self.candidates, self._sets
+        hits, positives = sets.hits.sum(axis=0), int(sets.positives.sum())
+        removed = candidates.removed_entries(candidates.rules.ap_removed) + candidates.itself
+        entries = int((candidates.scores.shape[-1] - removed)[~candidates.left_out].sum())
+        wrong = rate(sets.retrieved.sum(axis=0) - hits, entries - positives)
+        missed = 1 - rate(hits, positives)
+        return all_beyond_scores(thresholds, wrong, missed)
+
     def _in_order(self, values: np.ndarray) -> np.ndarray:
         """Return values over increasing distances in the order of the user's thresholds."""
         return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
@@ -291,17 +306,6 @@ class ReidCounts:
             undefined = ["mAP", *(QUERY_MEANS[x].label for x in OF_MATCH if x not in OF_RANK)]
             undefined.append("interpolated precision")
             yield Message("expected-ties", queries=self.ambiguous, measures=undefined)
-
-
-def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
-    """Return the thresholds of a task on retrieved sets, checked; a number of them is refused."""
-    grid = check_thresholds(thresholds)
-    if isinstance(grid, int):
-        raise DataError(
-            f"`thresholds` = {grid}; of {task} expected None or an increasing array, "
-            "not a number of them"
-        )
-    return grid
 
 
 def ranked_curves(

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, rows_reported_to
@@ -37,7 +37,6 @@ from bioeval.tasks.reid.counts import (
     ReidCounts,
     no_match,
     precision_message,
-    retrieval_thresholds,
     without_match,
 )
 from bioeval.tasks.reid.matches import (
@@ -83,7 +82,7 @@ def gom(
     ----------
     scores : Scores
         Queries of people in the gallery, and of others, as rows of one matrix.
-    thresholds : None or increasing array of float
+    thresholds : float or increasing array of float, optional
         Thresholds; the card's, or 0, 0.01 ... 1, by default. On that scale, or in the unit of the
         scores where distances are not scaled. Areas are over these.
     budget : int, optional
@@ -170,9 +169,11 @@ def plan_gom(
     rules = with_options(rules, ties=task.ties)
     scores = with_exclusions(scores, rules)
     require_subjects(scores, "GOM")
-    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
-    if grid is None:
-        grid = np.arange(TAUS) / (TAUS - 1.0)
+    if thresholds is None:
+        thresholds = task.thresholds
+    if thresholds is None:
+        thresholds = np.arange(TAUS) / (TAUS - 1.0)
+    grid = check_thresholds(thresholds)
     if scaled is None:
         scaled = task.distances == "scaled"
     if not require_flag("scaled", scaled) and scores.kind in LARGER_IS_CLOSER:
@@ -267,6 +268,8 @@ class GomCounts(ReidCounts):
         messages = [*precision_message(matches, self.in_means(matches))]
         if matches.tied.any():
             messages += rank_message("cmc", lambda ties: self._cmc(ties).means(max_rank), CMC_WORDS)
+        kind = candidates.scores.kind
+        messages += self.thresholds_beyond_scores(to_user(tau, kind) if self._is_turned else tau)
         messages += _missing(matched[~left_out], absent[~left_out], task.variant, rules.removed)
         attrs = about_attrs(candidates.about(), "gom", "GOM", messages)
         attrs |= {
@@ -470,14 +473,7 @@ def gom_from_curves(
     >>> float(result.max_mrep), float(result.tau_max), float(result.mfr_area)
     (0.6, 0.5, 0.35)
     """
-    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
-    tau = check_thresholds(threshold) if not isinstance(first, str) else None
-    if not isinstance(tau, np.ndarray):
-        raise DataError(
-            f"threshold is {received(threshold)}; expected an increasing array of numbers, "
-            "one threshold "
-            "for each value of the curves"
-        )
+    tau = check_thresholds(threshold, "threshold")
     means = {}
     for key, curve in {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}.items():
         if curve is not None or key in ("mrep", "mfr"):

@@ -13,7 +13,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Ties, check_max_rank
-from bioeval.counting.thresholds import require_values, to_internal
+from bioeval.counting.thresholds import check_thresholds, require_values, to_internal
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -30,7 +30,7 @@ from bioeval.tasks.reid.convention import (
     RemovedForAp,
     convention_of,
 )
-from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts, retrieval_thresholds
+from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts
 from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.lists import ListCounts
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
@@ -98,16 +98,10 @@ def reid(
         Whether gallery entries of `junk_ids` leave every list, or stay as wrong entries.
     junk_ids : sequence of int
     distractor_ids : sequence of int or str
-    <<<<<<< HEAD
         Identities that mark distractors, which stay as wrong entries, beside those of no person
         that the scores know, as by the names of images (Market-1501's 0). Neither junk nor
         distractors match any query; as queries they are left out of all means, counted in
         ``left_out``, and named in a warning.
-    =======
-        Identities that mark distractors, which stay as wrong entries, beside those that the names
-        of images mark (Market-1501's 0). Neither junk nor distractors match any query; as queries
-        they are left out of all means, counted in ``left_out``, and named in a warning.
-    >>>>>>> c961e9442 (Tests follow the one join of names; names are an argument and two attributes)
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
     thresholds : float or increasing array of float, optional
@@ -208,10 +202,10 @@ def plan_reid(
                 "leave them out, or give a matrix of scores"
             )
         return partial(ListCounts.of_lists, scores, rules, max_rank)
-    taus = retrieval_thresholds(thresholds, "re-identification")
-    if taus is not None:
+    taus = None
+    if thresholds is not None:
         require_values(scores, "retrieval within a threshold")
-        taus = to_internal(taus, scores.kind)
+        taus = to_internal(check_thresholds(thresholds), scores.kind)
     candidates = Candidates(scores, rules)
     place = "max_rank" if "max_rank" in rules.changed else f"protocol {rules.name}: [reid] max_rank"
     check_max_rank(rules.max_rank, scores.shape[1], place)
@@ -227,7 +221,7 @@ def plan_retrieval(
         thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
         return plan_gom(scores, card, thresholds, max_rank=options.max_rank)
     rules = convention_of(card, max_rank=options.max_rank)
-    taus: Any = None if scores.layout == "top-k" else card.curve.values
+    taus: Any = None if scores.layout == "top-k" else card.curve.thresholds
     if tasks == {"reid"} and options.thresholds is not None:
         taus = options.thresholds
     counting = plan_reid(scores, rules, taus, options.max_rank)

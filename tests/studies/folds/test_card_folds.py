@@ -62,8 +62,8 @@ def test_what_folds_do_not_have_is_refused(scores):
     made = protocol.load("course-kfold")
     with pytest.raises(be.ProtocolError, match=r"leave out `interval` .* card.s \[uncertainty\]"):
         be.evaluate(scores, made, interval="people")
-    with pytest.raises(be.ProtocolError, match="leave out `thresholds` and `max_rank`"):
-        be.evaluate(scores, made, thresholds=10, max_rank=3)
+    with pytest.raises(be.ProtocolError, match="leave out `n_thresholds` and `max_rank`"):
+        be.evaluate(scores, made, n_thresholds=10, max_rank=3)
 
 
 def test_shipped_cards_with_folds(scores):
@@ -97,7 +97,7 @@ def test_shipped_cards_with_folds(scores):
         ('[open_set]\ngallery = "single"\n[partition]\nby = "dev-eval"\n', "gallery = "),
         ('[closed_set]\nmax_rank = 3\n[partition]\nby = "dev-eval"\n', "max_rank = 3"),
         ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
-        ('[curve]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
+        ('[curve]\nn_thresholds = 20\n[partition]\nby = "dev-eval"\n', "n_thresholds = 20"),
         ('[partition]\nby = "dev-eval"\n[uncertainty]\ninterval = "people"\n', "nadeau-bengio"),
         ('[reid]\n[partition]\nby = "dev-eval"\n', "[reid] is not evaluated in folds"),
     ],

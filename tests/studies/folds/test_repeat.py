@@ -309,8 +309,9 @@ def test_a_partition_without_impostors_is_in_no_mean_curve():
 
 
 def test_options_of_curves_need_curves():
-    with pytest.raises(be.DataError, match="curves=True"):
-        be.repeat(be.simulate(4, 2), be.partition.SubjectKFold(2), thresholds=5)
+    for name in ("thresholds", "n_thresholds"):
+        with pytest.raises(be.DataError, match=f"`{name}` .* `curves=True`"):
+            be.repeat(be.simulate(4, 2), be.partition.SubjectKFold(2), **{name: 5})
 
 
 def test_every_number_that_is_not_defined_has_a_message():
