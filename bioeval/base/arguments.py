@@ -7,6 +7,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
@@ -98,6 +99,21 @@ def number_in(text: str) -> float:
     if overflows(text) or underflow:
         raise ValueError(text)
     return number
+
+
+def rate_in(text: str) -> float:
+    """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
+    number, percent, rest = text.strip().partition("%")
+    if percent and not rest:
+        if number_in(number):
+            return float(Decimal(number) / 100)
+        return 0.0
+    number, slash, whole = text.partition("/")
+    if slash and not number_in(whole):
+        raise ValueError(f"{text!r} divides by 0")
+    if slash:
+        return number_in(number) / number_in(whole)
+    return number_in(text)
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:

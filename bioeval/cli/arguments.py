@@ -56,9 +56,9 @@ def _number(text: str) -> float:
 
 
 def _rate(text: str) -> float:
-    from bioeval.counting.threshold_rules import Rule
+    from bioeval.base.arguments import rate_in
 
-    return Rule.rate_in(text)
+    return rate_in(text)
 
 
 def _error_rate(text: str, name: str = "FAR") -> float:

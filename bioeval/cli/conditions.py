@@ -1,20 +1,18 @@
-"""Conditions on results with which a command fails: ``--fail-if "frr_at_far=0.001 > 0.05"``."""
+"""Conditions with which a command fails, on numbers of its JSON: ``--fail-if "eer > 0.05"``."""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.cli.arguments import PROPORTION, Value
-from bioeval.cli.command import option
-
-if TYPE_CHECKING:
-    import xarray as xr
+from bioeval.cli.command import F, option
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -23,142 +21,218 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 
-#: The condition of promises.
-OPEN = "open"
-
-_FORM = re.compile(r"\s*([\w/-]+?)\s*(?:=\s*([^\s<>=]+))?\s*(>=|<=|>|<)\s*([^\s<>=]+)\s*")
-
-_EXPECTED = 'NAME > X, NAME < X, NAME >= X or NAME <= X, such as "frr_at_far=0.001 > 0.05"'
+_FORM = re.compile(r"([\w/-]+?)\s*(?:=\s*([^<>]+?))?\s*(>=|<=|>|<)\s*([^\s<>=]+)")
 
 
 @dataclass(frozen=True)
-class _Number:
-    """A number of a result: its variable and place, as a target; and whose it is."""
+class _Entry:
+    """A number of the JSON of a command, or the verdict of a row, and where it is."""
 
     name: str
-    value: float
-    place: float | None = None
+    value: Any
+    row: Mapping[str, Any] = field(default_factory=dict)  # its coordinates
     system: str = ""
     task: str = ""
     supported: bool = True
 
+    @property
+    def named(self) -> str:
+        """The name with the first coordinate, or with all that are numbers."""
+        at = [x if isinstance(x, str) else f"{x:g}" for x in self.row.values()]
+        if self.has_texts:
+            at = at[:1]
+        return "=".join(filter(None, (self.name, ",".join(at))))
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether a coordinate is a text: more than one may name the row."""
+        return any(isinstance(x, str) for x in self.row.values())
+
+    @property
+    def whose(self) -> str:
+        """The system and the task in brackets, where there are several."""
+        named = ", ".join(filter(None, (self.system, self.task)))
+        return f" ({named})" if named else ""
+
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a number of a result, such as ``eer > 0.05`` or ``open_set/eer > 0.05``."""
+    """A condition on a number, such as ``frr_at_far=0.01 > 0.05``, or a verdict, ``worse``."""
 
-    name: str
-    place: float | None
-    sign: str
-    limit: float
     text: str
+    name: str
+    coordinates: tuple[str, ...] = ()
+    sign: str = ""  # none of a verdict
+    limit: float = math.nan
 
     @classmethod
-    def parse(cls, text: str) -> Condition | OpenPromise:
+    def parse(cls, text: str, verdicts: Sequence[str]) -> Condition:
         """Return the condition that a text says; raise ValueError if it says none."""
-        if text.strip() == OPEN:
-            return OpenPromise()
+        text = text.strip()
+        if text in verdicts:
+            return cls(text, text)
         match = _FORM.fullmatch(text)
         if match is None:
             raise ValueError(text)
-        name, place, sign, limit = match.groups()
-        at = None if place is None else PROPORTION.read(place)
-        return cls(name.replace("-", "_"), at, sign, PROPORTION.read(limit), text.strip())
+        name, places, sign, limit = match.groups()
+        listed = tuple(x.strip() for x in places.split(",")) if places else ()
+        return cls(text, name.replace("-", "_"), listed, sign, PROPORTION.read(limit))
 
-    def reasons(self, results: Any) -> Iterator[str]:
-        """Yield why a command fails by this condition, one reason for each system.
+    def reasons(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield why a command with this JSON fails by the condition.
 
-        What is not defined, or not supported by the data, cannot be below a limit, or above it.
+        A number that is not defined, or not supported by the data, fails either way.
         """
-        numbers = list(_numbers(results))
-        named = [x for x in numbers if self._is_about(x)]
+        entries = list(_entries(document))
+        if not self.sign:
+            yield from self._reasons_of_verdict(entries, chosen=bool(document.get("measures")))
+            return
+        named = [x for x in entries if self._is_about(x)]
         if not named:
-            known = dict.fromkeys(_named(x.name, x.place) for x in numbers)
-            raise DataError(bad_choice("fail_if", _named(self.name, self.place), known))
-        of_first_task = {x.system: x for x in reversed(named)}
-        for number in reversed(of_first_task.values()):
-            what = _named(number.name, number.place)
-            whose = ", ".join(filter(None, (number.system, number.task)))
-            whose = f" ({whose})" if whose else ""
-            if not number.supported:
-                yield f"{self.text}: too few people or attempts for {what}{whose}"
-            elif math.isnan(number.value):
-                yield f"{self.text}: {what} is not defined{whose}"
-            elif _SIGNS[self.sign](number.value, self.limit):
-                yield f"{self.text}: {what} is {number.value:.6g}{whose}"
+            raise DataError(bad_choice("fail_if", self._number, self._known(entries)))
+        first_task = {x.system: x.task for x in reversed(named)}
+        for entry in named:
+            if entry.task != first_task[entry.system]:
+                continue
+            number = self._number if entry.has_texts else entry.named
+            if not entry.supported:
+                reason = f"too few people or attempts for {number}"
+            elif math.isnan(entry.value):
+                reason = f"{number} is not defined"
+            elif _SIGNS[self.sign](entry.value, self.limit):
+                reason = f"{number} is {entry.value:.6g}"
+            else:
+                continue
+            yield f"{self.text}: {reason}{entry.whose}"
 
-    def _is_about(self, number: _Number) -> bool:
-        """Whether the condition is about a number, by its name or that with its task."""
-        if self.name not in (number.name, f"{number.task}/{number.name}"):
+    def _reasons_of_verdict(self, entries: Iterable[_Entry], *, chosen: bool) -> Iterator[str]:
+        """Yield the rows with the verdict, and those without any if they were `chosen`, or all."""
+        verdicts = [x for x in entries if x.name == "verdict"]
+        if not verdicts:
+            raise DataError(f"`fail_if` is {self.text}, and these results have no verdict")
+        undecided = [x for x in verdicts if not x.supported]
+        for entry in verdicts:
+            about = ", ".join(entry.row[x] for x in ("system", "name") if x in entry.row)
+            if entry.supported and entry.value == self.name:
+                yield f"{self.text}: {about}"
+            elif not entry.supported and (chosen or len(undecided) == len(verdicts)):
+                yield f"{self.text}: too few people or attempts to tell: {about}"
+
+    def _known(self, entries: Iterable[_Entry]) -> Iterable[str]:
+        """Return the numbers with this name, or else one with each name."""
+        named: dict[str, list[str]] = {}
+        for entry in entries:
+            if entry.name != "verdict":
+                named.setdefault(entry.name, []).append(entry.named)
+        alike = named.get(self.name.rpartition("/")[2])
+        return dict.fromkeys(alike or (x[0] for x in named.values()))
+
+    @property
+    def _number(self) -> str:
+        """The name of the number with its coordinates."""
+        return "=".join(filter(None, (self.name, ",".join(self.coordinates))))
+
+    def _is_about(self, entry: _Entry) -> bool:
+        """Whether a number has this name, or this behind its task, and these coordinates."""
+        if self.name not in (entry.name, f"{entry.task}/{entry.name}"):
             return False
-        if self.place is None or number.place is None:
-            return self.place is number.place
-        return math.isclose(self.place, number.place)
+        if not self.coordinates or not entry.row:
+            return not self.coordinates and not entry.row
+        places = entry.row.values()
+        return all(any(_is_same(x, y) for y in places) for x in self.coordinates)
 
 
-class OpenPromise:
-    """The condition ``open``: a promise is neither shown nor refuted."""
-
-    def reasons(self, results: Any) -> Iterator[str]:
-        """Yield a reason for each promise that is open; one that is refuted fails by itself."""
-        if getattr(results, "attrs", {}).get("result_type") != "promise":
-            raise DataError(f"`fail_if` is {OPEN}, which is of promises: threshold --promise far=X")
-        for promise in results["promise"].values[results["verdict"].values == "open"]:
-            yield f"{OPEN}: the data leave the promise {promise} open"
-
-
-def _named(name: str, place: float | None) -> str:
-    """Return the name of a number as a condition has it."""
-    return name if place is None else f"{name}={place:g}"
+def _is_same(written: str, coordinate: Any) -> bool:
+    """Whether a coordinate is as written: a number, a name, or a name with a number."""
+    if isinstance(coordinate, str):
+        name, equals, number = written.partition("=")
+        of_coordinate, _, at = coordinate.partition("=")
+        if equals and at and name.strip().replace("-", "_") == of_coordinate:
+            return _is_same(number, float(at))
+        return written.casefold() == coordinate.casefold()
+    try:
+        return math.isclose(PROPORTION.read(written), coordinate)
+    except ValueError:
+        return False
 
 
-FAIL_IF = option(
-    "--fail-if CONDITION",
-    'End with exit code 1 if it is true, or cannot be told: "frr_at_far=0.001 > 0.05"; repeatable.',
-    Value("condition", Condition.parse, _EXPECTED),
-    multiple=True,
-    name="fail_if",
-)
+# ------------------------------------------------------------------------- of the JSON
 
 
-def _numbers(results: Any) -> Iterator[_Number]:
-    """Yield the numbers of what a command found."""
-    if isinstance(results, dict):  # systems, each a tree of tasks
-        for system, tree in results.items():
-            yield from _of_tasks(tree, system if len(results) > 1 else "")
-    elif hasattr(results, "findings"):
-        for severity in ("error", "warning", "note"):
-            yield _Number(f"{severity}s", len(results.of(severity)))
-        for finding in results.findings:
-            yield _Number(finding.check.replace("-", "_"), finding.count)
-    elif results.attrs.get("result_type") == "comparison":
-        yield from _of_comparison(results)
+def _entries(document: Mapping[str, Any]) -> Iterator[_Entry]:
+    """Yield the numbers and verdicts of the JSON of a command."""
+    if document.get("result_type") == "comparison":
+        first = next(iter(document["files"]))
+        yield from (_of_measure(x) for x in document["ranking"] if x["system"] != first)
+    if "systems" in document:
+        for system, of_system in document["systems"].items():
+            for entry in _entries(of_system):
+                yield replace(entry, system=system)
+    elif "tasks" in document:
+        for task, of_task in document["tasks"].items():
+            yield from _entries_of(of_task, _Entry("", None, task=task))
     else:
-        from bioeval.document.results import messages_of_result
-
-        messages = messages_of_result(results)
-        shown = not any(x.code == "target-not-shown" and not x.about for x in messages)
-        for name, values in results.data_vars.items():
-            if not values.ndim and values.dtype.kind in "fiu":
-                supported = shown or results[name].attrs.get("units") != "1"
-                yield _Number(str(name), float(values), supported=supported)
+        yield from _entries_of(document, _Entry("", None))
 
 
-def _of_tasks(tree: Any, system: str) -> Iterator[_Number]:
-    from bioeval.views.sections.systems import measures_of
-    from bioeval.views.tasks import datasets
+def _entries_of(values: Mapping[str, Any], within: _Entry) -> Iterator[_Entry]:
+    """Yield the numbers of a mapping of the JSON, and of the rows in it."""
+    supported = within.supported and values.get("supported", True)
+    for name, value in values.items():
+        if isinstance(value, list):
+            for row in value:
+                if isinstance(row, Mapping):
+                    here = {key: x for key, x in row.items() if _is_coordinate(key, x)}
+                    yield from _entries_of(row, replace(within, row=here))
+        elif isinstance(value, Mapping):  # at ranks
+            for rank, at_rank in value.items():
+                if is_number(at_rank) and rank.isdigit():
+                    places = {**within.row, "rank": int(rank)}
+                    about = replace(within, row=places, supported=supported)
+                    yield replace(about, name=name, value=at_rank)
+        elif name == "verdict":
+            yield replace(within, name=name, value=value, supported=supported)
+        elif not _is_coordinate(name, value) and (is_number(value) or value is None):
+            number = math.nan if value is None else float(value)
+            is_count = isinstance(value, Integral)
+            yield replace(within, name=name, value=number, supported=supported or is_count)
 
-    for path, dataset in datasets(tree):
-        for measure in measures_of(dataset):
-            cell = measure.value
-            place = next(iter(cell.at.values()), None)
-            yield _Number(cell.variable, cell.value, place, system, path, cell.supported)
+
+def is_number(value: Any) -> bool:
+    """Whether a value of the JSON is a number."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _of_comparison(ds: xr.Dataset) -> Iterator[_Number]:
-    for i, name in enumerate(ds["scalar"].values.tolist()):
-        places = [float(ds[x][i]) for x in ("target", "prior") if x in ds]
-        place = next((x for x in places if not math.isnan(x)), None)
-        for j, system in enumerate(ds["system"].values.tolist()):
-            value = float(ds["value"].transpose("measure", "system")[i, j])
-            yield _Number(name, value, place, system, "", bool(ds["supported"][i]))
+def _is_coordinate(key: str, value: Any) -> bool:
+    """Whether a value of a row says what the row is of: a text, or a number such as a target."""
+    from bioeval.results.variables import COORDINATES
+
+    is_named = key in COORDINATES or key == "cost_prior"
+    return isinstance(value, str) or (is_named and is_number(value))
+
+
+def _of_measure(row: Mapping[str, Any]) -> _Entry:
+    """Return the value of a compared measure under the name of the measure."""
+    name, equals, at = row["name"].partition("=")
+    places = {"at": float(at)} if equals else {}
+    value = math.nan if row["value"] is None else row["value"]
+    supported = row.get("supported", True)
+    return _Entry(name, value, places, system=row["system"], supported=supported)
+
+
+# ------------------------------------------------------------------------- the option
+
+
+def fail_if(example: str, *verdicts: str) -> Callable[[F], F]:
+    """Return the option ``--fail-if`` of a command, with an example of its own numbers."""
+    expected = f'NAME > X, NAME < X, NAME >= X or NAME <= X, such as "{example}"'
+    if verdicts:
+        expected += f"; or {' or '.join(verdicts)}"
+    words = "".join(f"{x}, or " for x in verdicts)
+    return option(
+        "--fail-if CONDITION",
+        f'End with exit code 1 if it is true, or cannot be told: {words}"{example}"; repeatable.',
+        Value("condition", lambda text: Condition.parse(text, verdicts), expected),
+        multiple=True,
+        name="fail_if",
+    )

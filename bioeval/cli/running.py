@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import BioevalWarning
+from bioeval.base.messages import messages_of
 from bioeval.base.version import __version__
 from bioeval.cli.command import in_options
 from bioeval.cli.console import note, put, show_json
@@ -33,7 +34,7 @@ from bioeval.views.show import print_table
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.conditions import Condition, OpenPromise
+    from bioeval.cli.conditions import Condition
     from bioeval.cli.outputs import Table
     from bioeval.scores.matrix import Scores
     from bioeval.views.terms import Results
@@ -81,7 +82,7 @@ class Run:
         self.use = {name: value for name, value in used.items() if value is not None}
         self._named = "name" in options
         self.given_name, self.terms = take("name", None), take("terms", "lecture")
-        self._conditions: tuple[Condition | OpenPromise, ...] = take("fail_if", ())
+        self.conditions: tuple[Condition, ...] = take("fail_if", ())
         self._take_output(options)
 
         self.files: list[str] = []  # that were read
@@ -259,11 +260,10 @@ class Run:
         """End with exit code 1 after everything is shown and written, and say why."""
         self._failures.append(reason)
 
-    def judge(self, results: Any) -> None:
-        """Fail by the conditions of ``--fail-if``."""
-        for condition in self._conditions:
-            self._failures += condition.reasons(results)
-        self._require_within_scores(results)
+    def judge(self, document: dict[str, Any]) -> None:
+        """Fail by the conditions of ``--fail-if`` on the numbers of the JSON."""
+        for condition in self.conditions:
+            self._failures += condition.reasons(document)
 
     def _require_within_scores(self, results: Any) -> None:
         """Fail by the one threshold of a result that is outside all scores of both classes."""
@@ -341,9 +341,10 @@ class Run:
 
         from bioeval.results.dataset import without_slashes
 
-        self.judge(results)
         document, tables = self._data_of(results)
         document |= more or {}
+        self.judge(document)
+        self._require_within_scores(results)
         if "files" in document:  # of several systems
             del document["file"]
         in_terms: Any = results
@@ -468,4 +469,6 @@ def _role_of(file: str, second: str) -> str:
 def _about(ds: xr.Dataset) -> dict[str, Any]:
     """Return the attributes and the scalars of a result, without its messages."""
     scalars: dict[str, Any] = next(iter(rows_over(ds)), {})
+    if any(x.code == "target-not-shown" and not x.about for x in messages_of(ds.attrs)):
+        scalars["supported"] = False
     return {**attributes_but(ds, "bioeval_version", "messages"), **scalars}

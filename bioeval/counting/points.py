@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import rate_in, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.messages import warn_user
 
@@ -34,15 +34,25 @@ COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
 
 def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
-    """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1]."""
+    """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1].
+
+    A target may be a text: ``"1%"``.
+    """
+    listed = [targets] if isinstance(targets, str) else targets
     try:
-        array = np.atleast_1d(require_numbers(name, targets))
-    except DataError:
+        if isinstance(listed, list | tuple):
+            listed = [rate_in(x) if isinstance(x, str) else x for x in listed]
+        array = np.atleast_1d(require_numbers(name, listed))
+    except (DataError, ValueError):
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(f"`{name}` is {received(targets)}; expected rates in [0, 1]")
+        raise DataError(
+            f"`{name}` is {received(targets)}; expected rates in [0, 1], as 0.01 or '1%'"
+        )
     if (array > 0.5).any():
-        warn_of_per_cent(array.tolist(), name.removesuffix("_targets"))
+        written = [targets] if isinstance(targets, str) else np.atleast_1d(targets).tolist()
+        plain = [x for x, text in zip(array, written, strict=True) if "%" not in str(text)]
+        warn_of_per_cent(plain, name.partition("_")[0])
     return array
 
 

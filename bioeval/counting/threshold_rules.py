@@ -9,13 +9,12 @@ import math
 import numbers
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import as_float64, number_in, require_array
+from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
 from bioeval.base.errors import (
     DataError,
     nearest_name,
@@ -85,21 +84,6 @@ class Rule:
             return "exact"
         return "frr" if self.name in ("frr", "bpcer") else "far"
 
-    @staticmethod
-    def rate_in(text: str) -> float:
-        """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
-        number, percent, rest = text.strip().partition("%")
-        if percent and not rest:
-            if number_in(number):
-                return float(Decimal(number) / 100)
-            return 0.0
-        number, slash, whole = text.partition("/")
-        if slash and not number_in(whole):
-            raise ValueError(f"{text!r} divides by 0")
-        if slash:
-            return number_in(number) / number_in(whole)
-        return number_in(text)
-
     @classmethod
     def written(cls, text: str) -> Rule:
         """Return the rule that :meth:`__str__` wrote, such as an attribute of a result."""
@@ -139,7 +123,7 @@ class Rule:
                 raise wrong()
         elif not isinstance(threshold, str) and not is_real(threshold):
             raise wrong()
-        read = cls.rate_in if name in TARGETS else number_in
+        read = rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (ValueError, ArithmeticError):

@@ -157,25 +157,37 @@ def supported(section: Section) -> Section:
     for block in section.blocks:
         match block:
             case Table():
-                block = _supported_table(block)
+                blocks += _supported_table(block)
+                continue
             case Section():
                 block = supported(block)
         blocks.append(block)
     return replace(section, blocks=blocks)
 
 
-def _supported_table(table: Table) -> Table:
-    """Return what a reader is shown of a table, with a row only where a number of it is left."""
-    rows, withheld = [], False
+def _supported_table(table: Table) -> Iterator[Block]:
+    """Yield what a reader is shown of a table: what keeps a number, or else the notes."""
+    rows, withheld = [], set[int]()
     for row in table.shown_rows:
         kept = [None if isinstance(x, Quantity) and not x.supported else x for x in row]
-        lacks = kept != list(row)
-        withheld = withheld or lacks
-        if not lacks or any(isinstance(x, Quantity) for x in kept):
+        lacking = [i for i, cell in enumerate(row) if cell is not kept[i]]
+        withheld.update(lacking)
+        if not lacking or any(isinstance(x, Quantity) for x in kept):
             rows.append(kept)
     if not withheld:
-        return table
-    return replace(table, rows=rows, shown=None, brief=None)
+        yield table
+        return
+    if not rows:
+        yield from (Paragraph(x, "note") for x in table.notes)
+        return
+    left = [
+        i
+        for i in range(len(table.columns))
+        if i not in withheld or any(row[i] is not None for row in rows)
+    ]
+    columns = [table.columns[i] for i in left]
+    rows = [[row[i] for i in left] for row in rows]
+    yield replace(table, columns=columns, rows=rows, shown=None, brief=None)
 
 
 def in_brief(section: Section) -> Section:
@@ -223,7 +235,7 @@ def _brief_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
             case Table():
                 if block.brief is not None:
                     block = replace(block, shown=block.brief)
-                yield _supported_table(block)
+                yield from _supported_table(block)
             case Section():
                 yield replace(block, blocks=list(_brief_blocks(block.blocks)))
             case _:

@@ -18,7 +18,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, Display, curves_of, threshold_label
 from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text, pick
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
 from bioeval.results.words import percent
 from bioeval.studies.thresholds.section import new_people, refusal_of
 from bioeval.views.messages import sentence_about
@@ -234,8 +234,8 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "spread", single=True)
     ds = systems[0].dataset
-    withheld = withheld_targets(ds)
-    scalars = [row for row in averaged(ds) if row.at.get("far_target") not in withheld]
+    unsupported = unsupported_targets(ds)
+    scalars = [row for row in averaged(ds) if unsupported.isdisjoint(row.at.items())]
     rows = [row for row in scalars if len(row.each())]
     number = len(rows)
     plot = Display(systems, ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))

@@ -23,7 +23,8 @@ from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, shown
 from bioeval.plot.plot_style import SIZE, SQUARE, Style
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.layouts import expanded
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
+from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
 from bioeval.views.tasks import unit_of
 from bioeval.views.writers.lines import written
@@ -341,10 +342,10 @@ def _ends(
 def _operating_points(
     dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[float, float]]:
-    """Yield both rates of the points shown: none at FAR targets that are withheld."""
+    """Yield both rates of the points shown: none at targets that are not supported."""
     if "fold_frr" in dataset:  # every point of the curves is one
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
-    withheld = withheld_targets(dataset)
+    unsupported = unsupported_targets(dataset)
     for x_name, y_name in variables:
         if x_name not in dataset or y_name not in dataset:
             continue
@@ -353,9 +354,9 @@ def _operating_points(
             y = 1 - y.isel(rank=0)
         if x.ndim == 1 and x.dims == y.dims:
             wanted = [True] * x.size
-            if x.dims == ("far_target",):
-                targets = dataset["far_target"].values.tolist()
-                wanted = [target not in withheld for target in targets]
+            if x.dims[0] in TARGETS:
+                targets = dataset[x.dims[0]].values.tolist()
+                wanted = [(x.dims[0], target) not in unsupported for target in targets]
             yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 
@@ -374,8 +375,7 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 
     Normally distributed scores give straight lines. The EER is where a curve meets the dotted
     line; it is in the label, and the attainable threshold nearest to it is marked by a dot. The
-    axes show all operating points of the result; of the default FAR targets, those that the
-    impostor attempts support.
+    axes show all operating points of the result; of its FAR targets, those that the data support.
 
     A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Rates below one of the
     attempts are shaded. Lines are steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of

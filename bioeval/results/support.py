@@ -11,7 +11,6 @@ import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
-from bioeval.counting.points import FAR_TARGETS
 from bioeval.results.variables import RANKS
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
@@ -53,27 +52,18 @@ class RuleOf(int):
         return {"people": enough, "pairs of people": wanted}
 
 
-def withheld_targets(
-    dataset: xr.Dataset, usual: Sequence[float] = FAR_TARGETS, rate: str = ""
-) -> frozenset[float]:
-    """Return the FAR targets of a result at which no table and no plot shows a rate.
+def unsupported_targets(dataset: xr.Dataset, rate: str = "") -> frozenset[tuple[str, float]]:
+    """Return the targets of a result that the data do not support, with their coordinates.
 
-    Those are the ones that the data do not support, as a message of the result says; of one `rate`
-    alone if it is given. Where the targets do not begin as the `usual` ones, of defaults and cards,
-    a user chose them: the rates are shown, with the message.
+    A message of the result says so. Tables and plots show no rate at ``("far_target", 0.001)`` if
+    that is one of the targets; with `rate`, the rate by its lower-case name, of that rate alone.
     """
-    targets = dataset["far_target"].values.tolist() if "far_target" in dataset.coords else []
-    begun = targets[: len(usual)]
-    if len(begun) < 2 or begun != list(usual)[: len(begun)]:
-        return frozenset()
-    unsupported = set[float]()
+    targets = set[tuple[str, float]]()
     for message in messages_of(dataset.attrs):
         about = message.arguments
-        if message.code != "target-not-supported" or about["chosen"] != "far":
-            continue
-        if rate in ("", about["rate"]):
-            unsupported |= {*about["targets"]}
-    return frozenset(unsupported)
+        if message.code == "target-not-supported" and rate in ("", about["rate"]):
+            targets |= {(f"{about['chosen']}_target", x) for x in about["targets"]}
+    return frozenset(targets)
 
 
 def searching_people(about: Provenance, impostors: str) -> ComparedPeople | None:

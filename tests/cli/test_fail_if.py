@@ -1,5 +1,9 @@
 """Commands that end with exit code 1 by a condition, an error in the data or a refuted promise."""
 
+import contextlib
+import io
+import re
+
 import numpy as np
 import pytest
 
@@ -50,11 +54,70 @@ def test_a_run_fails_by_a_number_of_its_table(condition, reason, said):
 
 
 def test_each_system_that_fails_is_named(said):
-    words = ["few.npz", "apart.npz", "--fail-if", "eer > 0.01"]
-    for command in ("run", "compare"):
-        code, error = said(command, *words)
-        assert code == 1 and "(few" in error and "apart" not in error
-    assert said("compare", *words[:2], "--fail-if", "eer > 0.9")[0] == 0
+    code, error = said("run", "few.npz", "apart.npz", "--fail-if", "eer > 0.01")
+    assert code == 1 and "(few" in error and "apart" not in error
+
+
+#: Forty people; the noise of the scores of "worse" is larger, and "same" is "first" again.
+WITHIN = {"first": 0.5, "worse": 0.8, "same": 0.5}
+
+
+@pytest.fixture
+def systems(said, tmp_path):
+    """Write the files of systems on the same templates, and return how commands are run."""
+    for name, within in WITHIN.items():
+        be.save(be.simulate(40, 3, within=within, random_state=1), f"{name}.npz")
+    return said
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "failed"),
+    [
+        ("first worse", "", ["worse, eer", "worse, auc"]),
+        ("first worse", "--measure eer", ["worse, eer"]),
+        ("worse first", "", []),
+        ("first same", "", []),
+        ("first same worse", "--measure eer", ["worse, eer"]),
+        ("worse first same", "", []),
+        # Of 40 people nothing is known at this FAR: chosen, it cannot be told.
+        ("first same", "--measure frr_at_far=0.0001", ["same, frr_at_far=0.0001"]),
+        ("first same", "--measure eer --measure frr_at_far=0.01%", ["same, frr_at_far=0.0001"]),
+    ],
+)
+def test_a_later_system_is_worse_than_the_first_by_more_than_chance(files, more, failed, systems):
+    paths = [f"{name}.npz" for name in files.split()]
+    code, error = systems("compare", *paths, *more.split(), "--fail-if", "worse")
+    reasons = [x for x in error.splitlines() if x.startswith("bioeval: failed: worse: ")]
+    assert code == bool(failed) == bool(reasons)
+    assert all(any(x.endswith(end) for x in reasons) for end in failed)
+    if failed and "--measure" in more:
+        assert len(reasons) == len(failed)
+    if failed and "0.0" not in more:  # as the comparison itself says
+        read = [be.load(x) for x in paths]
+        ds = be.compare(dict(zip(files.split(), read, strict=True)), measures="eer")
+        worse = ds["separated"].sel(system="first", other_system="worse")
+        assert worse.item() == 1
+
+
+def test_a_measure_of_a_comparison_is_of_the_later_systems(systems):
+    words = ["compare", "worse.npz", "first.npz", "--measure", "eer", "--fail-if"]
+    worse, first = (float(be.verification(be.load(f"{x}.npz")).eer) for x in ("worse", "first"))
+    assert systems(*words, f"eer > {first - 1e-4}")[0] == 1
+    assert systems(*words, f"eer > {first + 1e-4}")[0] == 0  # that of "worse" is larger
+    assert systems(*words, f"value=eer,worse > {worse - 1e-4}")[0] == 1
+    code, error = systems(*words, "difference_high=eer > 0")  # worse - first
+    assert code == 1 and "difference_high=eer is 0." in error
+    assert systems(*words, "difference_low=eer < 0")[0] == 0
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "check", "threshold"])
+def test_the_example_of_the_help_is_a_condition_of_the_command(command, systems):
+    """The form that a command's own help gives is about a number that the command has."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        main([command, "--help"])
+    (example,) = re.findall(r'cannot be told: [^"]*"([^"]+)"', " ".join(printed.getvalue().split()))
+    files = ["first.npz", "same.npz"][: 1 + (command == "compare")]
+    assert systems(command, *files, "--fail-if", example)[0] in (0, 1)
 
 
 def test_a_task_may_be_named(said):
@@ -65,8 +128,9 @@ def test_a_task_may_be_named(said):
 
 def test_a_check_fails_by_its_findings_and_by_errors(said):
     assert said("check", "few.npz", "--fail-if", "errors > 0")[0] == 0
-    code, error = said("check", "few.npz", "--fail-if", "people > 0")
-    assert code == 1 and "failed: people > 0: people is " in error
+    code, error = said("check", "few.npz", "--fail-if", "count=people > 0")
+    assert code == 1 and "failed: count=people > 0: count=people is " in error
+    assert said("check", "few.npz", "--fail-if", "count=duplicates > 0")[0] == 0
     simulated = be.simulate(20, 3, random_state=1)  # whose kind is said to be the other one
     be.save(be.Scores(simulated.values, simulated.probe_labels, kind="similarity"), "wrong.npz")
     code, error = said("check", "wrong.npz")
@@ -87,11 +151,13 @@ def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
     code, error = said(*at_2, "--promise", "frr=1%", "--promise", "far=90%")
     assert code == 1 and "refute the promise frr=0.01" in error and "far" not in error
     code, error = said(*at_2, "--promise", "far=0.01%", "--promise", "far=90%", "--fail-if", "open")
-    assert code == 1 and "failed: open: the data leave the promise far=0.0001 open" in error
+    assert code == 1 and "failed: open: far=0.0001\n" in error
     assert said(*at_2, "--promise", "far=0.01%")[0] == 0
     assert said(*at_2, "--promise", "far=90%", "--fail-if", "open")[0] == 0
     code, error = said("run", "few.npz", "--fail-if", "open")
-    assert code == 2 and "which is of promises" in error
+    assert code == 2 and "expected NAME > X" in error
+    code, error = said("threshold", *study, "--fail-if", "open")
+    assert code == 2 and "no verdict" in error
 
 
 @pytest.mark.parametrize(
@@ -139,7 +205,8 @@ def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
     [
         ("eer", "expected NAME > X"),
         ("eer > a", "expected NAME > X"),
-        ("err > 0.1", "--fail-if is 'err'; expected one of 'eer'"),
+        ("err > 0.1", "Did you mean 'eer'?"),
+        ("frr_at_far > 0.1", "expected one of 'frr_at_far=0.1', 'frr_at_far=0.01'"),
         ("frr_at_far=0.02 > 0.1", "--fail-if is 'frr_at_far=0.02'; expected one of"),
     ],
 )

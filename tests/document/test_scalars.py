@@ -9,7 +9,7 @@ from bioeval.cli import main
 from bioeval.document.text import say
 from bioeval.views.writers.lines import Lines
 
-SCORES = be.simulate(20, 4, random_state=1)
+SCORES = be.simulate(40, 4, random_state=1)
 DS = be.verification(SCORES, costs=[(0.05, 1, 1)], far_targets=[0.01])
 
 #: The value of each row of the table, and how it is printed; its threshold, where it has one.

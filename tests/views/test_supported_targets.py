@@ -68,13 +68,36 @@ def test_every_table_withholds_the_same_targets(name, capsys):
         assert far_targets_in(capsys.readouterr().out) == {"10", "1", "0.1", "0.01"}
 
 
-def test_a_target_that_was_asked_for_is_shown_with_its_message(capsys):
-    results = be.verification(small(), far_targets=[0.0001])
+@pytest.mark.parametrize("targets", [[0.0001], ["0.01%"], [0.1, 0.0001]])
+@pytest.mark.parametrize("task", [be.verification, be.open_set])
+def test_a_target_that_was_asked_for_is_withheld_alike(task, targets, capsys):
+    """One or several, a number or a text: a line names it with the number of people."""
+    results = task(small(), far_targets=targets)
+    supported = {"10"} if 0.1 in targets and task is be.verification else set()
     be.show(results)
-    assert far_targets_in(capsys.readouterr().out) == {"0.01"}
-    assert far_targets_in(be.to_latex(results)) == {"0.01"}
+    shown = capsys.readouterr().out
+    assert far_targets_in(shown) == far_targets_in(be.to_latex(results)) == supported
+    assert re.search(r"0.01 %: not supported by 20 people", " ".join(shown.split()))
+    frame = be.to_frame(results)
+    at_far = frame[frame.measure.str.contains("FAR <=")]
+    assert at_far.supported.tolist()[-1] is False and at_far.value.notna().all()
+
+
+def test_frr_targets_are_withheld_as_far_targets_are(capsys):
+    """20 people support FRR 20 %, since 3 / 20 is 15 %, and no FRR 10 %."""
+    be.show(be.verification(small(), far_targets=(), frr_targets=[0.1, 0.2]))
+    shown = capsys.readouterr().out
+    assert "FAR at FRR <= 20 %" in shown and "FAR at FRR <= 10 %" not in shown
+    assert "FAR at FRR 10 %: not supported by 20 people" in shown
+
+
+def test_a_chosen_measure_is_withheld_with_its_column():
     systems = {"a": be.verification(small()), "b": be.verification(small())}
-    assert "FRR at FAR <= 0.01 %" in be.to_markdown(systems, measures=["frr_at_far=0.0001"])
+    both = be.to_markdown(systems, measures=["eer", "frr_at_far=0.0001"])
+    alone = be.to_markdown(systems, measures=["frr_at_far=0.0001"])
+    assert "EER" in both
+    for text in (both, alone):
+        assert "FRR at FAR <=" not in text and "0.01 %: not supported by 20 people" in text
 
 
 def test_data_have_every_target_and_say_which_are_not_supported():

@@ -8,7 +8,7 @@ import click
 
 from bioeval.cli.arguments import THRESHOLD
 from bioeval.cli.command import Command, option
-from bioeval.cli.conditions import FAIL_IF
+from bioeval.cli.conditions import fail_if
 from bioeval.cli.images import IMAGES, image_folder, require_images
 from bioeval.cli.shared import DATA, rates, shared
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "far=0.001",
 )
 @option("--worst N", "Number of pairs of people, and of doubtful labels, that are listed.", int, 10)
-@FAIL_IF
+@fail_if("warnings > 0")
 @shared(use=True, name=False)
 @IMAGES
 def check_command(
@@ -52,7 +52,7 @@ def check_command(
     name; a page has their pictures.
 
     The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
-    "warnings > 0" or "duplicates > 0"; 0 otherwise.
+    "warnings > 0" or "count=duplicates > 0"; 0 otherwise.
     """
     from bioeval.studies.check.check_data import check_data
 
@@ -63,7 +63,8 @@ def check_command(
         images = _column_of_images(scores, folder)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
-    more = {"misleads": checked.misleads}
+    more: dict[str, Any] = {"misleads": checked.misleads}
+    more |= {f"{x}s": len(checked.of(x)) for x in ("error", "warning", "note")}
     run.finish(checked, more=more, images=images, image_folder=folder)
     if checked.misleads:
         run.fail("an error in the data makes results misleading")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.command import Command, option
-from bioeval.cli.conditions import FAIL_IF
+from bioeval.cli.conditions import fail_if
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     ["none", "holm"],
     "none",
 )
-@FAIL_IF
+@fail_if("eer > 5%", "worse")
 @shared(use=True, interval=True, plots=True, names=True)
 def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
@@ -74,7 +74,8 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     if run.formats:
         evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}
         drawn = partial(_draw, run, comparison, evaluated)
-    run.finish(comparison, more={"files": by_name}, drawn=drawn)
+    more = {"files": by_name, "measures": list(options.get("measures", ()))}
+    run.finish(comparison, more=more, drawn=drawn)
 
 
 def _draw(

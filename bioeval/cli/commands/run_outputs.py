@@ -15,7 +15,7 @@ from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, w
 from bioeval.document.blocks import Paragraph, Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
 from bioeval.results.variables import TARGETS
 from bioeval.tables.sections import sections_of
 from bioeval.views.sections.header import alarms, optimistic, tasks_left_out
@@ -171,13 +171,13 @@ class Evaluation:
 def finish(run: Run, systems: Sequence[Evaluation]) -> None:
     """Write what is wanted of the systems, and keep the table for printing."""
     shown = {one.name: one.shown for one in systems}
-    run.judge({one.name: one.tree for one in systems})
     document: dict[str, Any] = {}
-    if run.folder is not None or run.as_json:
+    if run.folder is not None or run.as_json or run.conditions:
         document = systems[0].document()
         if len(systems) > 1:
             of_each = {one.name: one.document() for one in systems}
             document = {"bioeval": __version__, "systems": of_each}
+    run.judge(document)
     tell = run.remarks.append
 
     def write(folder: Path) -> None:
@@ -248,13 +248,9 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     for row in rows_over(dataset):  # the scalars
         document |= row
     ranks = report_ranks(dataset)
-    if "far_target" in dataset.dims:
-        withheld = withheld_targets(dataset)
-        document["far_targets"] = _at_places(dataset, "far_target", ranks)
-        for row in document["far_targets"]:  # as data of all studies are marked
-            row["supported"] = row["far_target"] not in withheld
+    document |= _at_targets(dataset, ranks)
     for dim in dataset.dims:
-        if dim not in (*_CURVES, "far_target"):
+        if dim not in (*_CURVES, *TARGETS):
             document[f"{dim}s"] = rows_over(dataset, str(dim))
     if {"cms", "cmc"} & set(dataset):
         at_ranks = {"rank": ranks}
@@ -276,6 +272,18 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
         if dataset.sizes["threshold"] <= _MOST_THRESHOLDS and "retrieved" not in document:
             document["at_thresholds"] = _at_places(dataset, "threshold", ranks)
     return document
+
+
+def _at_targets(dataset: xr.Dataset, ranks: list[int]) -> dict[str, list[dict[str, Any]]]:
+    """Return the values at FAR and at FRR targets, and whether the data support each target."""
+    unsupported = unsupported_targets(dataset)
+    by_dim = {}
+    for dim in dataset.dims & TARGETS.keys():
+        rows = _at_places(dataset, dim, ranks)
+        by_dim[f"{dim}s"] = [
+            row | {"supported": (dim, row[dim]) not in unsupported} for row in rows
+        ]
+    return by_dim
 
 
 def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str, Any]]:
@@ -307,11 +315,12 @@ def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
     document = attributes_but(dataset, *_ELSEWHERE)
     document["messages"] = [message_data(x) for x in messages_of_result(dataset)]
-    for dim in ("rank", *TARGETS):
-        if dim in dataset.dims:
-            document[f"{dim}s"] = dataset[dim].values.tolist()
+    ranks = dataset["rank"].values.tolist() if "rank" in dataset.dims else []
+    if ranks:
+        document["ranks"] = ranks
+    document |= _at_targets(dataset, ranks)
     for name, values in dataset.data_vars.items():
-        if "fold" not in values.dims:
+        if {"fold", *TARGETS}.isdisjoint(values.dims):
             document[str(name)] = values.values.tolist()
     document["folds"] = rows_of(fold_columns(dataset))
     return document

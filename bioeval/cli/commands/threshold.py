@@ -10,7 +10,7 @@ import click
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, TARGET
 from bioeval.cli.command import Command, option
-from bioeval.cli.conditions import FAIL_IF
+from bioeval.cli.conditions import fail_if
 from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
 from bioeval.cli.undefined import require_defined
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     ["template", "subject"],
     "template",
 )
-@FAIL_IF
+@fail_if("far_mean > 2%", "open")
 @shared(use=True, interval=True, plots=True)
 def threshold_command(
     run: Run,

@@ -129,8 +129,8 @@ def _rates(ds: xr.Dataset, rules: Sequence[Rule]) -> Table:
         shown = {"threshold": "threshold", "value": rule.name, "promise": "promised"}
         of_one = ds.isel(promise=i)
         cells = [cell_of(of_one, name, shown="rate") for name in (*shown.values(), "verdict")]
-        rows.append([Label(rule.name), *cells])
-    return Table("rates", [*map(Column, ("rate", *names))], rows, shown=0)
+        rows.append([Label(str(rule)), Label(rule.name), *cells])
+    return Table("rates", [*map(Column, ("name", "rate", *names))], rows, shown=0)
 
 
 def promise_by_strict_threshold(confidence: float) -> Text:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import overflows, require_numbers
+from bioeval.base.arguments import overflows, rate_in, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.counting.points import EqualError, ErrorCurve
-from bioeval.counting.threshold_rules import Rule, is_real
+from bioeval.counting.threshold_rules import is_real
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word, species_of
 from bioeval.scores.formats.files import existing_file
@@ -157,7 +157,7 @@ class DetectionRule:
                 name = name.strip().casefold()
                 if name.replace("-", "_") == "d_eer" and not equals:
                     return cls("d_eer")
-                if name in ("apcer", "bpcer") and 0 <= (value := Rule.rate_in(rate)) <= 1:
+                if name in ("apcer", "bpcer") and 0 <= (value := rate_in(rate)) <= 1:
                     return cls(name, value)
             elif isinstance(threshold, str) or is_real(threshold):
                 value = float(threshold)

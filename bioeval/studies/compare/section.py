@@ -60,7 +60,7 @@ def comparison_section(results: ResultsBySystem) -> Section:
         blocks.append(_overview(supported))
     # What a comparison is made for comes first, of two systems and in data.
     ranks = _ranks(ds, measures, 0 if two else shown)
-    blocks += [_differences(ds, measures, shown), ranks]
+    blocks += [_differences(ds, measures, shown), ranks, _against_first(measures)]
     blocks.append(Messages([x for x in messages if not is_doubt(x)]))
     title = say("Comparison of {systems:count systems}", systems=ds.sizes["system"])
     return Section("comparison", title, blocks)
@@ -87,8 +87,14 @@ class MeasureOfSystems:
         self.best = [i for i in self.order if self.number("rank_low", i) == 1]
 
     @property
+    def key(self) -> str:
+        """The name of the measure in data, as it is asked for: ``frr_at_far=0.01``."""
+        places = (f"{x:.12g}" for x in self.places.values())
+        return "=".join((self.scalar.name, *places))
+
+    @property
     def name(self) -> Text:
-        """The name of the measure."""
+        """The name of the measure in tables."""
         return label_of(self.scalar, task=self.task, **self.places)
 
     def number(self, variable: str, *systems: int) -> float:
@@ -141,6 +147,13 @@ class MeasureOfSystems:
         if np.isnan(self.number("difference_low", i, j)):
             return "no conclusion: the uncertainty of the difference is not known"
         return "no significant difference"
+
+    def verdict(self, i: int) -> str:
+        """Return whether a system is shown to be worse than the first; empty where nothing is."""
+        is_defined = not np.isnan(self.number("difference", i, 0))
+        if not (self.supported and self.limited and is_defined):
+            return ""
+        return {1: "better", -1: "worse"}.get(int(self.number("separated", i, 0)), "open")
 
     def too_few(self, i: int, j: int) -> bool:
         """Whether two systems differ on too few people to tell which is better."""
@@ -282,6 +295,7 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
 def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> Table:
     """Return values, intervals and ranks, from the best to the worst in each measure."""
     columns = [
+        Column("name", only="data"),
         Column("measure", "measure", grouped=True),
         Column("system", "system"),
         Column("value", _with_limits(ds, "value", "interval")),
@@ -301,6 +315,7 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
             limits = "" if np.isnan(low) or not measure.limited else f"{low:.0f}-{high:.0f}"
             rows.append(
                 [
+                    Label(measure.key),
                     measure.name,
                     Label(measure.systems[i]),
                     replace(measure.value(i, interval=True), supported=is_supported),
@@ -338,6 +353,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         for i, name in enumerate(systems):
             names.append(Column(f"value_{i}", Label(name), only="readers"))
     columns = [
+        Column("name", only="data"),
         Column("measure", "measure", grouped=True),
         *names,
         Column("difference", _with_limits(ds, "difference", "limits")),
@@ -359,7 +375,9 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
             ]
             numbers = [replace(x, supported=measure.supported) for x in numbers]
             named = Label(systems[i]), Label(systems[j])
-            rows.append([measure.name, *named, *numbers, measure.conclusion(i, j)])
+            rows.append(
+                [Label(measure.key), measure.name, *named, *numbers, measure.conclusion(i, j)]
+            )
     return Table(
         "differences",
         columns,
@@ -368,6 +386,19 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         notes=list(_notes(ds, measures)),
         shown=shown * (k * (k - 1) // 2) if k <= FEW_SYSTEMS else 0,
     )
+
+
+def _against_first(measures: Sequence[MeasureOfSystems]) -> Table:
+    """Return, for data, whether each later system is shown to be worse than the first."""
+    columns = [Column(x, only="data") for x in ("system", "name", "separated", "verdict")]
+    rows: list[list[Text | None]] = []
+    for measure in measures:
+        for i in range(1, len(measure.systems)):
+            verdict = measure.verdict(i)
+            separated = int(measure.number("separated", i, 0))
+            cell = Number(separated, decimals=0, supported=bool(verdict))
+            rows.append([Label(measure.systems[i]), Label(measure.key), cell, verdict])
+    return Table("against_first", columns, rows, shown=0)
 
 
 def _notes(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:

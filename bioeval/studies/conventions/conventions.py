@@ -21,7 +21,7 @@ from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.dataset import about_attrs, dataset
-from bioeval.results.support import support_messages, withheld_targets
+from bioeval.results.support import support_messages, unsupported_targets
 from bioeval.results.variables import VARIABLES, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
@@ -242,7 +242,7 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
         if not shown:
             continue
         names = list(dict.fromkeys(name for name, *_ in shown))
-        withheld = {x: withheld_targets(ds, FAR_TARGETS, x.partition("_")[0]) for x in names}
+        unsupported = {x: unsupported_targets(ds, x.partition("_")[0]) for x in names}
         rows: list[list[Text | None]] = []
         for i, card in enumerate(ds["card"].values):
             if not any(np.isfinite(ds[name].values[i]).any() for name in names):
@@ -251,7 +251,7 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
             for name, over, k, place in shown:
                 cell = cell_of(ds, name, {"card": i, over: k}, shown="count")
                 if isinstance(cell, Quantity):
-                    cell = replace(cell, supported=place not in withheld[name])
+                    cell = replace(cell, supported=(over, place) not in unsupported[name])
                 row.append(cell)
             rows.append(row)
         columns = [_column(name, over, place, task) for name, over, _, place in shown]

@@ -245,11 +245,11 @@ def make_scorer(
                 "better is known"
             )
     kind = kind_of_metric(metric, kind)
-    check_targets([far_target])
+    (target,) = check_targets([far_target], "far_target")
     larger = True
     if larger_is_better is not None:
         larger = require_flag("larger_is_better", larger_is_better)
-    return Scorer(measure, metric, float(far_target), kind, larger)
+    return Scorer(measure, metric, float(target), kind, larger)
 
 
 eer_scorer = make_scorer("eer")

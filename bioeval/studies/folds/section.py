@@ -30,7 +30,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
@@ -133,12 +133,12 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
     An asterisk is at those whose thresholds were chosen on the test parts.
     """
     number = ds.sizes["repeat"] * ds.sizes["fold"]
-    withheld = withheld_targets(ds)
+    unsupported = unsupported_targets(ds)
     cells = []
     for row in rows:
         made = f"{row.scalar.decimals}_attempts"
         attempts = int(ds[made].values.sum()) if made in ds else None
-        is_supported = row.at.get("far_target") not in withheld
+        is_supported = unsupported.isdisjoint(row.at.items())
         summaries: list[Text | None] = []
         for key in _SUMMARIES:
             value = row.training() if key == "train_mean" else row.summary(key)

@@ -20,7 +20,7 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Variables, assembled, in_order, tree_of
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
 from bioeval.results.variables import TASKS, Variable, described
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
@@ -243,12 +243,12 @@ def partitions_section(results: ResultsBySystem) -> Section:
 def _task(path: str, ds: xr.Dataset) -> Section:
     """Return the scalars of a task."""
     rows: list[tuple[Text | None, ...]] = []
-    withheld = withheld_targets(ds)
+    unsupported = unsupported_targets(ds)
     for row in averaged(ds):
         each = row.each()
         ends = (each.min(), each.max()) if len(each) else (math.nan, math.nan)
         numbers = (row.summary("mean"), row.summary("sd"), *map(float, ends))
-        is_supported = row.at.get("far_target") not in withheld
+        is_supported = unsupported.isdisjoint(row.at.items())
         about: dict[str, Any] = {"at": row.at, "supported": is_supported}
         cells = [cell_of_scalar(row.scalar, x, **about) for x in numbers]
         rows.append((row.name_in_text, *cells, Count(len(each), supported=is_supported)))

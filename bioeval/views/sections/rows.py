@@ -15,7 +15,7 @@ from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.results.query_means import OF_MATCH
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
 from bioeval.results.variables import (
     CLOSED_SET,
     FAILURES,
@@ -244,7 +244,7 @@ def _row(
         # Enough to make an attempt of the class visible.
         attempts = value_of(dataset, f"{scalar.decimals}_attempts")
     shown = None if attempts is None else int(attempts)
-    is_supported = labels.get("far_target") not in withheld_targets(dataset)
+    is_supported = unsupported_targets(dataset).isdisjoint(labels.items())
     if isinstance(threshold, Quantity):
         threshold = replace(threshold, supported=is_supported)
     about: dict[str, Any] = {"interval": ends, "variable": name, "at": labels}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
@@ -18,7 +18,7 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import task_code
-from bioeval.results.support import withheld_targets
+from bioeval.results.support import unsupported_targets
 from bioeval.views.sections.header import alarms, optimistic
 from bioeval.views.sections.rows import SUPPORT, is_identification, rows_of_task
 from bioeval.views.tasks import averaged, system_of, systems, unit_of
@@ -69,11 +69,11 @@ def _task_of(dataset: xr.Dataset) -> _Task:
 def measures_of(dataset: xr.Dataset) -> Iterator[SystemNumber]:
     """Yield the measures of a result; of folds and partitions, means and standard deviations."""
     if in_parts(dataset):
-        withheld = withheld_targets(dataset)
+        unsupported = unsupported_targets(dataset)
         for row in averaged(dataset):
             mean, deviation = row.summary("mean"), row.summary("sd")
             about: dict[str, Any] = {"deviation": deviation, "at": row.at}
-            about["supported"] = row.at.get("far_target") not in withheld
+            about["supported"] = unsupported.isdisjoint(row.at.items())
             cell = cell_of_scalar(row.scalar, mean, **about)
             yield SystemNumber(row.name_in_text, cell)
         return
@@ -150,8 +150,6 @@ def _table(
     rows = []
     for system, of_system in of_systems.items():
         cells = [of_system[key].value if key in of_system else None for key in labels]
-        if chosen:  # by the user
-            cells = [x and replace(x, supported=True) for x in cells]
         rows.append((Label(system), *cells))
     title = str(next(iter(datasets.values())).attrs["task"])
     every = [
