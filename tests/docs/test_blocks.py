@@ -212,3 +212,20 @@ def test_numbers_after_an_output_and_of_quotations_are_held(tmp_path):
     first, second, third, _, silent = (block.line for block in blocks(page))
     said = {first: "30", second: "-", third: "92", silent: ""}
     assert unknown_in(page, said) == ["line 9: 80", "line 16: 90", "line 25: 93", "line 39: 98"]
+
+
+@pytest.mark.slow
+def test_the_table_of_conditions_has_the_exit_codes_of_its_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "choose-threshold.md"
+    before, _, after = page.read_text(encoding="utf-8").partition('<a id="fail-if"></a>')
+    table, *_ = after.partition("\n<a id=")
+    for made in re.findall(r"^\$ (bioeval simulate .*--out \w+\.npz)$", before + table, re.M):
+        run_command(made, "", page.name)
+    rows = re.findall(r"^\| `(bioeval .*?)` \| (\d) \|", table, re.M)
+    assert {code for _, code in rows} == {"0", "1", "2"} and len(rows) > 10
+    for command, code in rows:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            exit_code = main(shlex.split(command)[1:])
+        assert exit_code == int(code), f"{command}: exit {exit_code}\n{said.getvalue()}"

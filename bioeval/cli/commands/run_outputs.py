@@ -278,7 +278,7 @@ def _at_targets(dataset: xr.Dataset, ranks: list[int]) -> dict[str, list[dict[st
     """Return the values at FAR and at FRR targets, and whether the data support each target."""
     unsupported = unsupported_targets(dataset)
     by_dim = {}
-    for dim in dataset.dims & TARGETS.keys():
+    for dim in [x for x in TARGETS if x in dataset.dims]:
         rows = _at_places(dataset, dim, ranks)
         by_dim[f"{dim}s"] = [
             row | {"supported": (dim, row[dim]) not in unsupported} for row in rows
