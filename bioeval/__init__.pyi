@@ -48,6 +48,7 @@ from .studies.thresholds.judged_threshold import judge_threshold as judge_thresh
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
 from .studies.tracking.tracking import tracking as tracking
 from .studies.training.meter import Meter as Meter
+from .studies.tries.tries import tries as tries
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
 from .tables.frames import to_frame as to_frame

@@ -65,6 +65,7 @@ SHOWN = {
         lambda: be.study_threshold(square(), "eer", folds=2, repeats=2, **FEW), "new people",
     ),
     "check_promise": (lambda: be.check_promise(square(), 3.0, "far=0.1"), "at most 10 %"),
+    "tries": (lambda: be.tries(square(), 3.0), "Claims with several tries"),
     "calibration": (lambda: be.calibration(square()), "Cllr"),
     "conventions": (lambda: be.conventions(street()), "Conventions"),
     "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),

@@ -182,6 +182,12 @@ TRIES_AND_ENROLMENT = option_group(
     heading="System in use",
 )
 
+#: How many tries a claim has whose rates are estimated.
+TRIES = option_group(
+    option("--tries K", "Number of tries at a claim.", at_least(1)),
+    heading="System in use",
+)
+
 #: The rule by which scores are fused, of a system in use.
 FUSION_IN_USE = option_group(
     option(

@@ -47,6 +47,11 @@ SENTENCES: dict[str, str] = {
         "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
         "{meaning}"
     ),
+    "failures-of-visits": (
+        "{genuine:count} genuine and {impostor:count impostor attempts} failed in each of their "
+        "tries and are {meaning}; of the tries, {tries_genuine:count} genuine and "
+        "{tries_impostor:count impostor comparisons} failed"
+    ),
     "same-value-counted": Doubt(
         "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
     ),
@@ -192,6 +197,10 @@ SENTENCES: dict[str, str] = {
         "the {number:count} thresholds, from {smallest:digits 6} to {largest:digits 6}, each "
         "accept or reject at least 99.9 % of the attempts of both classes: check their scale, and "
         "the kind of the scores"
+    ),
+    "fewer-tries": Doubt(
+        "no {role} pair of a person and a claimed person has {tries:count tries}: the rates of so "
+        "many are not defined"
     ),
     "no-threshold": Doubt(
         "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"

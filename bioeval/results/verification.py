@@ -77,7 +77,7 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))
         variables["fa_unenrolled"] = accepted
         variables["unenrolled_attempts"] = len(unenrolled)
-    title = f"verification, {verified.use.templates}-template"
+    title = f"verification, {about.use_title or f'{verified.use.templates}-template'}"
     attrs = about_attrs(about, "verification", title, _messages(verified))
     attrs |= {**verified.use.attrs, "claims": verified.claims_of}
     if verified.compared is not None and not verified.compares_all:

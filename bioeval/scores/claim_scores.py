@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -29,6 +29,11 @@ from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.tries import Tries
+
+# Mean numbers of tries that differ less are alike. Visits end when they are accepted if, of so many
+# tries of either at least, all but a share of those that end visits are nearer than the others.
+_ALIKE, _LEAST_TRIES, _UNLIKE = 0.02, 10, 0.05
 
 
 @leaves_out_attacks
@@ -123,6 +128,7 @@ def claim_scores(
     made_of = _distances(scores, number, templates, fused)
     distances, column = made_of.distance, made_of.column
     made = ~np.isnan(distances)  # else no template is left to compare with
+    is_genuine = scores.codes.probe[first][:, None] == scores.codes.gallery[column]
     nan, mask = scores.nan, None
     if nan == "reject" and made.any():  # a claim that failed is NaN as well
         distances, mask = scored(distances), None if made.all() else made
@@ -159,7 +165,10 @@ def claim_scores(
         remarks=(*scores.remarks, *_about_enrolled(scores, enrol)),
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
-        claims=_in_words(tries, attempts, templates, fused, enrol),
+        claims=_in_words(tries, attempts, templates, fused, enrol)
+        + _numbers_of_tries(number, made, is_genuine)
+        + _end_of_visits(made_of.own, number),
+        _claims_title=_title(attempts, templates, fused, enrol),
         tries=tries,
         _incomplete=lacking if len(lacking) else None,
         _too_few=FewTemplates(few, order_of(fused)) if len(few) else None,
@@ -167,26 +176,21 @@ def claim_scores(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Tries:
-    """The tries of which claims were made, to find the one that decided a claim.
+def tries_of(scores: Scores) -> tuple[Scores, np.ndarray]:
+    """Return each try at a claim, its scores fused over the templates, and the visit of each.
 
-    - `given`: the scores that claims were made of
-    - `enrolled`: of these, the tries and what they are compared with
-    - `number` (int64 (tries,)): the attempt of each
-    - `first_id`: the identity of the first attempt; those of the claimed begin at 0
-    - `templates`, `fusion`: as of the claims
+    Scores are claims, whose visits may have several tries, or else each probe is a visit of one.
     """
-
-    given: Scores
-    enrolled: Scores
-    number: np.ndarray
-    first_id: int
-    templates: Templates
-    fusion: str
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(None), ()  # a worker of a cluster needs no tries
+    made: Tries | None = scores._tries
+    if made is None:
+        if not scores.claims:
+            scores = claim_scores(scores)
+        return scores, np.arange(scores.shape[0])
+    fusion: Any = made.fusion  # one of distances: the same of any kind
+    alone = claim_scores(made.enrolled, templates=made.templates, fusion=fusion)
+    kept = np.flatnonzero(np.isin(made.number, scores.probe_ids - made.first_id))
+    visit = np.unique(made.number[kept], return_inverse=True)[1].reshape(-1)
+    return alone.select(kept, scores.gallery_ids), visit
 
 
 def deciding_tries(
@@ -228,12 +232,14 @@ def _kind(scores: Scores, tries: int, templates: str) -> Kind:
 class _Made(NamedTuple):
     """Distances of claims, NaN of one that is no attempt, and why some are none.
 
-    `column` is a column of the scores for each subject, or template, that is claimed. Of a claim
-    some tries are lacking, or all of its tries lack templates for the rule of fusion.
+    `column` is a column of the scores for each subject, or template, that is claimed; `own` the
+    distance of each try to its own subject, NaN where there is none. Of a claim some tries are
+    lacking, or all of its tries lack templates for the rule of fusion.
     """
 
     distance: np.ndarray
     column: np.ndarray
+    own: np.ndarray
     lacks_tries: np.ndarray
     lacks_templates: np.ndarray
 
@@ -252,11 +258,19 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
     )
     least = np.full((attempts, len(column)), np.nan)
     lacks, compared = np.zeros((2, *least.shape), dtype=bool)
-    may_lack = attempts < len(number) and not scores.completeness.nothing_missing
+    own = np.full(len(number), np.nan)
+    has_tries = attempts < len(number)
+    may_lack = has_tries and not scores.completeness.nothing_missing
+    own_group = scores.gallery_order.probe_group
     with threads_for(scores):
         for block in blocks_of(scores):
             values = _in_float64(block.by_person(fusion) if fuses else block)
             of_rows = number[block.probes]
+            if has_tries:
+                by_subject = values if fuses else _in_float64(block.by_person("best"))
+                mated = np.flatnonzero(own_group[block.probes] >= 0)
+                rows = np.arange(len(number))[block.probes][mated]
+                own[rows] = by_subject[mated, own_group[rows]]
             order = np.argsort(of_rows, kind="stable")
             attempt, starts = np.unique(of_rows[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
@@ -270,7 +284,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
     lacks_templates = compared & np.isnan(least)
     lacks &= ~np.isnan(least)
     least[lacks] = np.nan
-    return _Made(least, column, lacks, lacks_templates)
+    return _Made(least, column, own, lacks, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
@@ -324,6 +338,59 @@ def _in_words(
         f"subject with the same {attempts} (at most {tries}), and is accepted if any of them is "
         "accepted"
     )
+
+
+def _title(attempts: str | None, templates: str, fusion: str, enrol: str | None) -> str:
+    """Return what the rates of claims are of, for a title."""
+    compared = "one template" if templates == "single" else "all templates"
+    if enrol is not None:
+        most, _ = _parse_enrol(enrol)
+        first = counted(most, "templates")
+        compared = f"one of the first {first}" if templates == "single" else f"first {first}"
+    if templates == "multi" and fusion != "best":
+        compared += f", fused by {fusion}"
+    return f"{'claims' if attempts is None else 'visits, best of their tries'}; {compared}"
+
+
+def described_tries(scores: Scores) -> str:
+    """Return what a try is where scores are no claims, as :func:`tries_of` has them."""
+    return scores.claims or _in_words(1, None, "multi", "best", None)
+
+
+def _numbers_of_tries(number: np.ndarray, made: np.ndarray, is_genuine: np.ndarray) -> str:
+    """Return in words that genuine and impostor claims have unequal numbers of tries, if so."""
+    size = np.bincount(number)
+    means = []
+    for of_class in (made & is_genuine, made & ~is_genuine):
+        claims = of_class.sum(axis=1)
+        means.append(float(size @ claims / max(claims.sum(), 1)))
+    if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
+        return ""
+    genuine, impostor = means
+    return (
+        f"; genuine attempts have {genuine:.2f} tries on average, impostor attempts {impostor:.2f}"
+    )
+
+
+def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
+    """Return in words that visits end at the first accepted try, if the scores look like it.
+
+    Then one threshold divides the last tries, but of the longest visits, from those before.
+    """
+    size = np.bincount(number)
+    order = np.argsort(number, kind="stable")
+    is_last = np.ones(len(order), dtype=bool)
+    is_last[:-1] = np.diff(number[order]) > 0
+    distance, size_of = own[order], size[number[order]]
+    known = ~np.isnan(distance)
+    ended = distance[known & is_last & (size_of < size.max())]
+    before = distance[known & ~is_last]
+    if min(len(ended), len(before)) < _LEAST_TRIES:
+        return ""
+    threshold = np.quantile(ended, 1 - _UNLIKE, method="higher")
+    if np.mean(before <= threshold) > _UNLIKE:
+        return ""
+    return "; visits seem to end at the first accepted try, and an impostor would make more tries"
 
 
 # ------------------------------------------------------------------------------ tries

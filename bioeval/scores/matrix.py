@@ -180,6 +180,8 @@ class Scores:
     _excluded_before: tuple[str, ...] = ()
     #: What an attempt of claim scores is, in words; empty: a comparison.
     claims = ""
+    #: What the rates of claim scores are of, for a title.
+    _claims_title = ""
     #: The tries of an attempt, at most.
     tries = 1
     #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
@@ -597,6 +599,7 @@ class Scores:
             junk_ids=self.junk_ids,
             _excluded_before=(*self._excluded_before, *self.exclude),
             claims=self.claims,
+            _claims_title=self._claims_title,
             tries=self.tries,
             remarks=tuple(notes),
         )

@@ -23,6 +23,7 @@ from bioeval.scores.kind_check import kind_notes
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.tries import failures_of_tries
 
 # The message that a gallery, or a part of one, has no mate of any probe.
 _NO_MATE = "no-mate-in-gallery"
@@ -41,8 +42,9 @@ def notes_on_scores(scores: Scores) -> list[Message]:
         notes += transaction_notes(scores)
     if scores._too_few is not None:
         notes += too_few_notes(*claims_of_few_templates(scores), scores._too_few.needed)
-    if scores.nan != "raise" and any(scores.failures):
-        notes.append(_failures(scores))
+    of_tries = failures_of_tries(scores)
+    if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
+        notes.append(_failures(scores, of_tries))
     if scores.layout == "pairs":
         if scores.pairs.missing:
             listed = scores.pairs.missing + scores.shape[0]
@@ -84,11 +86,15 @@ def no_person_notes(scores: Scores) -> list[Message]:
     return [Message("no-person", templates=templates, labels=labels, treatment=treatment)]
 
 
-def _failures(scores: Scores) -> Message:
-    """Return the message of comparisons that failed."""
+def _failures(scores: Scores, of_tries: tuple[int, int] | None) -> Message:
+    """Return the message of comparisons that failed, or of visits and their comparisons."""
     genuine, impostor = scores.failures
     meaning = {"reject": "attempts that are always rejected", "exclude": "no attempts"}[scores.nan]
-    return Message("failures", genuine=genuine, impostor=impostor, meaning=meaning)
+    about: dict[str, Any] = {"genuine": genuine, "impostor": impostor, "meaning": meaning}
+    if of_tries is None:
+        return Message("failures", **about)
+    genuine, impostor = of_tries
+    return Message("failures-of-visits", **about, tries_genuine=genuine, tries_impostor=impostor)
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
@@ -211,6 +217,7 @@ class Provenance:
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
     use: str = ""  # what an attempt of claim scores is
+    use_title: str = ""  # the same for a title
     tries: int = 1  # of an attempt, at most
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
@@ -235,6 +242,7 @@ class Provenance:
             reading=scores.reading,
             attacks=scores._attacks_left_out,
             use=scores.claims,
+            use_title=scores._claims_title,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete_claims(scores),

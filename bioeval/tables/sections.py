@@ -29,6 +29,7 @@ from bioeval.studies.quality.error_discard import error_discard_section
 from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
 from bioeval.studies.thresholds.section import threshold_study_section
 from bioeval.studies.tracking.section import tracking_section
+from bioeval.studies.tries.tries import tries_section
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs_section
 from bioeval.studies.zoo.results import zoo_section
 from bioeval.tasks.reid.section import gom_section
@@ -60,6 +61,7 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "judged-threshold": judged_threshold_section,
     "threshold-study": threshold_study_section,
     "tracking": tracking_section,
+    "tries": tries_section,
     "worst-pairs": worst_pairs_section,
     "zoo": zoo_section,
 }
@@ -71,6 +73,7 @@ _TOGETHER = {
     "error-discard": "quality",
     "gom": "system",
     "partitions": "",
+    "tries": "",
 }
 
 #: Those of which a table has all systems.

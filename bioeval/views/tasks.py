@@ -203,7 +203,7 @@ def unit_of(attrs: Any) -> str:
 
 
 #: The nodes of an evaluation, in the order in which they are shown.
-TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom")
+TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom", "tries")
 
 
 def datasets(

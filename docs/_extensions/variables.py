@@ -22,6 +22,7 @@ from bioeval.studies.thresholds.judged_threshold import JUDGED
 from bioeval.studies.thresholds.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
 from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
+from bioeval.studies.tries.tries import TRIES
 from bioeval.studies.zoo.results import ZOO
 from bioeval.tasks.identification import RANKS
 from bioeval.tasks.reid.lists import TOP_K
@@ -39,6 +40,7 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.judge_threshold`": JUDGED,
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_promise`": PROMISE,
+    "`be.tries`": TRIES,
     "`be.compare`": COMPARISON,
     "`be.calibration`": CALIBRATION,
     "`be.epc`": EPC,

@@ -13,7 +13,7 @@ from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.conditions import fail_if
-from bioeval.cli.shared import EVALUATED, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.shared import EVALUATED, TRIES, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 )
 @fail_if("frr_at_far=1% > 20%")
 @TRIES_AND_ENROLMENT
+@TRIES
 @shared(interval=True, plots=True)
 @option_group(
     option(
@@ -95,6 +96,7 @@ def run_command(
     more_files: tuple[str, ...] = (),
     interval: str | None = None,
     worst: int | None = None,
+    tries: int | None = None,
     **options: Any,
 ) -> None:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
@@ -114,6 +116,8 @@ def run_command(
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
+    if tries is not None and not options.get("thresholds"):
+        raise click.UsageError("--tries needs the thresholds that it is about: --thresholds T,T")
     files, second = _systems_and_second(data, more_files, run.reading["trials"])
     if len(files) > 1 and run.given_name is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
@@ -139,6 +143,9 @@ def run_command(
         if worst is not None:
             run.stages("listing the worst pairs")
             evaluation.list_pairs(as_read, worst)
+        if tries is not None:
+            run.stages("pooling tries")
+            evaluation.add_tries(options["thresholds"], tries, run.settings["confidence"])
         evaluations.append(evaluation)
     finish(run, evaluations)
 

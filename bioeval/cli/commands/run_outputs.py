@@ -73,6 +73,7 @@ class Evaluation:
             self.queries = worst_first(self.datasets["reid"], scores)
         self._findings: list[Any] = []
         self._pairs: xr.Dataset | None = None
+        self._tries: list[xr.Dataset] = []
 
     def check_data(self, scores: Scores, protocol: str) -> None:
         """Check labels and metadata, under the card without its options."""
@@ -89,6 +90,15 @@ class Evaluation:
 
         self._pairs = worst_pairs(compared(scores, self.card), number)
         self.shown = self.shown.assign({"worst_pairs": type(self.shown)(self._pairs)})
+
+    def add_tries(self, thresholds: Sequence[float], number: int, confidence: float) -> None:
+        """Add the rates of claims with up to a number of tries, at each threshold."""
+        from bioeval.studies.tries.tries import tries
+
+        numbers = range(1, number + 1)
+        self._tries = [tries(self.scores, at, numbers, confidence=confidence) for at in thresholds]
+        nodes = {f"at_threshold_{i}": ds for i, ds in enumerate(self._tries)}
+        self.shown = self.shown.assign({"tries": type(self.shown).from_dict(nodes)})
 
     def lines(self) -> list[str]:
         """Return one line on the findings of the check, and doubtful labels themselves."""
@@ -133,11 +143,16 @@ class Evaluation:
         return document | pairs
 
     def _tables(self) -> Iterator[tuple[str, Table]]:
-        """Yield the table of the worst pairs, if they are wanted."""
+        """Yield the tables of the worst pairs and of several tries, if they are wanted."""
         if self._pairs is not None:
             from bioeval.studies.worst_pairs.worst_pairs import table_of_data
 
             table = table_of_data(self._pairs)
+            yield table.id, table
+        if self._tries:
+            from bioeval.studies.tries.tries import table_of_thresholds
+
+            table = table_of_thresholds(self._tries)
             yield table.id, table
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:

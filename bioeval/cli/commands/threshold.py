@@ -11,7 +11,7 @@ from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, TARGET
 from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import fail_if
-from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
+from bioeval.cli.shared import ASSURE, DATA, TRIES, rule_of, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @ASSURE
 @option(
     "--threshold T",
-    "With --promise: the threshold that it is about.",
+    "The threshold of --promise and of --tries.",
     float,
 )
 @option(
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     "template",
 )
 @fail_if("far_mean > 2%", "open")
+@TRIES
 @shared(use=True, interval=True, plots=True)
 def threshold_command(
     run: Run,
@@ -88,6 +89,9 @@ def threshold_command(
     A promise that the data refute ends with exit code 1, as what --fail-if says does; with
     --fail-if open a promise that they leave open does, too.
 
+    With --threshold T --tries K, FAR and FRR of claims with 1 to K tries are estimated, from the
+    pooled tries of all visits; with --promise, those of K tries are tested.
+
     With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
     with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
 
@@ -102,13 +106,18 @@ def threshold_command(
     """
     target = rule_of(far, "target", target)
     if on:
-        _refuse_with("on", options, "folds", "repeats", "assure", "threshold", "promise")
+        _refuse_with("on", options, "folds", "repeats", "assure", "threshold", "promise", "tries")
         _judge(run, data, second, on, target)
     elif "promise" in options:
         _refuse_with("promise", options, "folds", "repeats", "assure")
-        _check_promise(run, run.read(data, second), options["promise"], options.get("threshold"))
+        _check_promise(run, run.read(data, second), options)
+    elif "tries" in options:
+        _refuse_with("tries", options, "folds", "repeats", "assure")
+        _show_tries(run, run.read(data, second), options)
     elif "threshold" in options:
-        raise click.UsageError("--threshold is for a promise: give --promise far=X too")
+        raise click.UsageError(
+            "--threshold is for a promise or tries: give --promise far=X or --tries K too"
+        )
     else:
         _choose(run, data, second, target, options)
 
@@ -148,20 +157,34 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
     run.finish(judged, more={"file": on[0], "dev": data})
 
 
-def _check_promise(
-    run: Run, scores: Scores, promises: tuple[str, ...], threshold: float | None
-) -> None:
+def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open promises."""
     from bioeval.studies.assurance.promise import check_promise
 
-    if threshold is None:
-        raise DataError("--promise needs the threshold that it is about: --threshold T")
-    confidence = run.settings["confidence"]
-    checked = check_promise(scores, threshold, promises, confidence=confidence)
+    threshold = _threshold_of("promise", options)
+    how = {"tries": options.get("tries"), "confidence": run.settings["confidence"]}
+    checked = check_promise(scores, threshold, options["promise"], **how)
     run.finish(checked)
     for promise, verdict in zip(checked["promise"].values, checked["verdict"].values, strict=True):
         if verdict == "refuted":
             run.fail(f"the data refute the promise {promise}")
+
+
+def _show_tries(run: Run, scores: Scores, options: dict[str, Any]) -> None:
+    """Print FAR and FRR of claims with up to a number of tries."""
+    from bioeval.studies.tries.tries import tries
+
+    numbers = range(1, options["tries"] + 1)
+    confidence = run.settings["confidence"]
+    run.finish(tries(scores, _threshold_of("tries", options), numbers, confidence=confidence))
+
+
+def _threshold_of(chosen: str, options: dict[str, Any]) -> float:
+    """Return the threshold that --promise or --tries is about."""
+    if "threshold" not in options:
+        raise DataError(f"--{chosen} needs the threshold that it is about: --threshold T")
+    threshold: float = options["threshold"]
+    return threshold
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, options: dict[str, Any]) -> xr.DataTree:

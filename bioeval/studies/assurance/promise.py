@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import check_confidence, require_list, require_number
-from bioeval.base.errors import DataError, NoResultError, ProtocolError
+from bioeval.base.arguments import (
+    check_confidence,
+    require_integer,
+    require_list,
+    require_number,
+)
+from bioeval.base.errors import DataError, NoResultError, ProtocolError, counted
 from bioeval.base.progress import steps_reported
 from bioeval.counting.threshold_rules import TARGETS, Rule
 from bioeval.counting.thresholds import require_values, to_internal
@@ -18,11 +24,13 @@ from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.limits import PeopleMeans
 from bioeval.studies.assurance.shares import Shares, pair_shares
+from bioeval.studies.tries.pools import FEWEST, Pools
 from bioeval.views.messages import sentence_about, warns_of_doubts
 
 PROMISE = {
@@ -53,6 +61,7 @@ def check_promise(
     threshold: float,
     promise: str | Sequence[str] = "far=0.01",
     *,
+    tries: int | None = None,
     confidence: float = 0.95,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
@@ -69,6 +78,9 @@ def check_promise(
     promise : str or sequence of str
         Promise to be shown: far=X or frr=X. ``"far=0.01"``, ``"frr=5%"``, or several of them; each
         rate is above 0 and below 1.
+    tries : int, optional
+        Number of tries at a claim. The rates are then those of :func:`tries`, over claims; by
+        default they are of single comparisons, or of the claims that `scores` are.
     confidence : float
         Of each one-sided limit.
 
@@ -79,8 +91,8 @@ def check_promise(
         the promise), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
         rate; ``people``; and ``people_to_settle``: about how many people would settle the promise
         at the observed rate, NaN where no number does. Of each rate that is promised ``far far_low
-        far_high`` and ``frr frr_low frr_high``, means over pairs of people or over people; and
-        ``threshold``.
+        far_high`` and ``frr frr_low frr_high``, means over pairs of people or over people (with
+        `tries` over claims); and ``threshold``.
 
     Raises
     ------
@@ -114,21 +126,18 @@ def check_promise(
     at = require_number("threshold", threshold)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     with steps_reported():
-        shares = pair_shares(scores, at=distance)
-    far, frr = float(shares.accepted[0]) if len(shares.accepted) else 0.0, shares.frr(distance)
-    beyond = beyond_scores(at, far if shares.impostors else math.nan, frr)
+        if tries is None:
+            at_threshold = _of_comparisons(scores, distance)
+        else:
+            at_threshold = _of_tries(scores, distance, require_integer("tries", tries, low=1))
+    beyond = beyond_scores(at, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be promised: {sentence_about(message)}")
     variables: Variables = {"threshold": at, "promised": [rule.values[0] for rule in promises]}
     means_of_rate: dict[str, PeopleMeans] = {}
     for name in dict.fromkeys(rule.name for rule in promises):
-        if name == "frr":
-            means = _means_of_frr(shares, distance, is_symmetric(scores))
-        elif shares.refusal is not None:
-            raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
-        else:
-            means = shares.means(np.array([0]))
+        means = at_threshold.means(name)
         means_of_rate[name] = means
         variables |= {
             name: float(means.mean[0]),
@@ -146,12 +155,14 @@ def check_promise(
             verdicts.append("open")
         people.append(means.people)
         settling.append(float(means.people_to_settle(promised, confidence)))
-        this_gallery = rule.name == "far" and shares.fixed_gallery
+        this_gallery = rule.name == "far" and at_threshold.fixed_gallery
         populations.append("this gallery" if this_gallery else "new people")
     variables |= {"verdict": verdicts, "people": people, "people_to_settle": settling}
     variables["interval_for"] = populations
     attrs = about_attrs(Provenance.of(scores), "promise", "promise", beyond)
     attrs |= {"confidence": confidence, "interval_method": "people"}
+    if tries is not None:
+        attrs |= {"tries": int(tries), "use": described_tries(scores)}
     coordinates = {"promise": np.array([str(rule) for rule in promises])}
     return dataset(variables, PROMISE, coordinates, attrs)
 
@@ -171,6 +182,48 @@ def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
                 "which no threshold exceeds"
             )
     return list(dict.fromkeys(rules))
+
+
+@dataclass(frozen=True)
+class _AtThreshold:
+    """FAR and FRR of all attempts at the threshold, and means over people of a rate by its name."""
+
+    far: float
+    frr: float
+    means: Callable[[str], PeopleMeans]
+    fixed_gallery: bool
+
+
+def _of_comparisons(scores: Scores, distance: float) -> _AtThreshold:
+    """Return what single comparisons, or claims, are at a distance."""
+    shares = pair_shares(scores, at=distance)
+    far = float(shares.accepted[0]) if shares.impostors else math.nan
+
+    def means(name: str) -> PeopleMeans:
+        if name == "frr":
+            return _means_of_frr(shares, distance, is_symmetric(scores))
+        if shares.refusal is not None:
+            raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
+        return shares.means(np.array([0]))
+
+    return _AtThreshold(far, shares.frr(distance), means, shares.fixed_gallery)
+
+
+def _of_tries(scores: Scores, distance: float, number: int) -> _AtThreshold:
+    """Return what claims with a number of tries are at a distance."""
+    pools = Pools.of(scores, distance)
+
+    def means(name: str) -> PeopleMeans:
+        found = pools.rate(name, number).means()
+        if found is None:
+            raise ProtocolError(
+                f"{name.upper()} of {counted(number, 'tries')} has claims of fewer than {FEWEST} "
+                "people; give `tries` that more people made"
+            )
+        return found
+
+    far, frr = pools.rate("far", 1), pools.rate("frr", 1)
+    return _AtThreshold(far.mean, frr.mean, means, far.fixed_gallery)
 
 
 def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMeans:

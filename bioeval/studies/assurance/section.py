@@ -19,9 +19,9 @@ from bioeval.results.words import method_in_words
 _MOST_TO_SETTLE = 100_000
 
 _VERDICTS = {
-    "shown": "Shown: the {rate:term} at {threshold} is at most {promise:rate}",
-    "refuted": "Refuted: the {rate:term} at {threshold} is above {promise:rate}",
-    "open": "Open: whether the {rate:term} at {threshold} is at most {promise:rate}",
+    "shown": "Shown: the {rate:term}{tries} at {threshold} is at most {promise:rate}",
+    "refuted": "Refuted: the {rate:term}{tries} at {threshold} is above {promise:rate}",
+    "open": "Open: whether the {rate:term}{tries} at {threshold} is at most {promise:rate}",
 }
 
 _OVER = {"far": "pairs of people", "frr": "people"}
@@ -38,6 +38,7 @@ def promise_section(results: ResultsBySystem) -> Section:
         verdict = say(
             _VERDICTS[of_one["verdict"].item()],
             rate=rule.name,
+            tries=_tries_in_words(ds),
             threshold=threshold_of(ds),
             promise=of_one["promised"].item(),
         )
@@ -66,17 +67,26 @@ def promise_section(results: ResultsBySystem) -> Section:
     )
 
 
+def _tries_in_words(ds: xr.Dataset) -> Text:
+    """Return of how many tries the rates are; empty without a number of them."""
+    if "tries" not in ds.attrs:
+        return ""
+    return say(" of {tries:count tries}", tries=int(ds.attrs["tries"]))
+
+
 def _limits(ds: xr.Dataset, rate: str) -> Iterator[Block]:
     """Yield the rate with its limits, how many people would settle it, and what it needs."""
     people, population = int(ds["people"]), ds["interval_for"].item()
     yield Paragraph(
         say(
-            "{rate:term} on these data: {mean:rate}, the mean over {over}. With {confidence:rate} "
-            "confidence each, it is at least {low:rate} and at most {high:rate} for {population} "
-            "(one-sided limits, {method}{twice}); the promise is at most {promise:rate}.",
+            "{rate:term}{tries} on these data: {mean:rate}, the mean over {over}. With "
+            "{confidence:rate} confidence each, it is at least {low:rate} and at most {high:rate} "
+            "for {population} (one-sided limits, {method}{twice}); the promise is at most "
+            "{promise:rate}.",
             rate=rate,
+            tries=_tries_in_words(ds),
             mean=ds[rate].item(),
-            over=_OVER[rate],
+            over="claims" if "tries" in ds.attrs else _OVER[rate],
             low=ds[f"{rate}_low"].item(),
             high=ds[f"{rate}_high"].item(),
             confidence=float(ds.attrs["confidence"]),

@@ -141,7 +141,10 @@ def fold_dataset(
     if options.rule.name == "fixed" and options.task == "verification":
         given = options.rule.values[0]
         messages += beyond_scores(given, float(pooled["far"]), float(pooled["frr"]))
-    task = f"{options.in_words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
+    words = options.in_words
+    if options.task == "verification" and about.use_title:
+        words = f"verification, {about.use_title}"
+    task = f"{words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
     attrs |= _attrs(options, plan.splitter, about.kind)
     if "shared_subjects" in numbers:

@@ -1,6 +1,14 @@
 """What the tests of the whole take of this study."""
 
+import numpy as np
+
 import bioeval as be
 
-CALLS = {"check_promise": lambda s: be.check_promise(s, 1.0, "far=0.1")}
-TURNED = {"check_promise": lambda s: be.check_promise(s, -1.0, "far=0.1")}
+
+def middle(values) -> float:
+    """Return a score in the middle of others, the lower one of two."""
+    return float(np.nanquantile(values, 0.5, method="lower"))
+
+
+CALLS = {"check_promise": lambda s: be.check_promise(s, middle(s.values), "far=0.1")}
+TURNED = {"check_promise": lambda s: be.check_promise(s, -middle(-s.values), "far=0.1")}

@@ -1,0 +1,43 @@
+"""The tries of which claims were made, which claims keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.scores.arrays import Templates
+from bioeval.scores.matrix import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Tries:
+    """The tries of which claims were made, to find the one that decided a claim.
+
+    - `given`: the scores that claims were made of
+    - `enrolled`: of these, the tries and what they are compared with
+    - `number` (int64 (tries,)): the attempt of each
+    - `first_id`: the identity of the first attempt; those of the claimed begin at 0
+    - `templates`, `fusion`: as of the claims
+    """
+
+    given: Scores
+    enrolled: Scores
+    number: np.ndarray
+    first_id: int
+    templates: Templates
+    fusion: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()  # a worker of a cluster needs no tries
+
+
+def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
+    """Return how many genuine and impostor comparisons of tries failed; None of single tries."""
+    made: Tries | None = scores._tries
+    if made is None:
+        return None
+    rows = np.flatnonzero(np.isin(made.number, scores.probe_ids - made.first_id))
+    columns = np.flatnonzero(np.isin(made.enrolled.gallery_labels, scores.gallery_labels))
+    return made.enrolled.select(rows, columns).failures

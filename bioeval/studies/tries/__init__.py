@@ -1,0 +1,1 @@
+"""Rates of several tries at a claim."""

@@ -1,0 +1,245 @@
+"""FAR and FRR of several tries at a claim, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import (
+    check_confidence,
+    require_integer,
+    require_list,
+    require_number,
+)
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported
+from bioeval.counting.thresholds import require_values, to_internal
+from bioeval.document.blocks import Block, Column, Messages, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count
+from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Text, say
+from bioeval.results.dataset import Variables, about_attrs, along, dataset
+from bioeval.results.support import beyond_scores
+from bioeval.results.variables import VERIFICATION, Variable, entries
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.claim_scores import described_tries
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.provenance import Provenance
+from bioeval.studies.thresholds.judged_threshold import rates_at
+from bioeval.studies.tries.pools import Pools
+from bioeval.views.messages import warns_of_doubts
+from bioeval.views.tasks import system_of, systems
+
+_LOGGED = "of the visits as they are, accepted if one of their tries is"
+
+TRIES: dict[str, Variable] = {
+    "tries": Variable("number of tries at a claim", "tries"),
+    "threshold": Variable("decision threshold", "score", "threshold T", keeps="exact"),
+    **entries(VERIFICATION, "far", "frr", "genuine_attempts", "impostor_attempts"),
+    "far_logged": Variable(f"FAR {_LOGGED}", iso="FMR"),
+    "frr_logged": Variable(f"FRR {_LOGGED}", iso="FNMR"),
+}
+for _class in ("genuine", "impostor"):
+    _pairs = f"{_class} pairs of a person and a claimed person with fewer tries, left out"
+    TRIES[f"{_class}_pairs_left_out"] = Variable(_pairs, "pairs", dims=("tries",))
+
+
+@warns_of_doubts
+@leaves_out_attacks
+def tries(
+    scores: Scores,
+    threshold: float,
+    tries: int | Sequence[int] = (1, 2, 3),
+    *,
+    confidence: float = 0.95,
+) -> xr.Dataset:
+    """Estimate FAR and FRR of claims with several tries, exactly and without drawing.
+
+    A visit of a log ends when it is accepted, so that an impostor would try more often than the
+    visits in which other people were compared with the claimed subject. Here every claim has the
+    same number of tries.
+
+    Parameters
+    ----------
+    scores : Scores
+        Claims of visits, as :func:`claim_scores` makes them with `attempts`, whose tries are known;
+        or scores, in which each probe is a visit of one try, compared with all templates of the
+        claimed subject by the best of their scores.
+    threshold : float
+        A try is accepted at this threshold.
+    tries : int or sequence of int
+        Number of tries at a claim. One number, or several.
+    confidence : float
+        Two-sided confidence of the limits.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``tries``: ``far frr`` with ``far_low far_high frr_low frr_high``, limits by people;
+        ``genuine_attempts impostor_attempts``, the claims that count, and ``genuine_pairs_left_out
+        impostor_pairs_left_out``, pairs of a person and a claimed person with fewer tries. Scalars
+        ``threshold``, and of visits ``far_logged frr_logged``, rates of the visits as they are.
+
+    Raises
+    ------
+    DataError
+        If there are no subjects, or a number of tries is below 1.
+
+    Notes
+    -----
+    The tries of all visits of a person with a claimed person are pooled, each fused over the
+    templates. Of ``n`` tries of which ``r`` are rejected, ``1 - C(r, k) / C(n, k)`` of the choices
+    of ``k`` have one that is accepted. Each claim counts once, at the value of its pair. Limits are
+    those of :func:`check_promise` on either side (``docs/uncertainty.md``). Tries of no known
+    person are left out. This takes the order of tries for chance: where a person learns within a
+    visit, or a camera is blinded for all of its tries, several tries help less than pooled ones.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> door = be.simulate(30, 3, layout="probe-against-gallery", probes=6, sessions=3,
+    ...     random_state=3)
+    >>> claims = be.claim_scores(door, attempts="session")
+    >>> ds = be.tries(claims, 3.3, [1, 3])
+    >>> bool(ds.far[0] < ds.far[1]), bool(ds.frr[0] > ds.frr[1])
+    (True, True)
+    """
+    numbers = check_tries(tries)
+    confidence = check_confidence(confidence)
+    require_all_scores(scores)
+    require_subjects(scores, "rates of several tries")
+    require_values(scores, "rates of several tries")
+    at = require_number("threshold", threshold)
+    distance = float(to_internal(np.array([at]), scores.kind)[0])
+    with rows_reported():
+        pools = Pools.of(scores, distance)
+    columns: dict[str, list[float]] = {}
+    for k in numbers:
+        for name, role in (("far", "impostor"), ("frr", "genuine")):
+            rate = pools.rate(name, k)
+            means, low, high = rate.means(), math.nan, math.nan
+            if means is not None:
+                one_sided = (1 + confidence) / 2
+                low, high = means.lower(one_sided)[0], means.upper(one_sided)[0]
+            row = {
+                name: rate.mean,
+                f"{name}_low": float(low),
+                f"{name}_high": float(high),
+                f"{role}_attempts": rate.attempts,
+                f"{role}_pairs_left_out": rate.left_out,
+            }
+            for variable, value in row.items():
+                columns.setdefault(variable, []).append(value)
+    variables: Variables = {
+        "threshold": at,
+        **along(("tries",), **{name: np.array(x) for name, x in columns.items()}),
+    }
+    messages = beyond_scores(at, columns["far"][0], columns["frr"][0])
+    if scores.tries > 1:
+        logged, _ = rates_at(scores, distance)
+        variables |= {"far_logged": logged["far"], "frr_logged": logged["frr"]}
+    for role in ("genuine", "impostor"):
+        undefined = [k for k, n in zip(numbers, columns[f"{role}_attempts"], strict=True) if not n]
+        if undefined:
+            messages.append(Message("fewer-tries", role=role, tries=min(undefined)))
+    about = Provenance.of(scores)
+    attrs: dict[str, Any] = about_attrs(about, "tries", "verification", messages)
+    attrs |= {"confidence": confidence, "interval_method": "people"}
+    this_gallery = pools.rate("far", numbers[0]).fixed_gallery
+    attrs["interval_for"] = "this gallery" if this_gallery else "new people"
+    if not scores.claims:
+        attrs["use"] = described_tries(scores)
+    return dataset(variables, TRIES, {"tries": np.array(numbers, dtype=np.int64)}, attrs)
+
+
+def check_tries(tries: Any) -> list[int]:
+    """Return numbers of tries, increasing; raise :class:`DataError` unless they are at least 1."""
+    several = [tries] if np.ndim(tries) == 0 else require_list("tries", tries)
+    numbers = sorted({require_integer("tries", x, low=1) for x in several})
+    if not numbers:
+        raise DataError("`tries` is empty; expected a number of tries, such as 3")
+    return numbers
+
+
+def tries_section(results: ResultsBySystem) -> Section:
+    """Return what is said of rates of several tries; beside an evaluation, without its data."""
+    first = next(iter(results.values()))
+    tables = [_table(path, ds, len(systems(results)) > 1) for path, ds in results.items()]
+    messages = result_messages(results)
+    blocks: list[Block] = [data_facts(results), *tables, messages]
+    if "" not in results:
+        own = [x for x in messages.messages if x.code == "fewer-tries"]
+        blocks = [*tables, Messages(own)]
+    return Section("tries", "", blocks, task=rates_are_of(first.attrs))
+
+
+def _table(path: str, ds: xr.Dataset, several: bool) -> Table:
+    """Return the rates at a threshold, with the name of the system where there are several."""
+    rows: list[list[Text | None]] = []
+    for i, k in enumerate(ds["tries"].values.tolist()):
+        rows.append([Count(k), *(cell_of(ds, name, {"tries": i}) for name in _COLUMNS)])
+    notes: list[Text] = []
+    if "far_logged" in ds:
+        notes.append(
+            say(
+                "Of the visits as they are in the log, {far} is {far_logged:rate} and {frr} "
+                "{frr_logged:rate}.",
+                far_logged=ds["far_logged"].item(),
+                frr_logged=ds["frr_logged"].item(),
+            )
+        )
+    notes.append(
+        say(
+            "The tries of all visits of a person at a claim are pooled; each claim counts once. In "
+            "brackets: {confidence:rate} limits by people, for {population}.",
+            confidence=float(ds.attrs["confidence"]),
+            population=str(ds.attrs["interval_for"]),
+        )
+    )
+    left_out = [int(ds[f"{role}_pairs_left_out"].max()) for role in ("genuine", "impostor")]
+    if any(left_out):
+        notes.append(
+            say(
+                "Pairs of a person and a claimed person with fewer tries are left out: up to "
+                "{genuine:count} genuine and {impostor:count impostor pairs}.",
+                genuine=left_out[0],
+                impostor=left_out[1],
+            )
+        )
+    system = say("{name:name}: ", name=system_of(path)) if several else ""
+    title = say(
+        "{system}Claims with several tries, at {threshold}",
+        system=system,
+        threshold=threshold_of(ds),
+    )
+    columns = [Column("tries", "tries")]
+    for name, label in _COLUMNS.items():
+        columns.append(Column(name, label, only="data" if name.endswith("left_out") else ""))
+    return Table("tries", columns, rows, title=title, notes=notes)
+
+
+def table_of_thresholds(results: Sequence[xr.Dataset]) -> Table:
+    """Return the rates of several tries at several thresholds, for data."""
+    rows: list[list[Text | None]] = []
+    for ds in results:
+        for i, k in enumerate(ds["tries"].values.tolist()):
+            cells = [cell_of(ds, name, {"tries": i}) for name in _COLUMNS]
+            rows.append([threshold_of(ds), Count(k), *cells])
+    columns = [Column(name) for name in ("threshold", "tries", *_COLUMNS)]
+    return Table("tries", columns, rows, shown=0)
+
+
+_COLUMNS: dict[str, Text] = {
+    "far": say("{far}"),
+    "frr": say("{frr}"),
+    "impostor_attempts": "impostor claims",
+    "genuine_attempts": "genuine claims",
+    "impostor_pairs_left_out": "impostor pairs left out",
+    "genuine_pairs_left_out": "genuine pairs left out",
+}
