@@ -64,7 +64,7 @@ MOST = 8
 _SHOWN = ("worst_pairs", "det", "roc", "error_rates")
 
 #: Results whose answers are those of a page of evaluations.
-_ANSWERING = ("comparison", "threshold_study")
+_ANSWERING = ("comparison", "threshold_study", "promise")
 
 #: Said of a study at whose threshold no rates of the evaluation were counted.
 _UNCOUNTED = (
@@ -147,7 +147,7 @@ class PageBlocks:
 class Page:
     """Results as the parts of a page."""
 
-    def __init__(self, results: Any, images: Images, terms: str):
+    def __init__(self, results: Any, images: Images, terms: str, threshold: float | None):
         self.items = items_of(results)
         if terms:
             self.items = [
@@ -157,7 +157,8 @@ class Page:
         self.several = len(self.systems) > 1
         self.terms = terms or words_of(self.items[0].dataset)
         self.evaluated = [x for x in self.items if x.is_evaluation]
-        self.moving = Moving(self.items)
+        self.moving = Moving(self.items, threshold)
+        self.given = threshold
         self.parts = PageBlocks()
         leader = self.moving.leader
         self.lines = self._lines(_task_of(leader.item.dataset) if leader else "")
@@ -210,11 +211,15 @@ class Page:
             if self.several and system in self.systems:
                 title += f": {escape(printable(system))}"
             # Of several systems, the table of the threshold has the thresholds of their studies.
-            answering = not first or (
-                section.id in _ANSWERING and (section.id == "comparison" or not self.several)
-            )
+            answering = not first or self._is_answer(section.id)
             rest = self.parts.rest_of(replace(section, title=""), answering, facts=first)
             yield title, rest
+
+    def _is_answer(self, section: str) -> bool:
+        """Whether the answers of a section beside an evaluation are those of the page."""
+        if section == "threshold_study" and self.given is not None:
+            return False
+        return section == "comparison" or (section in _ANSWERING and not self.several)
 
     # ---------------------------------------------------------------- answer
 
@@ -241,7 +246,9 @@ class Page:
         """Yield the rates at the threshold with which the page opens."""
         cells, opening = self.moving.cells(leader)[self.moving.start], self.moving.opening
         dataset = leader.item.dataset
-        study = next((x.dataset for x in self.items if _has_new_people(x.dataset)), None)
+        study = None
+        if self.given is None:
+            study = next((x.dataset for x in self.items if _has_new_people(x.dataset)), None)
         promised = study is not None and np.isfinite(study.get("assured_threshold", np.nan))
         which: Text = ""
         if not opening.of_study:
@@ -271,7 +278,7 @@ class Page:
             yield from _on_new_people(study)
         elif study is None and (chosen_on := str(dataset.attrs.get("chosen_on", ""))):
             yield say("The threshold was chosen on {data}.", data=chosen_on)
-        elif study is None:
+        elif study is None and opening.is_chosen:
             yield "It was chosen on these data: bioeval threshold tells the rates on new people."
 
     def _ranks(self, items: Sequence[Item]) -> Iterator[str]:
@@ -331,6 +338,10 @@ class Page:
         if self.several and opening.of_study:
             texts.append("Each system is at the threshold of its own study.")
             texts.append(opening.why)
+        elif self.several and self.given is not None:
+            texts.append("All systems are at the threshold that was given.")
+        elif self.several and {x.system for x in self.moving.curves} == {*self.moving.opened}:
+            texts.append("Each system is at the threshold of its own results.")
         elif self.several:
             text = (
                 "Each system is at its own threshold: {leader:name} at {why}, the others at the "
@@ -486,13 +497,18 @@ def _on_new_people(study: xr.Dataset) -> Iterator[Text]:
 
 
 def page_text(
-    results: Any, title: str, origin: Sequence[tuple[str, str]], images: Images, terms: str
+    results: Any,
+    title: str,
+    origin: Sequence[tuple[str, str]],
+    images: Images,
+    terms: str,
+    threshold: float | None,
 ) -> str:
     """Return results as the text of an HTML page, in their own terms unless others are given.
 
     `origin` are names and texts about what they were made from.
     """
-    page = Page(results, images, terms)
+    page = Page(results, images, terms, threshold)
     sections = page.sections()
     answer, table, first, plots = page.answer(), page.table(), page.first(), page.plots()
     lines = page._lines()

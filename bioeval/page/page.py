@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.arguments import require_choice, require_list, require_path, require_text
+from bioeval.base.arguments import (
+    require_choice,
+    require_list,
+    require_number,
+    require_path,
+    require_text,
+)
 from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.base.replacing import replacing
 from bioeval.document.terms import VOCABULARIES
@@ -18,6 +24,7 @@ def report(
     results: Any,
     path: str | os.PathLike[str],
     *,
+    threshold: float | None = None,
     title: str = "",
     files: Sequence[str | os.PathLike[str]] = (),
     command: str = "",
@@ -39,9 +46,13 @@ def report(
         be.check_data(scores)]``. A dataset that was loaded from a file is one too. Checks of data
         and rows that :func:`explain` returned have a section each. With a threshold study the
         answer of the page is its threshold, at which the page opens; results at another threshold
-        say so.
+        say so. Without one it opens at the threshold of the results if they have one in common, as
+        a promise and an evaluation at its threshold have, and the promise is the answer.
     path : path
         The HTML file to write, completely or not at all.
+    threshold : float, optional
+        Threshold at which the page opens. The results need to have rates at it, as
+        ``be.evaluate(scores, extra_thresholds=[threshold])`` has.
     title : str, optional
         Title of the page; the names of the systems unless given.
     files : sequence of paths, optional
@@ -67,7 +78,8 @@ def report(
     ------
     DataError
         If the results are something else, two results have one name, results of one system are of
-        other scores, or `path` cannot be written.
+        other scores, none has rates over thresholds while `threshold` is given, or `path` cannot be
+        written.
 
     Warns
     -----
@@ -99,7 +111,8 @@ def report(
         shown = Images(require_text("images", images), folder if images else None)
         if not isinstance(terms, str) or terms:
             require_choice("terms", terms, VOCABULARIES)
-        text = page_text(results, title, list(origin_of(read, command)), shown, terms)
+        at = None if threshold is None else require_number("threshold", threshold)
+        text = page_text(results, title, list(origin_of(read, command)), shown, terms, at)
         part.write_text(text, encoding="utf-8", newline="\n")
     if shown.missing:
         warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)

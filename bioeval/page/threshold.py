@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import DataError
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.cells import Quantity, Rate, Score, threshold_to_install
 from bioeval.document.results import cell_of, messages_of_result, threshold_of
 from bioeval.document.text import Text, say
 from bioeval.page.items import Item, items_of
-from bioeval.views.tasks import value_of
+from bioeval.views.tasks import asked_thresholds, value_of
 
 #: Points of the curve that the control of the threshold has, at most about.
 POINTS = 200
@@ -91,6 +92,16 @@ class Opening:
     rule: str  # as studies take it
     why: Text  # after "the threshold"
     of_study: bool = False  # the answer of a study names it
+    is_chosen: bool = True  # on these data
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A threshold that was given for a page, or at which its results are."""
+
+    at: Score
+    why: Text = ""  # after "the threshold"; nothing where the answer of a study names it
+    is_chosen: bool = False  # on these data
 
 
 class Moving:
@@ -98,25 +109,34 @@ class Moving:
 
     It moves along the first system's curve. All tasks of a system are at one threshold; other
     systems are at the loosest threshold of their own with the same FAR. A task whose rates were not
-    counted at the threshold where the page opens is left out; `uncounted` are the thresholds of
-    studies at which no rates were counted, by system.
+    counted at the threshold where the page opens is left out; `uncounted` are the given thresholds,
+    and those of studies, at which no rates were counted, by system.
     """
 
-    def __init__(self, items: list[Item]):
+    def __init__(self, items: list[Item], given: float | None = None):
         self.curves = [RatesByThreshold(x) for x in items if RatesByThreshold.fits(x.dataset)]
         self.leader: RatesByThreshold | None = None
         self.uncounted: dict[str, Score] = {}
+        #: The threshold that is stated for each system.
+        self.opened: dict[str, Stated] = {}
+        if given is not None and not self.curves:
+            raise DataError(
+                "`threshold`: no result has FAR and FRR over thresholds; expected results of "
+                "verification or of open-set identification, as be.evaluate returns them"
+            )
         for system in dict.fromkeys(x.system for x in self.curves):
             anchor = self._first_of(system)
-            at = _of_study(anchor, items)
-            if at is not None and not anchor.has(at.value):
-                self.uncounted[system] = at
+            stated = _stated(anchor, items, given)
+            if stated is not None:
+                self.opened[system] = stated
+                if not anchor.has(stated.at.value):
+                    self.uncounted[system] = stated.at
         if self.uncounted:
             self.curves = []
         if not self.curves:
             return
         self.leader = leader = self._first_of(self.curves[0].system)
-        self.opening = _opening(leader, items)
+        self.opening = _opening(leader, items, self.opened.get(leader.system))
         points = leader.points
         some = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
         rows = [int(x) for x in points[some]] if len(points) else []
@@ -126,14 +146,12 @@ class Moving:
         self.start = rows.index(self.opening.row)
         self.rows = {id(curve): [0] * len(rows) for curve in self.curves}
         anchors = {x.system: self._first_of(x.system) for x in self.curves}
-        opened = {x: _of_study(anchor, items) for x, anchor in anchors.items()}
-        self.opened = {x: at for x, at in opened.items() if at is not None}
         for i, row in enumerate(rows):
             for system, anchor in anchors.items():
                 row_at = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
-                study = self.opened.get(system)
-                if i == self.start and anchor is not leader and study is not None:
-                    row_at = anchor.row(study.value)
+                stated = self.opened.get(system)
+                if i == self.start and anchor is not leader and stated is not None:
+                    row_at = anchor.row(stated.at.value)
                 threshold = anchor.thresholds[row_at] if row_at >= 0 else np.nan
                 for curve in self.curves:
                     if curve.system == system:
@@ -155,13 +173,13 @@ class Moving:
     def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
         """Return the threshold and the rates of a curve at each point.
 
-        The threshold of a study is rounded as the study rounds it.
+        The threshold that is stated is rounded as its result rounds it.
         """
-        study = self.opened.get(curve.system)
+        stated = self.opened.get(curve.system)
         cells = [curve.cells(row) for row in self.rows[id(curve)]]
         for each in cells:
-            if study is not None and each["threshold"].value == study.value:
-                each["threshold"] = study
+            if stated is not None and each["threshold"].value == stated.at.value:
+                each["threshold"] = stated.at
         return cells
 
     def row_of(self, curve: RatesByThreshold) -> int:
@@ -177,9 +195,9 @@ class Opens:
     rule: str
 
     @staticmethod
-    def of(results: Any) -> Opens | None:
-        """Return that of the page of results; None without one."""
-        moving = Moving(items_of(results))
+    def of(results: Any, given: float | None = None) -> Opens | None:
+        """Return the threshold of a page of results, the one given if any; None without rates."""
+        moving = Moving(items_of(results), given)
         if moving.leader is None:
             return None
         at = float(moving.leader.thresholds[moving.opening.row])
@@ -199,34 +217,81 @@ def _of_study(curve: RatesByThreshold, items: list[Item]) -> Score | None:
     return None
 
 
-def _opening(curve: RatesByThreshold, items: list[Item]) -> Opening:
-    """Return where a page opens: at the threshold of a study, else at one that the data support.
+def _stated(curve: RatesByThreshold, items: list[Item], given: float | None) -> Stated | None:
+    """Return the threshold that is given, or that of a study, of promises or of all results."""
+    if given is not None:
+        return Stated(Score(given, rounded="not"), "the one given")
+    if (study := _of_study(curve, items)) is not None:
+        return Stated(study)
+    of_promises = dict[float, Stated]()
+    of_others = dict[float, Stated]()
+    for x in items:
+        if x.system != curve.system:
+            continue
+        for at in _thresholds_of(x.dataset):
+            stated = Stated(Score(at, rounded="not"), "that of these results")
+            if x.type == "promise":
+                of_promises[at] = stated
+            elif str(x.dataset.attrs.get("chosen_on", "")).startswith("the same data"):
+                of_others[at] = replace(stated, at=threshold_of(x.dataset), is_chosen=True)
+            else:
+                of_others.setdefault(at, stated)
+    found = of_promises or of_others
+    if len(found) != 1:
+        return None
+    ((at, stated),) = found.items()
+    return stated if of_promises or curve.has(at) else None
+
+
+def _thresholds_of(dataset: xr.Dataset) -> list[float]:
+    """Return the threshold of a result; of rates over thresholds the only one, or those asked."""
+    if RatesByThreshold.fits(dataset):
+        asked = asked_thresholds(dataset)
+        values = asked or dataset["threshold"].values.tolist()
+        return values if asked or len(values) == 1 else []
+    at = value_of(dataset, "threshold")
+    if at is None:
+        at = dataset.attrs.get("threshold")  # of a workload
+    return [float(at)] if isinstance(at, float) and np.isfinite(at) else []
+
+
+def _opening(curve: RatesByThreshold, items: list[Item], stated: Stated | None) -> Opening:
+    """Return where a page opens: at the threshold that is stated, else at one the data support.
 
     That is the one of the smallest FAR target for which 30 false accepts are expected with one
-    attempt of each pair of people, or else 3; without one, that of the equal error rate.
+    attempt of each pair of people, or else 3; without one, that of the equal error rate. Where the
+    thresholds of the curve were given, it is the loosest of them with at most this FAR.
     """
     dataset = curve.item.dataset
     target, exact, support = _supported(curve)
-    study = _of_study(curve, items)
-    if study is not None:
-        row = curve.row(study.value)
+    if stated is not None and stated.why:
+        row, at = curve.row(stated.at.value), repr(stated.at.value)
+        return Opening(row, at, stated.why, is_chosen=stated.is_chosen)
+    if stated is not None:
+        row = curve.row(stated.at.value)
         rules = {x.dataset.attrs.get("threshold_rule") for x in items}
         why: Text = ""
         if str(Rule("far", (float(target),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
             why = say(text, target=target, support=support)
-        return Opening(row, repr(study.value), why, True)
+        return Opening(row, repr(stated.at.value), why, True)
     if not np.isnan(target):
-        text = "the loosest with {far} at most {target:rate}, the smallest target with {support}"
-        why = say(text, target=target, support=support)
-        return Opening(curve.row(exact), f"far={target!r}", why)
+        row, rule, which = curve.row(exact), f"far={target!r}", "the loosest"
+        if not curve.has(exact):
+            row, which = curve.row_at_far(target), "the loosest of these results"
+            rule = repr(float(curve.thresholds[row]))
+        text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
+        if row >= 0:
+            why = say(text, which=which, target=target, support=support)
+            return Opening(row, rule, why)
     eer = value_of(dataset, "eer_threshold")
+    if eer is not None and curve.has(eer):
+        return Opening(curve.row(eer), "eer", "that of the equal error rate")
     if eer is not None and (row := curve.row(eer)) >= 0:
-        return Opening(row, "eer", "that of the equal error rate")
+        return Opening(row, "eer", "the last one of these results before the equal error rate")
     points = curve.points
     row = int(points[0]) if len(points) else 0
-    only = "the only one" if len(curve.thresholds) == 1 else "the strictest one"
-    return Opening(row, "eer", say("{only} of these results", only=only))
+    return Opening(row, "eer", "the strictest one of these results", is_chosen=False)
 
 
 def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:

@@ -107,6 +107,98 @@ def test_a_page_of_rates_at_one_threshold_has_no_control(tmp_path):
     assert rates(text)[0]["threshold"] == "5" and 'type="range"' not in text
 
 
+# ----------------------------------------------------------------- a threshold that is given
+
+CHOSEN = "loosest|chosen|equal error"
+
+
+def assert_opens_at(text: str, scores: be.Scores, threshold: float) -> None:
+    """The first row, and the sentence of the rates, are at the threshold, which nobody chose."""
+    far, frr = counted(scores, threshold)
+    first = rates(text)[0]
+    for name, right in (("threshold", threshold), ("FAR", far), ("FRR", frr)):
+        assert number(first[name]) == pytest.approx(right, abs=0.0051)
+    (said,) = (x for x in answer(text) if "impostor attempts are accepted" in x)
+    assert f"At the threshold {threshold:g}, " in said
+    assert not re.search(CHOSEN, " ".join(answer(text)))
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("threshold", [612, 350, 700])
+@pytest.mark.cases(1)
+def test_a_page_opens_at_the_threshold_that_is_given(kind, threshold, tmp_path):
+    values = (1000 * np.asarray(matrix(3, kind="similarity").values)).round().astype(int)
+    values = values if kind == "similarity" else 1000 - values
+    scores = be.Scores(values, matrix(3).probe_labels, kind=kind)
+    threshold = threshold if kind == "similarity" else 1000 - threshold
+    results = be.evaluate(scores, extra_thresholds=[threshold])
+    zoo = be.zoo(scores, permutations=10)  # at another threshold
+    assert_opens_at(written([results, zoo], tmp_path, threshold=threshold), scores, threshold)
+    one = be.verification(scores, thresholds=threshold)
+    assert_opens_at(written(one, tmp_path), scores, threshold)
+    promise = be.check_promise(scores, threshold, ["far=0.6", "frr=1e-9"])
+    text = written([promise, zoo, results], tmp_path)
+    assert_opens_at(text, scores, threshold)
+    verdicts = [x.partition(":")[0].lower() for x in answer(text)[:2]]
+    assert verdicts == promise.verdict.values.tolist()
+    workload = be.workload(one, people_per_day=100, impostor_share=0.1)
+    assert_opens_at(written([results, workload], tmp_path), scores, threshold)
+
+
+def test_results_at_several_thresholds_state_none(tmp_path):
+    scores = matrix(3)
+    results = be.evaluate(scores, extra_thresholds=[3.0, 4.0])
+    of_zoo = be.zoo(scores, threshold=3.0, permutations=10)
+    of_groups = be.by_group(scores, scores.probe_labels % 2, threshold=4.0)
+    for agreeing, threshold in ((of_zoo, "3"), (of_groups, "4")):
+        assert rates(written([results, agreeing], tmp_path))[0]["threshold"] == threshold
+    disagreeing = written([results, of_zoo, of_groups], tmp_path)
+    assert answer(disagreeing) == answer(written(results, tmp_path))
+
+
+def test_a_threshold_without_rates_is_said(tmp_path):
+    results = be.verification(matrix(3))
+    text = written(results, tmp_path, threshold=4.0123)
+    assert "has no rates at 4.0123" in answer(text)[0] and '<table id="rates">' not in text
+    with pytest.raises(be.DataError, match="`threshold`: no result has FAR and FRR"):
+        written(be.closed_set(matrix(3)), tmp_path, threshold=4.0)
+    with pytest.raises(be.DataError, match="`threshold` is"):
+        written(results, tmp_path, threshold="eer")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
+    scores = matrix(seed, kind=kind)
+    values = np.asarray(scores.values)
+    some = np.unique(np.random.default_rng(seed).choice(values.ravel(), 6)) + 1e-9
+    text = written(be.verification(scores, thresholds=some), tmp_path)
+    said = answer(text)[0]
+    found = re.search(r"loosest of these results with FAR at most ([\d.]+) %", said)
+    looser = some if kind == "distance" else some[::-1]
+    within = [x for x in looser if found and counted(scores, x)[0] <= float(found[1])]
+    at = within[-1] if within else looser[0]
+    assert bool(within) or "that of these results" in said or "the strictest one" in said
+    assert number(rates(text)[0]["FRR"]) == pytest.approx(counted(scores, at)[1], abs=0.0051)
+
+
+def test_the_command_opens_a_page_at_its_threshold(inside):
+    scores = be.load("a.npz")
+    promises = ["--promise", "far=0.6", "--promise", "frr=1e-9"]
+    command = ["report", "a.npz", "--threshold", "4", "--out", "p.html", "--interval", "none"]
+    assert main([*command, *promises, "--zoo", "--workload", "people=9,impostors=0.1"]) == 1
+    text = (inside / "p.html").read_text(encoding="utf-8")
+    assert_opens_at(text, scores, 4.0)
+    assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
+    body = plain(text[text.index("<details") :])
+    named = re.findall(r"(?:Errors at|Operating point) the threshold ([\d.]+)", body)
+    assert len(named) == 2 and {float(x) for x in named} == {4.0}
+    assert main(["threshold", "a.npz", "--threshold", "4", *promises, "--report", "q.html"]) == 1
+    assert_opens_at((inside / "q.html").read_text(encoding="utf-8"), scores, 4.0)
+    for given in (["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"]):
+        assert main(["report", "a.npz", "--out", "r.html", *given]) == 2
+
+
 @pytest.fixture(scope="module")
 def scores():
     return be.simulate(30, 4, random_state=2)

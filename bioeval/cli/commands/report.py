@@ -12,6 +12,7 @@ import click
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.cli.arguments import PROPORTION, Value, at_least
 from bioeval.cli.command import Command, in_options, option, option_group
+from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import IMAGES, image_folder, require_images
 from bioeval.cli.shared import ASSURE, EVALUATED, TERMS, rates, shared
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 _RESULTS = "results of a command of bioeval"
 
 #: Options of what a page has besides the evaluation; some need scores, some show images.
-_FURTHER = ("check", "probe", "workload", "folds", "assure", "worst", "zoo")
-_OF_SCORES = ("check", "probe", "zoo")
+_FURTHER = ("check", "probe", "workload", "folds", "assure", "worst", "zoo", "promise")
+_OF_SCORES = ("check", "probe", "zoo", "promise")
 _WITH_IMAGES = ("worst", "probe", "check")
 
 
@@ -45,9 +46,9 @@ def _use(text: str) -> dict[str, float]:
 @click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
 @option("--out HTML", "Page to write.", required=True, name="report")
-@option("--force", "Replace HTML if it exists.", bool)
-@option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
 @EVALUATED
+@option("--threshold T", "Threshold at which the page opens.", float)
+@option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
 @rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
 @option("--check", "Add a check of the data, and who is confused with whom.", bool)
@@ -77,12 +78,19 @@ def _use(text: str) -> dict[str, float]:
     multiple=True,
     name="names",
 )
-@option_group(TERMS, IMAGES, heading="Output")
+@option_group(
+    option("--force", "Replace HTML if it exists.", bool),
+    option("--title TEXT", "Title of the page.  [names of the systems]", str, ""),
+    TERMS,
+    IMAGES,
+    heading="Output",
+)
 @shared(use=True, interval=True, files=False, page=False, printed=False, name=False)
 def report_command(
     run: Run,
     data: tuple[str, ...],
     title: str,
+    threshold: float | None = None,
     names: tuple[str, ...] = (),
     images: str = "",
     images_root: str | None = None,
@@ -92,6 +100,7 @@ def report_command(
 
     bioeval report scores.npz --out report.html --check --zoo
     bioeval report old.npz new.npz --out both.html
+    bioeval report scores.npz --threshold 3.61 --promise far=1% --out door.html
 
     DATA are files as `bioeval run` reads them, one per system, or what commands wrote with --out:
     their folders, or the results.nc in these.
@@ -107,6 +116,10 @@ def report_command(
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     wanted = {name: options.pop(name, None) for name in _FURTHER}
+    if threshold is None and wanted["promise"]:
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
+    if threshold is not None and wanted["assure"] is not None:
+        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
     saved = list(filter(_is_saved, data))  # the worst pairs among them have images
     if (images or images_root) and not saved and not any(map(wanted.get, _WITH_IMAGES)):
         raise click.UsageError("--images needs --worst N or --explain or --check")
@@ -120,7 +133,7 @@ def report_command(
         if _is_saved(file):
             run.files.append(file)
             tree = read_results(file, _RESULTS)
-            tree = _with(tree, _workload(tree, Opens.of(tree), wanted["workload"]))
+            tree = _with(tree, _workload(tree, Opens.of(tree, threshold), wanted["workload"]))
             result = run.in_terms(tree)
             # Without a name of the user, it says whose results it has.
             kept.append({name: result} if i < len(names) else result)
@@ -133,9 +146,15 @@ def report_command(
     rows: list[Any] = []
     evaluated: dict[str, Any] = {}
     for name, scores in read.items():
-        results = _evaluated(scores, options, [], run)
-        opens = Opens.of(results) if "verification" in results.children else None
-        further = _study(under_card[name], opens, wanted, run)
+        given = [] if threshold is None else [threshold]
+        results = _evaluated(scores, options, given, run)
+        opens = None
+        if given or "verification" in results.children:
+            opens = Opens.of(results, threshold)
+        if threshold is None:
+            further = _study(under_card[name], opens, wanted, run)
+        else:
+            further = _promise(under_card[name], threshold, wanted["promise"], run)
         for study in further.values():
             promised = float(study.get("assured_threshold", math.nan))
             if math.isfinite(promised):  # the answer of the page, whose rates are counted
@@ -155,8 +174,22 @@ def report_command(
             evaluated |= _comparison(under_card, options, run)
     shown = [evaluated, *kept, *rows]
     doubts = list(map(written, doubts_of_systems(items_of(shown))))
-    run.write_page(shown, title=title, images=images, image_folder=folder)
+    run.write_page(shown, threshold=threshold, title=title, images=images, image_folder=folder)
     run.remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *run.remarks)]
+
+
+def _promise(
+    scores: Scores, threshold: float, promises: tuple[str, ...] | None, run: Run
+) -> dict[str, xr.Dataset]:
+    """Return the check of promises at the threshold that was given, by its name."""
+    if not promises:
+        return {}
+    from bioeval.studies.assurance.promise import check_promise
+
+    run.stages("checking the promise")
+    checked = check_promise(scores, threshold, promises, confidence=run.settings["confidence"])
+    fail_if_refuted(run, checked)
+    return {"promise": checked}
 
 
 def _study(

@@ -164,7 +164,15 @@ def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
     threshold = _threshold_of("promise", options)
     how = {"tries": options.get("tries"), "confidence": run.settings["confidence"]}
     checked = check_promise(scores, threshold, options["promise"], **how)
-    run.finish(checked)
+    page: Any = None
+    if run.page is not None and "tries" not in options:  # the curves are of single attempts
+        page = {scores.name: run.in_terms(_with_curves(checked, scores, options))}
+    run.finish(checked, page=page)
+    fail_if_refuted(run, checked)
+
+
+def fail_if_refuted(run: Run, checked: xr.Dataset) -> None:
+    """Fail by each promise that the data refute."""
     for promise, verdict in zip(checked["promise"].values, checked["verdict"].values, strict=True):
         if verdict == "refuted":
             run.fail(f"the data refute the promise {promise}")
@@ -188,7 +196,7 @@ def _threshold_of(chosen: str, options: dict[str, Any]) -> float:
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, options: dict[str, Any]) -> xr.DataTree:
-    """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
+    """Return a study, or promises, and the task whose curves a page shows at its thresholds."""
     import numpy as np
     import xarray as xr
 
@@ -214,4 +222,5 @@ def _with_curves(study: xr.Dataset, scores: Scores, options: dict[str, Any]) -> 
     curves = counted()
     if not np.isin(chosen, curves["threshold"].values).all():
         curves = counted(thresholds=np.union1d(curves["threshold"].values, chosen))
-    return xr.DataTree.from_dict({task: curves, "threshold_study": study})
+    name = str(study.attrs["result_type"]).replace("-", "_")
+    return xr.DataTree.from_dict({task: curves, name: study})
