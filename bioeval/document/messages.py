@@ -47,6 +47,11 @@ SENTENCES: dict[str, str] = {
         "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
         "{meaning}"
     ),
+    "visits-joined": Doubt(
+        "{visits:count visits} {why}, first that of {person:name} with {column:name} {visit:name}: "
+        "names that begin anew each day join tries of several visits; give each visit a name of "
+        "its own"
+    ),
     "failures-of-visits": (
         "{genuine:count} genuine and {impostor:count impostor attempts} failed in each of their "
         "tries and are {meaning}; of the tries, {tries_genuine:count} genuine and "

@@ -24,8 +24,9 @@ from bioeval.scores.fusion_rules import (
     order_of,
     parse_fusion,
 )
-from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
+from bioeval.scores.labels import Codes, missing_values, places_in_order
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.orders import DAY_FIRST, MONTH_FIRST, days_of, places_of_values
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 from bioeval.scores.rows import blocks_of, threads_for
@@ -34,6 +35,9 @@ from bioeval.scores.tries import Tries
 # Mean numbers of tries that differ less are alike. Visits end when they are accepted if, of so many
 # tries of either at least, all but a share of those that end visits are nearer than the others.
 _ALIKE, _LEAST_TRIES, _UNLIKE = 0.02, 10, 0.05
+
+# Tries of a visit beyond which a visit may be several.
+_MANY = 10
 
 
 @leaves_out_attacks
@@ -70,7 +74,10 @@ def claim_scores(
         Enrolled templates of each subject: first:3, or first:3:COLUMN; all by default.
         ``"first:3"``: the first three by the column ``impression`` or by the names of the templates
         (``x2`` before ``x10``), without either in the order of the gallery, which the result says;
-        ``"first:3:taken"``: in the order of a metadata column. A subject with fewer has all
+        ``"first:3:taken"``: in the order of a metadata column, of numbers, dates, times, English
+        names of months, or an ordered Categorical; other text needs numbers in the same places.
+        ``"first:3:taken:day-first"`` or ``:month-first`` says how dates such as 01/02/2024 are
+        written. A subject with fewer has all
         enrolled. In a matrix of all templates against all the others are the probes.
 
     Returns
@@ -162,7 +169,11 @@ def claim_scores(
         origin=scores.origin,
         metric=scores.metric,
         reading=scores.reading,
-        remarks=(*scores.remarks, *_about_enrolled(scores, enrol)),
+        remarks=(
+            *scores.remarks,
+            *_about_enrolled(scores, enrol),
+            *_joined_visits(scores, number, attempts),
+        ),
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
         claims=_in_words(tries, attempts, templates, fused, enrol)
@@ -430,12 +441,49 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     return first[order], np.argsort(order)[attempt.reshape(-1)]
 
 
+def _joined_visits(scores: Scores, number: np.ndarray, column: str | None) -> list[Message]:
+    """Return the message of visits that seem to be several: their names may begin anew each day.
+
+    They have tries of two dates, or of two people while most names have one, or many more tries
+    than others.
+    """
+    if column is None:
+        return []
+    size = np.bincount(number)
+    reasons = {"have many more tries than others": (size > _MANY) & (size > 3 * np.median(size))}
+    names = Codes(scores.probe_meta[column], scores.probe_meta[column], column).probe
+    pairs = np.unique(np.stack([names, scores.codes.probe]), axis=1)[0]
+    several = np.bincount(pairs) > 1
+    if 2 * np.count_nonzero(several) < len(np.unique(pairs)):
+        reasons["have names that another person's visit has, too"] = several[names[_first(number)]]
+    for name, values in scores.probe_meta.items():
+        days = days_of(values) if name != column else None
+        if days is not None:
+            day = np.unique(days, return_inverse=True)[1].reshape(-1)
+            visits = np.unique(np.stack([number, day]), axis=1)[0]
+            reasons[f"have tries of two dates, by {name!r}"] = np.bincount(visits) > 1
+    messages = []
+    for why, joined in reasons.items():
+        if joined.any():
+            probe = int(_first(number)[np.argmax(joined)])
+            visit, person = scores.probe_meta[column][probe], scores.probe_labels[probe]
+            about = {"visits": int(joined.sum()), "why": why, "column": column}
+            messages.append(Message("visits-joined", **about, visit=str(visit), person=str(person)))
+    return messages
+
+
+def _first(number: np.ndarray) -> np.ndarray:
+    """Return the first try of each attempt."""
+    return np.unique(number, return_index=True)[1]
+
+
 # ------------------------------------------------------------------------------ enrolled templates
 
 
 def _parse_enrol(enrol: object) -> tuple[int, str]:
     """Return how many templates are enrolled, and the metadata column that orders them."""
     word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
+    column = _written(column)[0]
     is_whole = number.isascii() and number.isdigit() and int(number) > 0
     if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
         raise DataError(
@@ -444,6 +492,12 @@ def _parse_enrol(enrol: object) -> tuple[int, str]:
             "order of a metadata column)"
         )
     return int(number), column
+
+
+def _written(column: str) -> tuple[str, str]:
+    """Return the column after ``first:K:``, and what it says on how dates are written."""
+    name, colon, way = column.rpartition(":")
+    return (name, way) if colon and way in (DAY_FIRST, MONTH_FIRST) else (column, "")
 
 
 def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores:
@@ -465,7 +519,8 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
             f"`enrol` is {enrol}, but no subject has more than "
             f"{counted(most, 'templates')} in the gallery; expected at most {most}"
         )
-    order = np.lexsort((_places(scores, column), subject))
+    _, written = _written(enrol)
+    order = np.lexsort((_places(scores, column, written), subject))
     starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     enrolled = np.sort(order[rank < number])
@@ -502,15 +557,12 @@ def _named_places(scores: Scores) -> tuple[np.ndarray, str]:
     return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
 
 
-def _places(scores: Scores, column: str) -> np.ndarray:
+def _places(scores: Scores, column: str, written: str) -> np.ndarray:
     """Return the place of each template of the gallery: in a column, then by its name."""
     place, _ = _named_places(scores)
     if not column:
         return place
     scores._require_kept(column, "enrol", scores.gallery_meta)
     values = _known_column(scores.gallery_meta, column, "enrol", "gallery template")
-    try:
-        of_column = np.unique(values.astype(np.float64), return_inverse=True)[1].reshape(-1)
-    except (TypeError, ValueError):
-        of_column = natural_places(values)
+    of_column = places_of_values(values, column, scores.codes.gallery, written)
     return of_column * len(place) + place

@@ -644,8 +644,30 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dic
                 f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
                 "template"
             )
-        columns[str(name)] = fixed(array, column)
+        columns[str(name)] = fixed(with_known_order(array, column), column)
     return columns
+
+
+# The name of a known order among the metadata of a dtype, which a selection keeps.
+_ORDER = "order"
+
+
+def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:
+    """Return an array that keeps the order of an ordered Categorical that it was made of."""
+    dtype: Any = getattr(original, "dtype", None)
+    if getattr(dtype, "ordered", False) is not True:
+        order = known_order(original) if isinstance(original, np.ndarray) else ()
+    else:
+        order = tuple(map(plain, dtype.categories))
+    if not order:
+        return array
+    return array.view(np.dtype(array.dtype, metadata={_ORDER: order}))
+
+
+def known_order(array: np.ndarray) -> tuple[Any, ...]:
+    """Return the values of a column in the order that is known of it; empty without one."""
+    metadata: Mapping[str, Any] = array.dtype.metadata or {}
+    return tuple(metadata.get(_ORDER, ()))
 
 
 def natural_places(names: np.ndarray) -> np.ndarray:
@@ -699,7 +721,7 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
         return None
     if not all(isinstance(name, str) for name in names):
         return None
-    columns = {name: np.asarray(table[name]) for name in names}
+    columns = {name: with_known_order(np.asarray(table[name]), table[name]) for name in names}
     index = getattr(table, "index", None)  # of pandas
     levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]

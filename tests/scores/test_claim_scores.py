@@ -2,6 +2,7 @@
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -160,3 +161,91 @@ def test_a_ratio_of_a_single_comparison_stays_one_and_one_of_several_is_none():
         assert llr.kind == "llr"
     visits = be.claim_scores(ratios(), attempts="visit")
     np.testing.assert_array_equal(visits.values, [[3.0, -1.0], [-2.0, 2.5]])
+
+
+def enrolled_first(taken, **more):
+    """Return which of three templates of one person is the first by a column."""
+    meta = {"taken": taken}
+    scores = be.Scores(
+        [[0.0, 1.0, 2.0], [5.0, 6.0, 7.0]],
+        ["a", "b"],
+        ["a", "a", "a"],
+        gallery_meta=meta,
+        **more,
+    )
+    return int(be.claim_scores(scores, enrol="first:1:taken").values[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("taken", "first"),
+    [
+        (["05.11.2026", "20.10.2026", "05.12.2026"], 1),
+        (["15/03/2024", "02/04/2024", "28/02/2024"], 2),
+        (["03/15/2024", "04/02/2024", "02/28/2024"], 2),
+        (["9:00 PM", "8:30 PM", "11:15 AM"], 2),
+        (["10:00", "9:59", "23:00"], 1),
+        (["March", "Apr", "February"], 2),
+        (["3 April 2024", "5 Jan 2025", "30 March 2024"], 2),
+        (["2024-10-02", "2024-9-30", "2024-11-01"], 1),
+        (np.array([86_400, 30, 7_200], dtype="timedelta64[s]"), 1),
+        (pd.to_timedelta(["2D", "3h", "1D"]), 1),
+        (pd.Categorical(["late", "noon", "early"], ["early", "noon", "late"], ordered=True), 2),
+        (["img_10", "img_9", "img_11"], 1),
+        (["10.5", "9", "11"], 1),
+    ],
+)
+def test_enrolled_templates_are_ordered_by_what_values_are(taken, first):
+    assert enrolled_first(taken) == first
+    assert enrolled_first(pd.Series(taken)) == first
+
+
+def test_an_order_that_is_known_is_kept_by_a_selection():
+    sizes = pd.Categorical(["l", "s", "m", "s"], ["s", "m", "l"], ordered=True)
+    table = pd.DataFrame({"size": sizes})
+    scores = be.Scores(np.arange(8.0).reshape(2, 4), ["a", "b"], list("aaaa"), gallery_meta=table)
+    claims = be.claim_scores(scores.select(gallery=[0, 2]), enrol="first:1:size")
+    assert claims.values[0, 0] == 2
+
+
+@pytest.mark.parametrize(
+    ("taken", "says"),
+    [
+        (["01/02/2024", "03/04/2024", "05/06/2024"], "day or the month first.*':day-first'"),
+        (["morning", "noon", "evening"], "'morning' .*no order|no order that is known"),
+        (pd.Categorical(["x", "y", "z"]), "no order that is known"),
+        (["13/13/2024", "01/02/2024", "05/06/2024"], "no order that is known"),
+    ],
+)
+def test_what_cannot_be_ordered_is_refused(taken, says):
+    with pytest.raises(be.DataError, match=says):
+        enrolled_first(taken)
+
+
+@pytest.mark.parametrize(("way", "first"), [("day-first", 2), ("month-first", 0)])
+def test_it_may_be_said_how_dates_are_written(way, first):
+    meta = {"taken": ["01/05/2024", "02/05/2024", "03/04/2024"]}
+    scores = be.Scores([[0.0, 1.0, 2.0]] * 2, ["a", "b"], ["a", "a", "a"], gallery_meta=meta)
+    assert be.claim_scores(scores, enrol=f"first:1:taken:{way}").values[0, 0] == first
+
+
+def joined(visits, people="aabb", **columns):
+    meta = {"visit": visits, **columns}
+    scores = be.Scores(np.ones((len(visits), 2)), list(people), ["a", "b"], probe_meta=meta)
+    remarks = be.claim_scores(scores, attempts="visit").remarks
+    return [x.arguments for x in remarks if x.code == "visits-joined"]
+
+
+def test_visits_whose_names_begin_anew_are_named():
+    assert joined([1, 1, 1, 1]) == joined([1, 2, 3, 4]) == []
+    days = ["2024-01-01", "2024-01-02", "2024-01-01", "2024-01-01"]
+    (two_days,) = joined([1, 1, 1, 1], day=days)
+    assert (two_days["visits"], two_days["person"], two_days["visit"]) == (1, "a", "1")
+    at = pd.to_datetime(
+        ["2024-01-01 08:00", "2024-01-01 08:01", "2024-01-05 07:00", "2024-01-06 07:00"]
+    )
+    (two_days,) = joined([1, 1, 2, 2], at=at)
+    assert two_days["person"] == "b"
+    (two_people,) = joined([1, 2, 2, 3, 4], "aabbb")
+    assert two_people["visits"] == 2 and "another person" in two_people["why"]
+    (long,) = joined([1] * 11 + [2, 3, 4, 5], "a" * 15)
+    assert (long["visits"], long["visit"]) == (1, "1")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, counted, nearest_name, received
+from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import Kept
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import Rule
@@ -34,6 +35,7 @@ from bioeval.studies.explain.tasks import (
     total,
     verified,
 )
+from bioeval.studies.explain.visits import Visits
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, resolve_card
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -76,6 +78,7 @@ class _Explainer:
             )
         self.scores = self.tasks.scores
         self.names = in_words(self.given.probe_names, self.given.shape[0])
+        self.visits = None if self.given._tries is None else Visits(self.given)
         self.keeps: Kept = "far"
         distance, self.source = self._threshold(threshold)
         self.threshold = None if distance is None else float(to_user(distance, scores.kind))
@@ -98,6 +101,8 @@ class _Explainer:
                     f"`probe` is {received(probe)}, the name of "
                     f"{self.names.count(probe)} templates; give a position"
                 )
+        elif self.visits is not None and (visit := self.visits.row_of(probe)) is not None:
+            i = visit
         elif probe.isdecimal():
             i = int(probe)
         else:
@@ -105,7 +110,7 @@ class _Explainer:
         if i >= m:
             raise DataError(
                 f"`probe` is {received(probe)}; expected a position from 0 to {m - 1}, "
-                f"or the name of a template.{nearest_name(str(probe), self.names[:10000])}"
+                f"or the name of a template, such as {self.names[0]!r}"
             )
         places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
         if not len(places):
@@ -131,7 +136,8 @@ class _Explainer:
         for node, verifying in self.tasks.verifying.items():
             use = verifying.use
             ranked = listed("template" if use.fused is None else "subject", use.fusion)
-            tasks.append(verified(ranked, node, use.fusion))
+            added = verified(ranked, node, use.fusion)
+            tasks.append(replace(added, claims=scores._claims_title))
         for node, task in self.tasks.searching.items():
             if task.gallery == "single":
                 remarks.append(
@@ -154,6 +160,8 @@ class _Explainer:
                 "alone."
             )
         place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
+        if self.visits is not None:
+            remarks += self.visits.remarks(place, self.rows.templates(i))
         return Explanation(
             probe=place,
             name=self.names[place] if self.names[place] != str(place) else "",
@@ -190,8 +198,8 @@ class _Explainer:
                     raise
                 return None, none
             return distance, say(
-                "where {templates}-template verification has {rule}, on these data",
-                templates=str(use.templates),
+                "where verification ({attempts}) has {rule}, on these data",
+                attempts=self.scores._claims_title or f"{use.templates}-template",
                 rule=rule_in_words(rule),
             )
         if threshold is not None:

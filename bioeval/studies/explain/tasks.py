@@ -60,16 +60,21 @@ class Contribution:
         What it adds, by counter; None where that depends on a threshold, and there is none.
     why : Text
         Why it adds this.
+    claims : str
+        What claims are, of a row of claims; else empty.
     """
 
     task: str
     role: str = ""
     counts: Counts | None
     why: Text
+    claims: str = ""
 
     @property
     def title(self) -> str:
         """The task in words."""
+        if self.claims:
+            return f"Verification, {self.claims}"
         if not self.role:
             return TITLES[self.task]
         return f"{TITLES[self.task]}, as {'a' if self.role == GENUINE else 'an'} {self.role} probe"

@@ -143,7 +143,7 @@ def test_the_threshold_says_where_it_comes_from(scores):
     ds = be.verification(scores)
     row = be.explain(scores, 0)
     assert row.threshold == ds.eer_threshold
-    assert "single-template verification has the equal error rate" in shown(row)
+    assert "where verification (single-template) has the equal error rate" in shown(row)
     loose = be.explain(scores, 0, threshold="far=0.5")
     half = be.verification(scores, far_targets=[0.5])
     assert loose.threshold == half.threshold_at_far.item()
@@ -169,7 +169,7 @@ def test_an_order_has_no_threshold():
     [
         ({"probe": 5}, be.DataError, "position from 0 to 4"),
         ({"probe": -1}, be.DataError, "expected an integer >= 0"),
-        ({"probe": "b1x"}, be.DataError, "Did you mean 'b1'"),
+        ({"probe": "b1x"}, be.DataError, "or the name of a template, such as"),
         ({"probe": 0, "threshold": "eeer"}, be.DataError, "`threshold` is 'eeer'"),
         ({"probe": 0, "protocol": "course-kfold"}, be.ProtocolError, "has folds"),
     ],
@@ -336,3 +336,27 @@ def test_excluded_sessions(data):
     ds = be.open_set(scores, thresholds=[t])
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
         assert result.get("open_set", {}).get((name, None), 0) == ds[name].item()
+
+
+def test_a_try_of_a_visit_says_of_which_and_who_decided():
+    """The second try of ann is nearer to her, the first to bob."""
+    values = [[5.0, 6.0, 3.0], [2.0, 1.0, 4.0], [7.0, 8.0, 0.5]]
+    scores = be.Scores(
+        values,
+        ["ann", "ann", "bob"],
+        ["ann", "ann", "bob"],
+        probe_meta={"visit": [1, 1, 2], "template": ["P1", "P2", "P3"]},
+        gallery_meta={"template": ["A1", "A2", "B1"]},
+    )
+    claims = be.claim_scores(scores, attempts="visit")
+    for name in ("P1", "P2"):
+        text = shown(be.explain(claims, name, threshold=2.5))
+        assert "Verification, visits, best of their" in text
+        assert "single-template" not in text
+        assert "The visit has 2 tries: P1 and P2" in text
+        assert "that of ann by P2 with A2 and that of bob by P1 with B1" in text
+    single = be.claim_scores(scores, attempts="visit", templates="single")
+    assert "that of ann by P2 with A1" in shown(be.explain(single, "P2", threshold=2.5))
+    with pytest.raises(be.DataError, match="'P33'; expected .* such as 'P1'") as error:
+        be.explain(claims, "P33")
+    assert "P3'?" not in str(error.value)

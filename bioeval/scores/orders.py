@@ -1,0 +1,166 @@
+"""The order of the values of a metadata column: numbers, dates, times, months, known orders."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.labels import known_order, natural_places
+
+#: What a column is followed by that says how its dates are written.
+DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
+
+_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([ap])?\.?(?:m\.?)?"
+_OF_TIME = re.compile(_TIME, re.IGNORECASE)
+_DATE = re.compile(
+    rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})(?:[T, ]+{_TIME})?", re.IGNORECASE
+)
+_YEAR_FIRST = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[T ][0-9:.]+Z?)?")
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_WORD = re.compile(
+    r"(?:(?P<day>\d{1,2})\.? )?(?P<month>[a-z]+)\.?(?: (?P<day_after>\d{1,2}),?)?"
+    r"(?: (?P<year>\d{4}))?"
+)
+_MONTH_NAMES = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+
+
+def places_of_values(
+    values: np.ndarray, column: str, subject: np.ndarray, written: str = ""
+) -> np.ndarray:
+    """Return the place of each value in the order of a column, which an argument `enrol` names.
+
+    Values that are compared are those of one `subject`. Raise :class:`DataError` where no order is
+    known; `written` says whether dates have the day or the month first.
+    """
+    if order := known_order(values):
+        number = {value: i for i, value in enumerate(order)}
+        return np.array([number[x] for x in values.tolist()])
+    if values.dtype.kind in "biufMm":
+        return _ranked(values)
+    objects = values.tolist()
+    kinds = set(map(type, objects))
+    if len(kinds) == 1 and not kinds & {str, bytes}:
+        try:
+            return _ranked_keys(objects)
+        except TypeError:
+            raise _no_order(column, objects[0]) from None
+    try:
+        return _ranked(values.astype(np.float64))
+    except (TypeError, ValueError):
+        texts = [str(x).strip() for x in objects]
+    if all(map(_YEAR_FIRST.fullmatch, texts)):
+        return natural_places(np.array(texts))
+    for keys in (_dates(texts, column, written), _times(texts), _months(texts)):
+        if keys is not None:
+            return _ranked_keys(keys)
+    shapes: dict[int, str] = {}
+    for text, person in zip(texts, subject.tolist(), strict=True):
+        shape = re.sub("[0-9]+", "0", text)
+        if shapes.setdefault(person, shape) != shape:
+            raise _no_order(column, text)
+    return natural_places(np.array(texts))
+
+
+def days_of(values: np.ndarray) -> np.ndarray | None:
+    """Return a value for each day of a column of dates; None of a column of something else."""
+    if values.dtype.kind == "M":
+        return values.astype("datetime64[D]")
+    objects = values.tolist()
+    if objects and all(isinstance(x, datetime.date) for x in objects):  # datetime is one, too
+        return np.array([f"{x:%Y-%m-%d}" for x in objects])
+    days = []
+    for text in map(str, objects):
+        matched = _YEAR_FIRST.fullmatch(text.strip()) or _DATE.fullmatch(text.strip())
+        if matched is None:
+            return None
+        days.append(re.split("[T, ]", text.strip())[0])
+    return np.array(days) if days else None
+
+
+def _ranked(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
+
+
+def _ranked_keys(keys: Sequence[Any]) -> np.ndarray:
+    place = {key: i for i, key in enumerate(sorted(set(keys)))}
+    return np.array([place[key] for key in keys])
+
+
+def _no_order(column: str, value: Any) -> DataError:
+    return DataError(
+        f"`enrol` orders templates by {column!r}, whose values such as {value!r} have no order "
+        "that is known; expected numbers, dates, times, or an ordered Categorical of pandas"
+    )
+
+
+def _seconds(hour: str, minute: str, second: str | None, half: str | None) -> float:
+    hours = int(hour)
+    if half:
+        hours = hours % 12 + (12 if half.lower() == "p" else 0)
+    return 3600 * hours + 60 * int(minute) + float(second or 0)
+
+
+def _times(texts: Sequence[str]) -> list[float] | None:
+    """Return the seconds of times of day; None where a text is none."""
+    matches = [_OF_TIME.fullmatch(text) for text in texts]
+    return None if None in matches else [_seconds(*x.groups()) for x in matches if x]
+
+
+def _dates(texts: Sequence[str], column: str, written: str) -> list[tuple[float, ...]] | None:
+    """Return year, month, day and seconds of dates that end with the year; None of others."""
+    found = [_DATE.fullmatch(text) for text in texts]
+    matches = [x for x in found if x is not None]
+    if len(matches) < len(found):
+        return None
+    firsts = [int(x[1]) for x in matches]
+    seconds = [int(x[3]) for x in matches]
+    may_be = {DAY_FIRST: max(seconds) <= 12, MONTH_FIRST: max(firsts) <= 12}
+    if not written and all(x[2] == "." for x in matches):
+        written = DAY_FIRST  # nobody writes a point after a month that comes first
+    fitting = [way for way, fits in may_be.items() if fits and written in ("", way)]
+    if not fitting:
+        raise _no_order(column, texts[0])
+    if len(fitting) > 1:
+        raise DataError(
+            f"`enrol`: {texts[0]!r} in {column!r} may have the day or the month first; add "
+            f"':{DAY_FIRST}' or ':{MONTH_FIRST}' to the column"
+        )
+    keys = list[tuple[float, ...]]()
+    for x, first, second in zip(matches, firsts, seconds, strict=True):
+        day, month = (first, second) if fitting == [DAY_FIRST] else (second, first)
+        time = _seconds(x[5], x[6], x[7], x[8]) if x[5] else 0.0
+        keys.append((int(x[4]), month, day, time))
+    return keys
+
+
+def _months(texts: Sequence[str]) -> list[tuple[int, ...]] | None:
+    """Return year, month and day of dates with the English name of a month; None of others."""
+    keys = list[tuple[int, ...]]()
+    for text in texts:
+        matched = _WORD.fullmatch(text.lower())
+        if matched is None:
+            return None
+        name = matched["month"]
+        if name not in _MONTH_NAMES and name not in (*_MONTHS, "sept"):
+            return None
+        day = matched["day"] or matched["day_after"] or 0
+        keys.append((int(matched["year"] or 0), _MONTHS.index(name[:3]), int(day)))
+    return keys

@@ -1,0 +1,76 @@
+"""The tries of a visit that is explained: which are its own, and which decided its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bioeval.base.errors import enumerated
+from bioeval.document.cells import Label
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.scores.claim_scores import deciding_tries
+from bioeval.scores.matrix import Scores
+from bioeval.scores.names import in_words
+from bioeval.scores.rows import attempted
+from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
+
+#: Tries of a visit that are named, and claims whose try is said.
+_NAMED, _CLAIMS = 10, 3
+
+
+class Visits:
+    """The tries of claims of visits, by name."""
+
+    def __init__(self, claims: Scores):
+        """Find the names of the tries, and of the templates that they are compared with."""
+        self.claims, self.made = claims, claims._tries
+        enrolled = self.made.enrolled
+        self.tries = in_words(enrolled.probe_names, enrolled.shape[0])
+        self.templates = in_words(enrolled.gallery_names, enrolled.shape[1])
+
+    def row_of(self, name: str) -> int | None:
+        """Return the visit of the try with a name; None without one."""
+        if self.tries.count(name) != 1:
+            return None
+        visit = self.made.number[self.tries.index(name)] + self.made.first_id
+        rows = np.flatnonzero(self.claims.probe_ids == visit)
+        return int(rows[0]) if len(rows) else None
+
+    def remarks(self, row: int, ranked: RankedList) -> Iterator[Text]:
+        """Yield the names of the tries of a visit, and which of them decided its nearest claims."""
+        visit = self.claims.probe_ids[row] - self.made.first_id
+        tries = [self.tries[i] for i in np.flatnonzero(self.made.number == visit)]
+        named = enumerated(tries[:_NAMED]) + (" ..." if len(tries) > _NAMED else "")
+        yield say(
+            "The visit has {number:count tries}: {tries}.", number=len(tries), tries=Label(named)
+        )
+        scored = [x for x in ranked.entries if x.score is not None]
+        claims = [x for role in (GENUINE, IMPOSTOR) for x in scored if x.role == role]
+        decided = []
+        for claim in claims[:_CLAIMS]:
+            how = self._decided(row, claim)
+            decided.append(say("that of {who:name} by {how}", who=claim.subject, how=how))
+        if decided:
+            yield say("Of the claims, {decided}.", decided=Enumeration(decided))
+
+    def _decided(self, row: int, claim: Entry) -> Text:
+        """Return the try that decided a claim, and the template unless several are fused."""
+        found = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
+        assert found is not None  # claims of visits have tries
+        given, enrolled = self.made.given, self.made.enrolled
+        place = int(np.flatnonzero(enrolled.probe_ids == given.probe_ids[found[0][0]])[0])
+        tried = Label(self.tries[place])
+        if self.made.templates == "single":
+            return say("{tried} with {template:name}", tried=tried, template=claim.template)
+        if self.made.fusion != "best":
+            return tried
+        own = enrolled.codes.gallery == enrolled.codes.gallery[self._column(claim.column)]
+        distance = np.where(own, attempted(enrolled, place, place + 1)[0], np.nan)
+        template = self.templates[int(np.nanargmin(distance))]
+        return say("{tried} with {template:name}", tried=tried, template=template)
+
+    def _column(self, column: int) -> int:
+        """Return a template of the subject of a column of the claims."""
+        labels = self.made.enrolled.gallery_labels
+        return int(np.flatnonzero(labels == self.claims.gallery_labels[column])[0])
