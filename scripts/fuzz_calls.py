@@ -134,6 +134,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         **dict.fromkeys(("errors", "tp"), [2, [1, 0, 2]]),
         **dict.fromkeys(("attempts", "trials"), [10, [10, 5, 7]]),
         "threshold": ["eer", "far=0.1", 1.0], "convention": ["market1501"], "group": ["sex"],
+        "n_thresholds": [5],
         "bins": [3], "far_targets": [[0.1], 0.5], "splitter": [split], "quality": ["quality"],
         "claims": [be.partition.ClaimSampler()], "systems": [both],
         "exclude": ["session", ("camera",)], "path": ["s.npz", "s.csv"], "estimator": [len],

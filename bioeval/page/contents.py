@@ -63,9 +63,6 @@ MOST = 8
 #: Plots that are above (the ROC has the rates of the DET), and what the control shows.
 _SHOWN = ("worst_pairs", "det", "roc", "error_rates")
 
-#: Results whose answers are those of a page of evaluations.
-_ANSWERING = ("comparison", "threshold_study", "promise")
-
 #: Said of a study at whose threshold no rates of the evaluation were counted.
 _UNCOUNTED = (
     "The evaluation of {system:name} has no rates at {at}, so none are shown here: evaluate with "
@@ -212,14 +209,20 @@ class Page:
                 title += f": {escape(printable(system))}"
             # Of several systems, the table of the threshold has the thresholds of their studies.
             answering = not first or self._is_answer(section.id)
+            before = len(self.parts.answers)
             rest = self.parts.rest_of(replace(section, title=""), answering, facts=first)
+            if self.several and section.id == "promise":
+                self.parts.answers[before:] = [
+                    (say("{system:name}: {text}", system=system, text=text), task)
+                    for text, task in self.parts.answers[before:]
+                ]
             yield title, rest
 
     def _is_answer(self, section: str) -> bool:
         """Whether the answers of a section beside an evaluation are those of the page."""
-        if section == "threshold_study" and self.given is not None:
-            return False
-        return section == "comparison" or (section in _ANSWERING and not self.several)
+        if section == "threshold_study":
+            return self.given is None and not self.several
+        return section in ("comparison", "promise")
 
     # ---------------------------------------------------------------- answer
 

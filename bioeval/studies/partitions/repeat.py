@@ -11,12 +11,14 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.messages import message_attrs, messages_of
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
+from bioeval.results.support import all_beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
@@ -265,7 +267,15 @@ def results_of_partitions(
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
             tell(place + 1, len(chosen))
-    return partitions_tree(scores, cards, parts, of_curves, grid)
+    tree = partitions_tree(scores, cards, parts, of_curves, grid)
+    if grid is not None and options.thresholds is not None:
+        for node in tree.leaves:
+            means = node.to_dataset()
+            if {"far_mean", "frr_mean"} <= {*means}:
+                rates = means["far_mean"].values, means["frr_mean"].values
+                beyond = all_beyond_scores(options.thresholds, *rates)
+                node.attrs |= message_attrs([*beyond, *messages_of(node.attrs)])
+    return tree
 
 
 def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:

@@ -308,6 +308,17 @@ def test_a_partition_without_impostors_is_in_no_mean_curve():
     be.plot.repeated(tree["verification/single"])
 
 
+@pytest.mark.parametrize(("thresholds", "is_said"), [([-5, 1e6], True), ([-5, 3.0], False)])
+def test_thresholds_beyond_the_scores_of_all_partitions_are_said(thresholds, is_said):
+    scores = be.simulate(12, 3, random_state=1)
+    how = {"curves": True, "thresholds": thresholds}
+    tree = be.repeat(scores, be.partition.SubjectKFold(3), **how)
+    result = tree["verification/single"].to_dataset()
+    codes = [x.code for x in be.messages(result)]
+    assert ("thresholds-beyond-scores" in codes) == is_said
+    assert is_said == np.isin([result.far, result.frr], [0, 1]).all()
+
+
 def test_options_of_curves_need_curves():
     for name in ("thresholds", "n_thresholds"):
         with pytest.raises(be.DataError, match=f"`{name}` .* `curves=True`"):
