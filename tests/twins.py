@@ -31,14 +31,23 @@ def one_thread() -> Iterator[None]:
 def assert_same_but_d_prime(found: Any, expected: Any) -> None:
     """Hold one result, or all of an evaluation, to another, to the last bit and with attributes.
 
-    The sums of d' are in another order by tiles than by rows: its last digits may differ.
+    The sums of d' are in another order by tiles than by rows: its last digits may differ. Counted
+    attempts may know, in place of the score next to a threshold, a number before this score.
     """
     if hasattr(expected, "subtree"):
         assert [x.path for x in found.subtree] == [x.path for x in expected.subtree]
         for node in expected.subtree:
             assert_same_but_d_prime(found[node.path].to_dataset(), node.to_dataset())
         return
-    one, other = (x.drop_vars("d_prime", errors="ignore") for x in (found, expected))
+    after = [x for x in expected.data_vars if str(x).endswith("_next")]
+    one, other = (x.drop_vars(["d_prime", *after], errors="ignore") for x in (found, expected))
+    for name in after:
+        at, sign = str(name).removesuffix("_next"), 1 if expected.kind == "distance" else -1
+        threshold, known, exact = (
+            sign * x.values for x in (found[at], found[name], expected[name])
+        )
+        decided = np.isnan(threshold) | (threshold == np.inf)
+        assert (decided | np.isnan(known) | (threshold < known) & (known <= exact)).all(), name
     if not one.identical(other):
         xr.testing.assert_identical(one, other)
     if "d_prime" in expected:

@@ -20,10 +20,6 @@ LARGER_IS_CLOSER = ("similarity", "llr")
 #: Metrics of embeddings, which give distances.
 MetricName = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
 METRICS: tuple[MetricName, ...] = get_args(MetricName)
-#: What is stated of a threshold and holds at the number that is printed: a bound of ``"frr"``, so
-#: that it is rounded to the looser side; of ``"far"``, to the stricter one, as all others are; what
-#: the ``"rule"`` of the result bounds; or the rates at the ``"exact"`` number.
-Kept = Literal["far", "frr", "exact", "rule"]
 
 #: Scores of each kind in words.
 PLURALS = {

@@ -447,6 +447,7 @@ class AttemptCounter:
             count_cells=self.in_cells,
             counted_moments=self.moments,
             near=self.near,
+            dtype=self.dtype,
         )
 
     def in_cells(self) -> CellCounts:

@@ -394,6 +394,8 @@ class FoldAttempts(Reducer):
         genuine_cells = genuine_cells[first[:-1]]
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
         near = _places_of(held, genuine_cells)  # elsewhere no score is known one by one
+        exact = counts[genuine_cells] == 0
+        exact[near] = True
         impostors_at[0, near] = upto(scores[near], genuine_cells[near], "left")
         impostors_at[1, near] = upto(scores[near], genuine_cells[near])
         return CountedAttempts(
@@ -408,6 +410,8 @@ class FoldAttempts(Reducer):
             impostors_at=impostors_at,
             count_cells=partial(self._in_cells, counts),
             count_upto=lambda x: upto(x, self.kind.cells_of(rounded_down(x, self.dtype))),
+            dtype=np.dtype(self.dtype),
+            exact=exact,
         )
 
     def _in_cells(self, counts: np.ndarray) -> CellCounts:

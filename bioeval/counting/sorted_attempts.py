@@ -121,6 +121,13 @@ class Attempts:
             return 0, self.genuine_attempts
         return int(self.false_accepts(threshold)), int(self.false_rejects(threshold))
 
+    def next_scores(self, thresholds: Any) -> np.ndarray:
+        """Return the nearest score that each threshold rejects; infinity where there is none.
+
+        NaN of NaN.
+        """
+        return np.minimum(*next_among(thresholds, self.genuine, self.values))
+
     @cached_property
     def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The distinct genuine scores, how many of all are below each, and how many there are.
@@ -309,6 +316,9 @@ class CountedAttempts(Attempts):
     #: Returns thresholds next to given ones, and the false accepts there.
     near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
     counted_moments: Moments | None = None
+    dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))  # of the scores
+    #: bool (k,): where `impostors_at` holds exact numbers; None is everywhere.
+    exact: np.ndarray | None = None
 
     listed = False
 
@@ -331,6 +341,33 @@ class CountedAttempts(Attempts):
             raise DataError("false accepts are known only at the thresholds that were counted")
         every = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
         return self.count_upto(every).reshape(np.shape(threshold))
+
+    def next_scores(self, thresholds: Any) -> np.ndarray:
+        """Return the nearest score that each threshold rejects; infinity where there is none.
+
+        Where an impostor score that is not known may lie before it, the next number of the type of
+        the scores: none lies between.
+        """
+        at = np.asarray(thresholds, dtype=np.float64)
+        known = super().next_scores(at)
+        accepted = self._impostors(at, self.accepted, 1)
+        before = self._impostors(known, self.before, 0)
+        before = np.where(known == np.inf, self.impostors, before)
+        return np.where((accepted >= 0) & (accepted == before), known, next_number(at, self.dtype))
+
+    def _impostors(self, at: np.ndarray, at_values: np.ndarray, row: int) -> np.ndarray:
+        """Return counts at numbers, from those at known scores or a row of `impostors_at`.
+
+        It is -1 where nothing was counted.
+        """
+        counts, counted, numbers_at = np.full(at.shape, -1), self.counted_at, self.impostors_at[row]
+        if self.exact is not None:
+            counted, numbers_at = counted[self.exact], numbers_at[self.exact]
+        for scores, numbers in ((self.values, at_values), (counted, numbers_at)):
+            if len(scores):
+                place = np.minimum(scores.searchsorted(at), len(scores) - 1)
+                counts = np.where(scores[place] == at, numbers[place], counts)
+        return counts
 
     @cached_property
     def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -377,6 +414,24 @@ class CountedAttempts(Attempts):
         if (thresholds == np.inf).any():
             at, accepted = np.append(at, np.inf), np.append(accepted, self.impostors)
         return at, accepted
+
+
+def next_among(thresholds: Any, *ordered: np.ndarray) -> list[np.ndarray]:
+    """Return, of each array of increasing scores, the first one above each threshold.
+
+    Infinity where there is none, NaN of NaN.
+    """
+    at = np.asarray(thresholds, dtype=np.float64)
+    after = [np.append(x, np.inf)[x.searchsorted(at, side="right")] for x in ordered]
+    return [np.where(np.isnan(at), np.nan, x) for x in after]
+
+
+def next_number(at: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the next larger numbers of a type; of float64 where they are no numbers of it."""
+    with np.errstate(over="ignore"):  # the largest number has none but infinity
+        of_type = at.astype(dtype)
+        narrow = np.nextafter(of_type, of_type.dtype.type(np.inf)).astype(np.float64)
+        return np.where(of_type == at, narrow, np.nextafter(at, np.inf))
 
 
 def increasing(scores: np.ndarray) -> np.ndarray:
@@ -488,6 +543,9 @@ def points_of(
     if len(wanted.frr_targets):
         at_frr = _at_each(wanted.frr_targets, attempts.far_at_frr, defined)
         values["far_at_frr"], values["threshold_at_frr"] = at_frr
+    for name in (*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)):
+        if name in values:
+            values[f"{name}_next"] = attempts.next_scores(values[name])
     points = VerificationPoints(wanted, error, values, symmetric, independent)
     if defined and with_rows:
         points.rows = points.thresholds(*THRESHOLDS, OF_COSTS)

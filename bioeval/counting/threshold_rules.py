@@ -21,7 +21,7 @@ from bioeval.base.errors import (
     received,
     subject,
 )
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kept
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.counting.points import (
     allowed_errors,
     cheapest,
@@ -33,6 +33,7 @@ from bioeval.counting.points import (
     warn_of_per_cent,
 )
 from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.thresholds import to_user
 
 #: How many numbers each rule has after its name.
 RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}
@@ -55,7 +56,7 @@ _POINTS = {
     "frr": "the smallest FAR with FRR at most {}",
     "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
     "accuracy": "the largest accuracy",
-    "fixed": "the threshold {:g}",
+    "fixed": "the threshold {}",
     "none": "no threshold",
 }
 
@@ -76,13 +77,6 @@ class Rule:
         if self.values:
             return f"{self.name}={','.join(map(_exactly, self.values))}"
         return self.name
-
-    @property
-    def keeps(self) -> Kept:
-        """What holds at its threshold as it is printed; the names are also those of attacks."""
-        if self.name == "fixed":
-            return "exact"
-        return "frr" if self.name in ("frr", "bpcer") else "far"
 
     @classmethod
     def written(cls, text: str) -> Rule:
@@ -153,8 +147,8 @@ class Rule:
     @property
     def words(self) -> str:
         """A description of the chosen point."""
-        values = map(per_cent, self.values) if self.name in TARGETS else self.values
-        return _POINTS[self.name].format(*values)
+        written = {"far": per_cent, "frr": per_cent, "fixed": _exactly}.get(self.name, float)
+        return _POINTS[self.name].format(*map(written, self.values))
 
     def attrs(self, data: str = "the same data; errors there are optimistic") -> dict[str, str]:
         """Return the rule as attributes of a result, and the `data` that it chooses on."""
@@ -191,15 +185,30 @@ def is_number(text: str) -> bool:
 class ChosenThreshold:
     """A threshold chosen by a rule, and whether there were attempts to choose it on.
 
-    It is NaN without them, and where everything is rejected although a score is -inf.
+    It is NaN without them, and where everything is rejected although a score is -inf. The nearest
+    score that it rejects is `next`, infinity where there is none, and NaN where it is not known, as
+    of a threshold that was given.
     """
 
     threshold: float = np.nan
     defined: bool = False
+    next: float = np.nan
+
+    def in_units(self, kind: str, name: str = "threshold") -> dict[str, float]:
+        """Return the threshold and the next score as variables, in the user's units."""
+        return {name: to_user(self.threshold, kind), f"{name}_next": to_user(self.next, kind)}
 
 
 def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
     """Return the threshold of a rule, which holds a given one as a distance."""
+    chosen = _chosen(rule, attempts)
+    if rule.name == "fixed":
+        return chosen
+    return replace(chosen, next=float(attempts.next_scores(chosen.threshold)))
+
+
+def _chosen(rule: Rule, attempts: Attempts) -> ChosenThreshold:
+    """Return the threshold of a rule, without the next score."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
     if not attempts.defined or rule.name == "none":

@@ -10,9 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kept
+from typing import Any
 
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
@@ -61,13 +59,18 @@ class Count(Quantity):
 
 @dataclass(frozen=True)
 class Score(Quantity):
-    """A threshold or a score, in the units of the scores.
+    """A score, in the units of the scores."""
 
-    One to be copied is `rounded` up or down alone, or not at all, so that what is stated of it
-    holds.
+
+@dataclass(frozen=True)
+class Threshold(Score):
+    """A threshold, which is printed so that it decides every attempt as the exact one does.
+
+    The nearest score that it rejects is `next`, infinite where there is none, and NaN where it is
+    not known: then all digits are printed.
     """
 
-    rounded: Literal["", "up", "down", "not"] = ""
+    next: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -121,15 +124,3 @@ class Picture:
 
     source: Any
     description: str
-
-
-def threshold_to_install(value: float, kind: str, keeps: Kept = "far", **more: Any) -> Score:
-    """Return a threshold that is to be copied, rounded to the side on which its rate holds.
-
-    That is the stricter one of scores of a kind, but the looser one of a bound of FRR; where its
-    rates are those of the number itself, it has all digits.
-    """
-    if keeps == "exact":
-        return Score(value, rounded="not", **more)
-    up = (kind in LARGER_IS_CLOSER) == (keeps != "frr")
-    return Score(value, rounded="up" if up else "down", **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -32,11 +33,11 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
-    threshold_to_install,
+    Threshold,
 )
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
-from bioeval.results.variables import figure
+from bioeval.results.variables import NEXT, figure
 from bioeval.results.words import excluded_in_words, method_in_words
 from bioeval.scores.kind_check import KIND_DOUBTS
 
@@ -264,7 +265,7 @@ def rule_in_words(rule: Rule) -> Text:
         prior, miss, false_accept = (Number(x, digits=6) for x in values)
         return say(template, prior=prior, miss=miss, false_accept=false_accept)
     if rule.name == "fixed":
-        return say(template, value=Score(values[0], rounded="not"))
+        return say(template, value=Threshold(values[0]))
     return say(template, value=values[0]) if values else say(template)
 
 
@@ -350,8 +351,11 @@ def cell_of(
             attempts = int(at(scalar.quotient[1][0]))
         return cell_of_scalar(scalar, value, attempts=attempts, **about)
     shown = str(variable.attrs.get("shown", shown))
+    if shown == "threshold":
+        after = at(f"{name}{NEXT}") if f"{name}{NEXT}" in variables else math.nan
+        return Threshold(value, next=after, **about)
     if units == "score" and not shown:
-        return _score(dataset, name, value, **about)
+        return Score(value, **about)
     if shown == "rate" or (not shown and variable.attrs.get("iso_term")):
         if out_of := variable.attrs.get("out_of"):
             attempts = int(at(out_of))
@@ -369,22 +373,12 @@ def cell_of(
     return Number(value, decimals=4 if units == "bits" else 2, **about)
 
 
-def _score(dataset: xr.Dataset, name: str, value: float, **about: Any) -> Score:
-    """Return a score as a cell; a threshold is rounded as its description says."""
-    keeps = dataset[name].attrs.get("keeps")
-    if not keeps:
-        return Score(value, **about)
-    if keeps == "rule":
-        keeps = threshold_rule(dataset.attrs).keeps
-    return threshold_to_install(value, str(dataset.attrs.get("kind", "distance")), keeps, **about)
-
-
 def threshold_of(
     dataset: xr.Dataset, name: str = "threshold", places: Mapping[Any, Any] | None = None
-) -> Score:
-    """Return a threshold of a result as a cell, rounded to the side on which its rate holds."""
+) -> Threshold:
+    """Return a threshold of a result as a cell."""
     threshold = cell_of(dataset, name, places)
-    assert isinstance(threshold, Score)
+    assert isinstance(threshold, Threshold)
     return threshold
 
 
@@ -392,13 +386,10 @@ def span_of_thresholds(dataset: xr.Dataset, name: str = "threshold") -> Text:
     """Return the smallest and the largest finite threshold of a variable."""
     variable = dataset[name].variable
     finite = np.where(np.isfinite(variable.values), variable.values, np.nan)
-    low, high = (
-        threshold_of(
-            dataset, name, dict(zip(variable.dims, np.unravel_index(at, finite.shape), strict=True))
-        )
-        for at in (np.nanargmin(finite), np.nanargmax(finite))
-    )
-    return low if low.value == high.value else say("{low} to {high}", low=low, high=high)
+    low, high = float(np.nanmin(finite)), float(np.nanmax(finite))
+    if low == high:
+        return Threshold(low)
+    return say("{low} to {high}", low=Score(low), high=Score(high))
 
 
 def table_of(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from bioeval.document.cells import Cost, Count, Number, Quantity, Rate, Score
+from bioeval.document.cells import Cost, Count, Number, Quantity, Rate, Score, Threshold
 from bioeval.document.terms import RATES
 from bioeval.document.text import Enumeration, Phrase, Text
 from bioeval.results.variables import Variable
@@ -15,7 +14,7 @@ from bioeval.results.variables import Variable
 _PLACES: dict[str, Callable[[Any], Text]] = {
     "target": Rate,
     "rank": Count,
-    "threshold": partial(Score, rounded="not"),
+    "threshold": Threshold,
 }
 
 

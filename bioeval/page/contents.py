@@ -36,6 +36,7 @@ from bioeval.document.results import cell_of, span_of_thresholds, threshold_rule
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
+from bioeval.page.next_scores import with_shared_next
 from bioeval.page.svg import places_in_svg, svg_of
 from bioeval.page.threshold import RATES, Moving, RatesByThreshold
 from bioeval.plot.display import Display
@@ -145,7 +146,7 @@ class Page:
     """Results as the parts of a page."""
 
     def __init__(self, results: Any, images: Images, terms: str, threshold: float | None):
-        self.items = items_of(results)
+        self.items = with_shared_next(items_of(results))
         if terms:
             self.items = [
                 replace(x, dataset=x.dataset.assign_attrs(terms=terms)) for x in self.items

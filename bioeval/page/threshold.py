@@ -10,10 +10,11 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.counting.threshold_rules import Rule
-from bioeval.document.cells import Quantity, Rate, Score, threshold_to_install
+from bioeval.document.cells import Quantity, Rate, Threshold
 from bioeval.document.results import cell_of, messages_of_result, threshold_of
 from bioeval.document.text import Text, say
 from bioeval.page.items import Item, items_of
+from bioeval.page.next_scores import with_shared_next
 from bioeval.views.tasks import asked_thresholds, value_of
 
 #: Points of the curve that the control of the threshold has, at most about.
@@ -71,8 +72,8 @@ class RatesByThreshold:
         """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
         dataset = self.item.dataset
         at = float(self.thresholds[row]) if row >= 0 else np.nan
-        kind = str(dataset.attrs.get("kind", "distance"))
-        cells: dict[str, Quantity] = {"threshold": threshold_to_install(at, kind)}
+        after = dataset["threshold_next"].values[row] if "threshold_next" in dataset else np.nan
+        cells: dict[str, Quantity] = {"threshold": Threshold(at, next=float(after))}
         for name in RATES:
             cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
             if isinstance(cell, Rate):
@@ -99,7 +100,7 @@ class Opening:
 class Stated:
     """A threshold that was given for a page, or at which its results are."""
 
-    at: Score
+    at: Threshold
     why: Text = ""  # after "the threshold"; nothing where the answer of a study names it
     is_chosen: bool = False  # on these data
 
@@ -116,7 +117,7 @@ class Moving:
     def __init__(self, items: list[Item], given: float | None = None):
         self.curves = [RatesByThreshold(x) for x in items if RatesByThreshold.fits(x.dataset)]
         self.leader: RatesByThreshold | None = None
-        self.uncounted: dict[str, Score] = {}
+        self.uncounted: dict[str, Threshold] = {}
         #: The threshold that is stated for each system.
         self.opened: dict[str, Stated] = {}
         if given is not None and not self.curves:
@@ -171,10 +172,7 @@ class Moving:
         return min(curves, key=lambda x: place.get(x.item.path, len(place)))
 
     def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
-        """Return the threshold and the rates of a curve at each point.
-
-        The threshold that is stated is rounded as its result rounds it.
-        """
+        """Return the threshold and the rates of a curve at each point."""
         stated = self.opened.get(curve.system)
         cells = [curve.cells(row) for row in self.rows[id(curve)]]
         for each in cells:
@@ -197,14 +195,14 @@ class Opens:
     @staticmethod
     def of(results: Any, given: float | None = None) -> Opens | None:
         """Return the threshold of a page of results, the one given if any; None without rates."""
-        moving = Moving(items_of(results), given)
+        moving = Moving(with_shared_next(items_of(results)), given)
         if moving.leader is None:
             return None
         at = float(moving.leader.thresholds[moving.opening.row])
         return Opens(at, moving.opening.rule)
 
 
-def _of_study(curve: RatesByThreshold, items: list[Item]) -> Score | None:
+def _of_study(curve: RatesByThreshold, items: list[Item]) -> Threshold | None:
     """Return the threshold that a study of the system answers with, as it shows it."""
     for x in items:
         of_searches = "unenrolled_people" in x.dataset
@@ -220,7 +218,7 @@ def _of_study(curve: RatesByThreshold, items: list[Item]) -> Score | None:
 def _stated(curve: RatesByThreshold, items: list[Item], given: float | None) -> Stated | None:
     """Return the threshold that is given, or that of a study, of promises or of all results."""
     if given is not None:
-        return Stated(Score(given, rounded="not"), "the one given")
+        return Stated(Threshold(given), "the one given")
     if (study := _of_study(curve, items)) is not None:
         return Stated(study)
     of_promises = dict[float, Stated]()
@@ -229,7 +227,7 @@ def _stated(curve: RatesByThreshold, items: list[Item], given: float | None) -> 
         if x.system != curve.system:
             continue
         for at in _thresholds_of(x.dataset):
-            stated = Stated(Score(at, rounded="not"), "that of these results")
+            stated = Stated(Threshold(at), "that of these results")
             if x.type == "promise":
                 of_promises[at] = stated
             elif str(x.dataset.attrs.get("chosen_on", "")).startswith("the same data"):

@@ -15,7 +15,7 @@ from bioeval.plot.display import Curve, Curves, Display, curves_of
 from bioeval.plot.plot_style import Style, beside
 from bioeval.plot.rank_plots import convention as convention_of
 from bioeval.plot.systems import System, agreed
-from bioeval.views.writers.numbers import score_text
+from bioeval.views.writers.numbers import threshold_text
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -116,7 +116,7 @@ def ranked_lists(
     for k, threshold in enumerate(ds["threshold"].values):  # of distances
         low = np.arange(rows) - 0.46
         line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k)}
-        line["label"] = f"retrieved at {score_text(threshold, 'not')}"
+        line["label"] = f"retrieved at {threshold_text(threshold)}"
         ax.vlines(within[:, k] + 0.5, low, low + 0.92, linewidth=1.6, zorder=3, **line)
     ax.set(xlim=(0.4, places + 0.6), ylim=(rows - 0.4, -0.6))
     ax.set_yticks(np.arange(rows), [f"query {i}" for i in range(rows)])

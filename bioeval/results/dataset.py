@@ -15,7 +15,7 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.counting.points import COSTS
 from bioeval.results.support import labels_doubtful
-from bioeval.results.variables import QUERY_MEANS, RANKS, Variable, described
+from bioeval.results.variables import NEXT, QUERY_MEANS, RANKS, Variable, described
 from bioeval.scores.provenance import Provenance
 
 #: The schema of results, an attribute of each: what is saved says by it how it is read.
@@ -66,6 +66,8 @@ class Scalars(NamedTuple):
         labels: dict[str, list] = {name: x.tolist() for name, x in self.labels.items()}
         numbers: dict[str, Any] = {}
         for name, value in in_order(self.variables).items():
+            if name.endswith(NEXT):
+                continue
             dims: tuple[str, ...] = ()
             if isinstance(value, tuple):
                 dims, value = value

@@ -22,8 +22,9 @@ from bioeval.counting.points import (
     check_targets,
     per_cent,
 )
+from bioeval.counting.sorted_attempts import increasing, next_among
 from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
-from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, along, dataset, rate
 from bioeval.results.support import (
     note_thresholds_beyond_scores,
     rank_message,
@@ -248,11 +249,21 @@ class OpenSetPoints:
 
     def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
+        error = self.equal_error
         return {
-            **in_units(self.equal_error.values(), kind),
+            **in_units(error.values(), kind),
+            "eer_threshold_next": to_user(self.next_scores(error.eer_threshold), kind),
             "dir_at_far": at_far[0],
             "threshold_at_far": to_user(at_far[1], kind),
+            "threshold_at_far_next": to_user(self.next_scores(at_far[1]), kind),
         }
+
+    def next_scores(self, thresholds: Any) -> np.ndarray:
+        """Return the nearest score that each threshold rejects, of mates at any rank and others.
+
+        Infinity where there is none, NaN of NaN.
+        """
+        return np.minimum(*next_among(thresholds, increasing(self.mate), increasing(self.other)))
 
     def rows(self, threshold_at_far: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
@@ -504,6 +515,10 @@ def open_set_dataset(
         "impostors": role,
     }
     values = points.values((dir_[:, :count], threshold[:, :count]), kind)
+    after = to_user(points.next_scores(grid), kind)
+    if kind in LARGER_IS_CLOSER:
+        after = after[::-1]
+    values |= along(("threshold",), threshold_next=after)
     remarks = _tie_messages(searches, points, role, targets)
     made = counts.dataset(values, targets, searches.about, options, notes, remarks)
     if isinstance(given, np.ndarray):

@@ -198,7 +198,7 @@ def scalar(
             threshold=f"{best}_{name}_threshold",
         )
         words = f"strictest threshold at which {of_all.name} is reached"
-        made += [of_all, Variable(words, "score", name=of_all.threshold, keeps="far")]
+        made += [of_all, Variable(words, "score", name=of_all.threshold, shown="threshold")]
     replaced = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
     kept = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
     for variable in made:

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.kinds import Kept
+#: The end of the name of the nearest score that a threshold does not accept.
+NEXT = "_next"
 
 #: What a label may have besides terms: where a value is.
 PLACES = ("target", "prior", "rank", "level", "threshold")
@@ -36,11 +37,10 @@ class Variable:
     _: KW_ONLY
     name: str = ""  # of variables that are computed or compared by their description
     heading: str = ""  # of a column of a table, a template
-    #: A rate, a p-value, a count or a number of so many digits, where ISO term, unit and type do
-    #: not say it.
-    shown: Literal["", "rate", "p", "count", "3", "6"] = ""
+    #: A rate, a p-value, a count, a threshold or a number of so many digits, where ISO term, unit
+    #: and type do not say it.
+    shown: Literal["", "rate", "p", "count", "threshold", "3", "6"] = ""
     out_of: str = ""  # of a rate, the variable with its denominator
-    keeps: Kept | Literal[""] = ""  # what a threshold keeps when it is printed
 
     #: In tables and comparisons: a template with rates as terms of a document, and with
     #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``.
@@ -68,7 +68,6 @@ class Variable:
         """The attributes of the variable in a dataset."""
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         attrs |= {"heading": self.heading, "shown": self.shown, "out_of": self.out_of}
-        attrs["keeps"] = self.keeps
         return {key: text for key, text in attrs.items() if text}
 
     @property
@@ -119,7 +118,7 @@ FAR_TARGET, FRR_TARGET, COST = ("far_target",), ("frr_target",), ("cost",)
 PROBE, RECALL = ("probe",), ("recall_level",)
 
 COORDINATES = {
-    "threshold": Variable("decision threshold", "score", "threshold T", keeps="exact"),
+    "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     "rank": Variable("rank", "1", "rank R"),
     "far_target": Variable("largest false accept rate allowed", iso="FMR or FPIR"),
     "frr_target": Variable("largest false reject rate allowed", iso="FNMR"),
@@ -151,9 +150,9 @@ def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: An
     return Variable(long_name, "1", iso, dims, **({"decimals": "genuine"} | about))
 
 
-def _score(long_name: str, dims: tuple[str, ...] = (), keeps: Kept = "far") -> Variable:
+def _threshold(long_name: str, dims: tuple[str, ...] = ()) -> Variable:
     """Describe a threshold."""
-    return Variable(long_name, "score", dims=dims, keeps=keeps)
+    return Variable(long_name, "score", dims=dims, shown="threshold")
 
 
 def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) -> Variable:
@@ -174,7 +173,7 @@ EQUAL_ERROR = _table(
         threshold="eer_threshold",
         quantile=True,
     ),
-    eer_threshold=_score("attainable threshold with the smallest larger rate there"),
+    eer_threshold=_threshold("attainable threshold with the smallest larger rate there"),
     far_at_eer=_rate("FAR at the EER threshold"),
     frr_at_eer=_rate("FRR at the EER threshold"),
     eer_bracket_low=_rate("lower end of the EER bracket (FVC)"),
@@ -206,7 +205,7 @@ POINTS = _table(
         also="ZeroFMR",
         threshold="zero_far_threshold",
     ),
-    zero_far_threshold=_score("loosest threshold without any false accept"),
+    zero_far_threshold=_threshold("loosest threshold without any false accept"),
     zero_frr=_rate(
         "smallest FAR without any false reject (ZeroFNMR)",
         "FMR at FNMR 0",
@@ -215,7 +214,7 @@ POINTS = _table(
         decimals="impostor",
         threshold="zero_frr_threshold",
     ),
-    zero_frr_threshold=_score("strictest threshold without any false reject", keeps="frr"),
+    zero_frr_threshold=_threshold("strictest threshold without any false reject"),
 )
 
 #: Measures of verification that scripts have added (:func:`bioeval.scalar`), until Python ends:
@@ -288,7 +287,9 @@ VERIFICATION = _table(
         quantile=True,
         threshold="threshold_at_far",
     ),
-    threshold_at_far=_score("loosest attainable threshold with FAR at most the target", FAR_TARGET),
+    threshold_at_far=_threshold(
+        "loosest attainable threshold with FAR at most the target", FAR_TARGET
+    ),
     expected_false_accepts=_count("false accepts expected at the target", dims=FAR_TARGET),
     far_at_frr=_rate(
         "smallest FAR with FRR at most the target",
@@ -299,8 +300,8 @@ VERIFICATION = _table(
         decimals="impostor",
         threshold="threshold_at_frr",
     ),
-    threshold_at_frr=_score(
-        "strictest attainable threshold with FRR at most the target", FRR_TARGET, "frr"
+    threshold_at_frr=_threshold(
+        "strictest attainable threshold with FRR at most the target", FRR_TARGET
     ),
     min_dcf=Variable(
         "smallest expected cost min_cost, divided by that of the better trivial decision, "
@@ -312,7 +313,7 @@ VERIFICATION = _table(
         threshold="min_cost_threshold",
     ),
     min_cost=Variable("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost", dims=COST),
-    min_cost_threshold=_score("strictest threshold of the smallest cost", COST),
+    min_cost_threshold=_threshold("strictest threshold of the smallest cost", COST),
     cost_prior=Variable("proportion p of genuine attempts expected in use", dims=COST),
     cost_miss=Variable("cost c_miss of a false reject", "cost", dims=COST),
     cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
@@ -398,7 +399,7 @@ OPEN_SET = _table(
         threshold="threshold_at_far",
         larger_is_better=True,
     ),
-    threshold_at_far=_score(
+    threshold_at_far=_threshold(
         "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "
         "not among the thresholds, so that ranks may differ at the same FAR)",
         _AT_TARGET,
@@ -736,9 +737,12 @@ def limits_of(name: str, units: str = "1", dims: tuple[str, ...] = ()) -> dict[s
 
 
 def described(table: Mapping[str, Variable], name: str) -> Variable:
-    """Return the description of a variable, or of its limit, of a dimension, or of a measure."""
+    """Return the description of a variable, a limit, a next score, a dimension or a measure."""
     if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
         return variable
+    if (of := name.removesuffix(NEXT)) != name:
+        about = described(table, of)
+        return Variable(f"nearest score that is not accepted at {of}", "score", dims=about.dims)
     of = name.removesuffix("_low").removesuffix("_high")
     if of == name:
         raise KeyError(f"{name} has no description: give it one in the table of its dataset")

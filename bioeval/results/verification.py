@@ -13,6 +13,7 @@ from bioeval.results.dataset import (
     Scalars,
     Variables,
     about_attrs,
+    along,
     dataset,
     decisions,
     rate,
@@ -72,6 +73,8 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     values, labels = _numbers(verified)
     sizes = attempts.genuine_attempts, attempts.impostor_attempts
     variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values
+    after = to_user(attempts.next_scores(thresholds), about.kind)[order]
+    variables |= along(("threshold",), threshold_next=after)
     if (unenrolled := verified.unenrolled) is not None:
         accepted = unenrolled.searchsorted(thresholds, side="right")[order]
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))

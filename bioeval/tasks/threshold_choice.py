@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.sorted_attempts import PointsWanted
-from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
 from bioeval.scores.matrix import Scores
 
@@ -16,7 +16,7 @@ def chosen_threshold(
     templates: str = "single",
     fusion: str = "best",
     argument: str = "threshold",
-) -> float:
+) -> ChosenThreshold:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
     NaN rejects all: the stricter thresholds are all taken by scores. The rule is named as
@@ -24,7 +24,7 @@ def chosen_threshold(
     """
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":
-        return rule.values[0]
+        return ChosenThreshold(rule.values[0], True)
     attempts = verify(scores, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
@@ -37,4 +37,4 @@ def chosen_threshold(
     if not chosen.defined:
         why = no_such_threshold(rule, attempts)
         raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {why}; give a number')
-    return chosen.threshold
+    return chosen

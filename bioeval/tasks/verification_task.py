@@ -128,7 +128,9 @@ def verification(
         thresholds); over ``far_target``: ``frr_at_far threshold_at_far
         expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
         ``cost``: ``min_dcf min_cost min_cost_threshold``. Targets that the number of impostor
-        attempts cannot support are named by :func:`messages`. With an interval: ``_low``
+        attempts cannot support are named by :func:`messages`. Beside each threshold, with the
+        ending ``_next``, is the nearest score that it does not accept, or, where attempts are too
+        many to be listed, a number before this score. With an interval: ``_low``
         and ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (by subject only: the
         last two).
 

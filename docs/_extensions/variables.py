@@ -61,6 +61,8 @@ def variables_page() -> str:
     lines = ["# Variables of the results", ""]
     lines += ["Endings: `_low` and `_high` are confidence limits. `_at_least` and `_at_most` are"]
     lines += ["bounds of a value that the data do not determine. `_summary` is a rate over folds."]
+    lines += ["`_next` is the nearest score that is not accepted at a threshold, or, of attempts"]
+    lines += ["too many to be listed, a number before this score. NaN where none is known."]
     for title, variables in SECTIONS.items():
         lines += ["", f"## {title}", "", "| variable | what it is | unit | ISO/IEC 19795-1 |"]
         lines += ["|---|---|---|---|"]

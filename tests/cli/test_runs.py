@@ -177,7 +177,7 @@ def test_given_thresholds_are_printed_and_the_curves_stay(file, printed):
         gar = 100 * np.mean(values[same] <= t)
         far = 100 * np.mean(values[other & ~same] <= t)
         for name, rate in (("GAR", gar), ("FAR", far), ("FRR", 100 - gar), ("GRR", 100 - far)):
-            assert [name, f"{rate:.2f}", "%", f"{t:.5f}"] in rows
+            assert [name, f"{rate:.2f}", "%", f"{t:g}"] in rows
     with open("o/verification_single.csv", encoding="utf-8") as stream:
         thresholds = [float(x["threshold"]) for x in csv.DictReader(stream)]
     assert len(thresholds) > 100 and {4.0, 4.5} <= {*thresholds}

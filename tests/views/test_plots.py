@@ -143,7 +143,7 @@ def test_error_rates_step_where_the_counts_change_and_mark_the_eer(single, simil
     assert "accepted if ≤ t" in words(display)
     (text,) = (name for name in names_of(display) if "EER" in name)
     assert f"{100 * float(single.eer):.2f} %" in text
-    assert abs(float(text.split(" at ")[1]) - float(single.eer_threshold)) < 1e-5
+    assert float(text.split(" at ")[1]) == pytest.approx(float(single.eer_threshold), rel=0.01)
     points = [line.get_xydata().tolist() for line in display.ax_.lines]
     assert [[float(single.eer_threshold), float(single.eer)]] in points
     without = plot.error_rates(single.drop_vars(["eer", "eer_threshold"]))

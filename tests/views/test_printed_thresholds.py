@@ -1,117 +1,201 @@
-"""A printed threshold keeps what its row states: a bound of FAR or of FRR, or its own rates."""
+"""Every attempt is decided by a printed threshold as by the exact one: a row has its rates."""
 
-import functools
+import math
 import re
+from typing import Any, NamedTuple
 
-import naive
 import numpy as np
 import pytest
-from report_text import rates
+from limits import blocks_of
+from report_text import answer, plain, rates
 from result_text import as_text
 
 import bioeval as be
+from bioeval.cli import main
 
-text_of = functools.partial(as_text, verbose=True)
 KINDS = ["distance", "similarity"]
-TARGET = 0.02
-NUMBER = r"(-?\d+\.?\d*(?:e-?\d+)?)"
+NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+TYPES = (np.int32, np.float32, np.float64)
+
+#: The rows of verification that have a threshold: their labels, and the variable.
+ROWS = {
+    "EER": "eer_threshold",
+    "FRR at FAR <= 10 %": "threshold_at_far",
+    "FAR at FRR <= 30 %": "threshold_at_frr",
+    "FRR at FAR = 0 (ZeroFMR)": "zero_far_threshold",
+    "FAR at FRR = 0 (ZeroFNMR)": "zero_frr_threshold",
+    "minDCF at prior 0.3": "min_cost_threshold",
+}
 
 
-def scores_of(kind: str, seed: int = 3) -> be.Scores:
-    """Scores with all digits of float64, so that each threshold is rounded."""
-    made = be.simulate(20, 4, random_state=seed)
-    values = np.asarray(made.values)
-    meta = {"sex": np.repeat(["f", "m"], 40), "quality": np.arange(80.0)}
-    values = values if kind == "distance" else 10 - values
-    return be.Scores(values, made.probe_labels, kind=kind, probe_meta=meta, name="one")
+class World(NamedTuple):
+    """Small random scores, and their genuine and impostor attempts."""
+
+    scores: be.Scores
+    genuine: np.ndarray
+    impostor: np.ndarray
+
+    def decided(self, threshold: float) -> tuple[int, int]:
+        """False accepts and false rejects at a threshold, by definition."""
+        if self.scores.kind == "distance":
+            return int((self.impostor <= threshold).sum()), int((self.genuine > threshold).sum())
+        return int((self.impostor >= threshold).sum()), int((self.genuine < threshold).sum())
+
+    @property
+    def rates(self) -> dict[str, int]:
+        return {"FAR": len(self.impostor), "FRR": len(self.genuine)}
 
 
-def rates_at(scores: be.Scores, threshold: float) -> dict[str, float]:
-    """FAR and FRR at a threshold, by definition."""
-    values, labels = scores.values.tolist(), scores.probe_labels.tolist()
-    made = naive.attempts_single(values, labels, kind=scores.kind)
-    _, (fr,), (fa,), _ = naive.verification_counts(*made, [threshold], scores.kind)
-    return {"far": fa / len(made[1]), "frr": fr / len(made[0])}
+def world(seed: int, kind: str = "", people: int = 10) -> World:
+    """Scores of any type, from a scale of 1e-6 to one of 1e6, with ties, of either sign."""
+    rng = np.random.default_rng(seed)
+    kind = kind or KINDS[seed % 2]
+    dtype, scale = TYPES[seed % 3], 10.0 ** rng.uniform(-6, 6)
+    labels = np.repeat(np.arange(people), 3)
+    genuine = labels[:, None] == labels
+    values = rng.normal(3.0, 1, genuine.shape) - 1.8 * genuine + rng.choice([0, -3, 20])
+    if rng.random() < 0.4:
+        values = values.round(1)
+    if dtype is np.int32:
+        values, scale = values * 100, 1 + scale % 100
+    values = (values * scale if kind == "distance" else -values * scale).astype(dtype)
+    meta = {"sex": np.arange(len(labels)) // 3 % 2, "quality": np.arange(len(labels)) * 1.5}
+    scores = be.Scores(values, labels, kind=kind, probe_meta=meta, name="one")
+    other = ~np.eye(len(labels), dtype=bool)
+    exact = values.astype(np.float64)
+    return World(scores, exact[genuine & other], exact[~genuine])
 
 
-def rows_in(text: str) -> dict[str, tuple[float, float]]:
-    """The rate and the threshold of each row of verification that states a bound."""
-    plain = text.replace("\\%", "%").replace("\\,", " ").replace("$\\leq$", "<=")
-    plain = re.sub(r"[&|\\$]", " ", plain.replace("&lt;", "<"))
+def evaluated(scores: be.Scores) -> Any:
+    return be.verification(scores, far_targets=[0.1], frr_targets=[0.3], costs=[(0.3, 1, 1)])
+
+
+def cells_in(text: str) -> dict[str, tuple[str, str]]:
+    """The value and the threshold of each row of verification, as they are printed."""
+    for mark, meaning in (("\\%", "%"), ("\\,", " "), ("$\\leq$", "<="), ("$-$", "-")):
+        text = text.replace(mark, meaning)
+    words = " ".join(re.sub(r"[&|\\$]", " ", text).split())
     found = {}
-    for line in plain.splitlines():
-        words = " ".join(line.split())
-        row = re.match(rf"(F.R at F.R <?= ?\S+(?: %)?)(?: \(\w+\))? {NUMBER} % {NUMBER}$", words)
+    for label in ROWS:
+        row = re.search(rf"{re.escape(label)} (\S+)(?: %)? (-?inf|{NUMBER})(?= |$)", words)
         if row:
-            found[row[1]] = float(row[2]) / 100, float(row[3])
+            found[label] = row[1], row[2]
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["text", "latex", "markdown"])
-def test_the_bound_of_each_row_holds_at_its_printed_threshold(kind, form):
-    scores = scores_of(kind)
-    ds = be.verification(scores, far_targets=[0.02, 0.1], frr_targets=[0.2, 0.3])
-    shown = {"text": text_of, "latex": be.to_latex, "markdown": be.to_markdown}[form](ds)
-    rows = rows_in(shown)
-    assert len(rows) == 6
-    for label, (value, threshold) in rows.items():
-        free, bound, most = re.match(r"(F.R) at (F.R) <?= ?(\S+)", label).groups()
-        rates = rates_at(scores, threshold)
-        assert rates[bound.lower()] <= float(most) / 100, label
-        # A pair of templates in both orders may be lost where the threshold is its score.
-        assert rates[free.lower()] == pytest.approx(value, abs=2 / 240 + 5e-5), label
+def shortest(attempts: np.ndarray, threshold: float, kind: str, printed: str) -> bool:
+    """Whether a decimal is before the next score, and no decimal with a digit less is."""
+    sign = 1 if kind == "distance" else -1
+    beyond = sign * attempts[sign * attempts > sign * threshold]
+    if math.isinf(threshold):
+        return printed in ("inf", "-inf")
+    within = sign * threshold + abs(threshold) / 100
+    ends = sign * threshold, min(beyond.min(initial=math.inf), within)
+    if threshold == round(threshold):
+        return printed == str(round(threshold))
+    digits = len(re.sub(r"e.*|^-?0?\.?0*|\.|-", "", printed))
+    step = 10.0 ** (math.floor(math.log10(abs(threshold))) - digits + 2)
+    if step > 1:  # there would be a zero in place of a digit
+        return True
+    shorter = math.ceil(ends[0] / step) * step
+    return not (ends[0] < shorter * (1 - 1e-9) and shorter * (1 + 1e-9) < ends[1])
 
 
-def in_a_line(text: str) -> str:
-    return " ".join(text.split())
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.cases(12)
+def test_each_row_has_the_rates_of_its_printed_threshold(seed):
+    made = world(seed)
+    ds = evaluated(made.scores)
+    known = np.concatenate([made.genuine, made.impostor])
+    for show in (lambda x: as_text(x, verbose=True), be.to_markdown, be.to_latex):
+        cells = cells_in(show(ds))
+        assert len(cells) >= 5
+        for label, (value, printed) in cells.items():
+            exact = ds[ROWS[label]].values.item()
+            assert made.decided(float(printed)) == made.decided(exact), label
+            assert shortest(known, exact, made.scores.kind, printed), (label, exact, printed)
+            free = label[:3] if label[:3] in made.rates and " at " in label else ""
+            if free:
+                errors = made.decided(float(printed))[free == "FRR"]
+                rate = 100 * errors / made.rates[free]
+                assert float(value) == pytest.approx(rate, abs=0.00501), label
 
 
-ROWS = {
+STUDIES = {
     "zoo": lambda s, rule: be.zoo(s, threshold=rule, permutations=20),
     "by_group": lambda s, rule: be.by_group(s, "sex", threshold=rule),
     "error_discard": lambda s, rule: be.error_discard(s, "quality", threshold=rule),
     "explain": lambda s, rule: be.explain(s, 0, threshold=rule),
-    "judge_threshold": lambda s, rule: be.judge_threshold(s, s, rule),
     "study_threshold": lambda s, rule: be.study_threshold(s, rule, folds=2, repeats=1),
     "check_data": lambda s, rule: be.check_data(s, threshold=rule),
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rate", ["far", "frr"])
-@pytest.mark.parametrize("call", ROWS)
-@pytest.mark.cases()
-def test_the_threshold_of_a_rule_keeps_its_rate(call, rate, kind):
-    scores = scores_of(kind)
-    text = in_a_line(text_of(ROWS[call](scores, f"{rate}={TARGET}")))
-    numbers = re.findall(r"(?:[Tt]hreshold|accept where the \w+ [<>]=) (-?\d+\.\d+)", text)
-    assert numbers
-    for number in numbers:
-        assert rates_at(scores, float(number))[rate] <= TARGET, number
+def threshold_in(text: str) -> float:
+    """The threshold of a text: the number that is named first."""
+    number = rf"(?:[Tt]hreshold|accept where the \w+ [<>]=) {NUMBER}"
+    return float(re.search(number, " ".join(text.split()))[1])
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("rule", ["eer", "far=0.05", "frr=0.05", "min-dcf=0.1"])
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.cases(24)
+def test_the_threshold_of_a_study(study, rule, seed):
+    made = world(1000 + seed)
+    chosen = be.study_threshold(made.scores, rule, folds=2, repeats=1).threshold.item()
+    printed = threshold_in(as_text(STUDIES[study](made.scores, rule), verbose=True))
+    assert made.decided(printed) == made.decided(chosen)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.cases(8)
+def test_a_threshold_of_two_sets_decides_both(seed):
+    dev, test = world(2000 + 6 * seed), world(2000 + 6 * (seed + 41))
+    scaled = np.asarray(test.scores.values) * (np.ptp(dev.impostor) / np.ptp(test.impostor))
+    dtype = dev.scores.values.dtype
+    of_kind = np.asarray(dev.scores.values)
+    mixed = (0.3 * scaled + 0.7 * of_kind + of_kind.std() / 7).astype(dtype)
+    scores = be.Scores(mixed, dev.scores.probe_labels + 100, kind=dev.scores.kind)
+    labels = scores.probe_labels
+    genuine = labels[:, None] == labels
+    exact = mixed.astype(np.float64)
+    other = World(scores, exact[genuine & ~np.eye(len(labels), dtype=bool)], exact[~genuine])
+    ds = be.judge_threshold(dev.scores, scores, "far=0.05")
+    printed = threshold_in(as_text(ds))
+    for part in (dev, other):
+        assert part.decided(printed) == part.decided(ds.threshold.item())
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rate", ["far", "frr"])
-def test_the_thresholds_of_folds_keep_the_rate_of_their_training_parts(rate, kind):
-    scores = scores_of(kind)
-    rows = np.arange(80)
-    parts = [(rows[:40], rows[40:]), (rows[40:], rows[:40])]
-    text = in_a_line(text_of(be.cross_evaluate(scores, parts, threshold=f"{rate}={TARGET}")))
-    low, high = map(float, re.search(rf": {NUMBER} to {NUMBER} ", text).groups())
-    exact = []
-    for train, _ in parts:
-        part = scores.select(train, train)
-        chosen = be.verification(part, far_targets=[TARGET], frr_targets=[TARGET])
-        exact.append((float(chosen[f"threshold_at_{rate}"][0]), part))
-    for printed, (_, part) in zip((low, high), sorted(exact, key=lambda x: x[0]), strict=True):
-        assert rates_at(part, printed)[rate] <= TARGET
+@pytest.mark.parametrize("metric", ["l2", "cosine"])
+def test_counted_scores_are_decided_alike(metric, kind):
+    """Of many attempts the scores near a point are known, and else the type of the scores is."""
+    made = be.simulate(30, 4, random_state=1)
+    values = np.asarray(made.values).astype(np.float32)
+    values = values if kind == "distance" else -values
+    labels = made.probe_labels
+    scores = be.Scores(values, labels, kind=kind)
+    genuine = labels[:, None] == labels
+    exact = values.astype(np.float64)
+    other = ~np.eye(len(labels), dtype=bool)
+    known = World(scores, exact[genuine & other], exact[~genuine])
+    whole = cells_in(be.to_markdown(evaluated(scores)))
+    with blocks_of(500):
+        ds = evaluated(scores)
+        cells = cells_in(be.to_markdown(ds))
+    assert cells.keys() == whole.keys()
+    for label, (_, printed) in cells.items():
+        assert known.decided(float(printed)) == known.decided(ds[ROWS[label]].values.item())
+        assert len(printed) <= 12  # the digits of float32, not those of float64
+    assert cells["FRR at FAR <= 10 %"] == whole["FRR at FAR <= 10 %"]
+    assert cells["EER"] == whole["EER"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_given_threshold_has_all_its_digits(kind, tmp_path, capsys):
+def test_a_given_threshold_has_all_its_digits(kind):
     """Its rates are those of the number itself."""
-    scores, given = scores_of(kind), 4.123456789
+    scores, given = world(0 if kind == "distance" else 3, kind).scores, 4.123456789
     for result in (
         be.verification(scores, thresholds=[given]),
         be.zoo(scores, threshold=given, permutations=20),
@@ -120,35 +204,89 @@ def test_a_given_threshold_has_all_its_digits(kind, tmp_path, capsys):
         be.check_promise(scores, given, "far=0.1"),
         be.study_threshold(scores, given, folds=2, repeats=1),
     ):
-        assert "4.123456789" in text_of(result)
+        assert "4.123456789" in as_text(result, verbose=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_detection_of_attacks(kind, tmp_path):
-    """APCER is that of the printed threshold at most, or BPCER, whichever the rule bounds."""
-    rng = np.random.default_rng(2)
-    values = np.concatenate([rng.normal(1, 1, 300), rng.normal(-1, 1, 300)])
-    bona_fide = np.arange(600) < 300
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.cases(6)
+def test_detection_of_attacks(seed):
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.uniform(-6, 6)
+    values = np.concatenate([rng.normal(1, 1, 60), rng.normal(-1, 1, 60)]) * scale
+    kind, bona_fide = KINDS[seed % 2], np.arange(120) < 60
     sign = 1 if kind == "similarity" else -1
-    for rule, of, accepted in (("apcer=0.02", ~bona_fide, True), ("bpcer=0.02", bona_fide, False)):
-        found = be.pad(sign * values, np.where(bona_fide, "", "mask"), kind=kind, threshold=rule)
-        printed = float(re.search(rf"At the threshold {NUMBER}", text_of(found))[1])
-        near = sign * (sign * values[of] - printed) >= 0
-        assert np.mean(near == accepted) <= 0.02
+
+    def decided(threshold: float) -> list[bool]:
+        return (values >= sign * threshold).tolist()
+
+    for rule in ("apcer=0.02", "bpcer=0.02", "d_eer"):
+        species = np.where(bona_fide, "", "mask")
+        found = be.pad(sign * values, species, kind=kind, threshold=rule)
+        printed = re.search(rf"At the threshold {NUMBER}", as_text(found))[1]
+        assert decided(float(printed)) == decided(found.threshold_used.item())
+        assert len(printed) < 14
+
+
+def test_the_other_tables_with_thresholds():
+    """Vulnerability, expected performance, calibration: each row at its own threshold."""
+    rng = np.random.default_rng(4)
+    same = np.repeat([True, False], [60, 400])
+    ratios = rng.normal(np.where(same, 3.0, -3.0), 3.0)
+    ds = be.calibration(be.Scores.from_pairs(ratios, same, kind="llr"), [0.5, 0.1, 0.01])
+    frame = as_text(ds, verbose=True)
+    for at in ds.bayes_threshold.values:
+        near = [float(x) for x in re.findall(NUMBER, frame)]
+        printed = min(near, key=lambda x: abs(x - at))
+        assert ((ratios >= printed) == (ratios >= at)).all()
+    dev, test = world(5), world(11)
+    epc = be.epc(dev.scores, test.scores.replace(kind=dev.scores.kind), alphas=[0.2, 0.5])
+    assert np.isfinite(epc.threshold_next).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bound", ["far", "frr"])
-@pytest.mark.cases(1)
-def test_the_page_that_opens_at_a_study_keeps_what_the_study_states(bound, kind, tmp_path):
-    scores = scores_of(kind)
-    target = 0.05
+@pytest.mark.cases(2)
+def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound, kind, tmp_path):
+    made = world(7 if kind == "similarity" else 8, kind)
     interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    study = be.study_threshold(scores, f"{bound}={target}", folds=3, repeats=1, interval=interval)
-    results = be.evaluate(scores, extra_thresholds=[study["threshold"].item()])
-    be.report([results, study], tmp_path / "page.html")
-    of_matrix = rates((tmp_path / "page.html").read_text())[0]
-    printed = float(of_matrix["threshold"])
-    assert printed == pytest.approx(study["threshold"].item(), rel=1e-5)
-    assert printed != study["threshold"].item()  # it is rounded
-    assert rates_at(scores, printed)[bound] <= target
+    study = be.study_threshold(made.scores, f"{bound}=0.05", folds=3, repeats=1, interval=interval)
+    results = be.evaluate(made.scores, extra_thresholds=[study["threshold"].item()])
+    zoo = be.zoo(made.scores, threshold=study["threshold"].item(), permutations=20)
+    be.report([results, study, zoo], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    shown = {x["threshold"] for x in rates(text)}
+    assert len(shown) == 1
+    (printed,) = shown
+    assert f"accept where the {kind} {'<=' if kind == 'distance' else '>='} {printed}" in " ".join(
+        answer(text)
+    )
+    assert f"Errors at the threshold {printed} (accepted if" in plain(text)
+    assert made.decided(float(printed)) == made.decided(study["threshold"].item())
+    searches = be.open_set(made.scores, thresholds=[float(printed)])
+    exact = be.open_set(made.scores, thresholds=[study["threshold"].item()])
+    assert searches.fa.equals(exact.fa.assign_coords(threshold=searches.threshold))
+
+
+COMMANDS = {
+    "threshold": "--folds 2 --repeats 1",
+    "check": "--verbose",
+    "zoo": "--permutations 20",
+    "groups": "--by sex",
+}
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.cases(4)
+def test_commands(command, seed, tmp_path, capsys, monkeypatch):
+    """What a command prints is given to another one, which counts the same errors."""
+    monkeypatch.chdir(tmp_path)
+    made = world(3000 + seed)
+    be.save(made.scores, "s.npz")
+    chosen = be.study_threshold(made.scores, "far=0.05", folds=2, repeats=1).threshold.item()
+    option = "--target" if command == "threshold" else "--threshold"
+    words = [command, "s.npz", option, "far=0.05", *COMMANDS[command].split()]
+    assert main(words) in (0, 1)
+    printed = threshold_in(capsys.readouterr().out)
+    assert made.decided(printed) == made.decided(chosen)
+    assert main(["workload", "s.npz", "--people", "9", "--impostors", "0.1", "--far", "5%"]) == 0

@@ -85,8 +85,8 @@ def test_without_operating_points_there_are_rates():
     assert "2 genuine and 10 impostor attempts of 3 subjects" in text
     assert "FAR 0.00 % 1.5" in lines
     assert "FRR 50.00 % 1.5" in lines
-    assert "FAR 20.00 % 2.0" in lines
-    assert "FRR 0.00 % 2.0" in lines
+    assert "FAR 20.00 % 2" in lines
+    assert "FRR 0.00 % 2" in lines
 
 
 def test_names_are_not_markup():

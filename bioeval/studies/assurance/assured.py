@@ -36,7 +36,7 @@ REFUSED = (
 
 ASSURED: dict[str, Variable] = {
     "assured_threshold": Variable(
-        "threshold whose FAR is assured to be at most the target", "score", keeps="far"
+        "threshold whose FAR is assured to be at most the target", "score", shown="threshold"
     ),
     "assured_far": Variable(
         "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"
@@ -52,7 +52,9 @@ ASSURED: dict[str, Variable] = {
     ),
     "people_far": Variable("FAR of the threshold for which people_estimated is given", iso="FMR"),
     "assured_people": Variable("people on whom the assured threshold rests", "subjects"),
-    "point_threshold": Variable("threshold at which the limit was computed", "score", keeps="far"),
+    "point_threshold": Variable(
+        "threshold at which the limit was computed", "score", shown="threshold"
+    ),
     "point_far": Variable("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
     "point_far_high": Variable("one-sided upper limit of it", iso="FMR"),
     "point_frr": Variable("FRR there", iso="FNMR"),
@@ -65,6 +67,7 @@ class Assured:
 
     shares: Shares
     threshold: float = math.nan
+    next: float = math.nan  # the nearest score that it rejects
     far: float = math.nan
     high: float = math.nan
     attempts: float = math.nan
@@ -78,6 +81,7 @@ class Assured:
         """Return variables and attributes; `frr` is that of the threshold of the data alone."""
         values = {
             "assured_threshold": to_user(self.threshold, kind),
+            "assured_threshold_next": to_user(self.next, kind),
             "assured_far": self.far,
             "assured_far_high": self.high,
             "assured_far_attempts": self.attempts,
@@ -120,6 +124,7 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
         return assured
     layer = int(layers[kept - 1])
     assured.threshold = shares.loosest(layer)
+    assured.next = shares.next_score(layer, assured.threshold)
     assured.high = float(high[kept - 1])
     assured.far = float(shares.mean[layer]) if layer >= 0 else 0.0
     assured.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0

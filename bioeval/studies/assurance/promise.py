@@ -34,7 +34,7 @@ from bioeval.studies.tries.pools import FEWEST, Pools
 from bioeval.views.messages import sentence_about, warns_of_doubts
 
 PROMISE = {
-    "threshold": Variable("threshold that the promises are about", "score", keeps="exact"),
+    "threshold": Variable("threshold that the promises are about", "score", shown="threshold"),
     "promise": Variable("what is promised, a rule", ""),
     "promised": Variable("largest rate that is promised", dims=("promise",)),
     "verdict": Variable("shown, refuted or open", "", dims=("promise",)),

@@ -16,6 +16,7 @@ from bioeval.base.messages import Message
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.people import CountPeople, summed
 from bioeval.counting.reduce import OfEachBlock, reduce
+from bioeval.counting.sorted_attempts import next_among
 from bioeval.counting.thresholds import is_accepted
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.matrix import Scores
@@ -83,6 +84,14 @@ class Shares:
         if layer < 0 and end == -np.inf:
             return math.nan
         return float(max(layer_threshold, genuine[-1] if len(genuine) else -np.inf))
+
+    def next_score(self, layer: int, threshold: float) -> float:
+        """Return the nearest score that the loosest threshold of a layer rejects.
+
+        NaN where no score was looked at beyond it.
+        """
+        after = np.append(self.thresholds, math.nan)[layer + 1]
+        return float(np.minimum(after, *next_among(threshold, self.genuine)))
 
     def frr(self, threshold: float) -> float:
         """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""

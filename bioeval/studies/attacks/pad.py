@@ -165,11 +165,14 @@ def pad(
         np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
         for x in (data.points.threshold, data.points.fr)
     )
+    d_eer_at = data.d_eer.eer_threshold
     variables: Variables = {
         "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
+        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
         "bpcer_at_apcer": (("apcer_target",), bpcer),
         "d_eer": ((), data.d_eer.eer),
-        "d_eer_threshold": ((), to_user(data.d_eer.eer_threshold, kind)),
+        "d_eer_threshold": ((), to_user(d_eer_at, kind)),
+        "d_eer_threshold_next": ((), to_user(data.next_scores(d_eer_at), kind)),
         **_responses(data),
     }
     warnings = [*rows.remarks, *_doubts(data, targets, units.get("instrument"))]
@@ -183,8 +186,9 @@ def pad(
     attrs: dict[str, str | int | float] = {}
     at: float | None = None
     if rule is not None:
-        at, attrs = _chosen(rule, data, dev, kind, warnings)
+        at, after, attrs = _chosen(rule, data, dev, kind, warnings)
         variables |= _at_threshold(data, at, kind)
+        variables["threshold_used_next"] = to_user(after, kind)
         if at is not None and (dev is not None or rule.name == "fixed"):
             far, frr = (float(variables[f"{x}_at_threshold"][1]) for x in ("apcer_pooled", "bpcer"))
             warnings += beyond_scores(float(to_user(at, kind)), far, frr)
@@ -283,8 +287,8 @@ def _doubts(
 
 def _chosen(
     rule: DetectionRule, data: Presentations, dev: Any, kind: str, warnings: list[Message]
-) -> tuple[float | None, dict[str, str | int | float]]:
-    """Return the distance that a rule chooses, and where it was chosen."""
+) -> tuple[float | None, float, dict[str, str | int | float]]:
+    """Return the distance that a rule chooses, the nearest one that it rejects, and its source."""
     source, chosen_on, written = data, "the same data; errors there are optimistic", str(rule)
     if rule.name == "fixed":
         rule = replace(rule, value=to_user(rule.value, kind))
@@ -296,12 +300,15 @@ def _chosen(
         source = Presentations.of(scores, species, kind, data.non_response, "dev: ")
         chosen_on = "the development set"
     at = source.chosen(rule)
+    after = math.nan
+    if at is not None and rule.name != "fixed":
+        after = float(min(data.next_scores(at), source.next_scores(at)))
     if at is None:
         why = f"no operating point fulfils the rule {written}"
         warnings.append(Message("no-threshold", why=why))
     elif math.isnan(at):
         warnings.append(ALL_REJECTED)
-    return at, {"chosen_on": chosen_on, "threshold_rule": written}
+    return at, after, {"chosen_on": chosen_on, "threshold_rule": written}
 
 
 def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
@@ -327,14 +334,14 @@ NAMES = {
     "apcer_pooled": Variable("proportion of all attack presentations classified bona fide"),
     "bpcer": Variable("proportion of bona fide presentations classified as attacks", iso="BPCER"),
     "threshold_at_apcer": Variable(
-        "loosest threshold with APCER at most the target", "score", keeps="far"
+        "loosest threshold with APCER at most the target", "score", shown="threshold"
     ),
     "bpcer_at_apcer": Variable(
         "BPCER at the loosest threshold within the APCER target", iso="BPCER"
     ),
     "d_eer": Variable("detection equal error rate: APCER and BPCER cross"),
     "d_eer_threshold": Variable(
-        "attainable threshold nearest to the detection equal error rate", "score", keeps="far"
+        "attainable threshold nearest to the detection equal error rate", "score", shown="threshold"
     ),
     "presentations_of_species": Variable("attack presentations of a species"),
     "non_responses_of_species": Variable("attack presentations of a species without a response"),
@@ -345,7 +352,7 @@ NAMES = {
     "bona_fide": Variable("bona fide presentations"),
     "bona_fide_non_responses": Variable("bona fide presentations without a response"),
     "bpnrr": Variable("proportion of bona fide presentations without a response", iso="BPNRR"),
-    "threshold_used": Variable("threshold chosen or given", "score", keeps="rule"),
+    "threshold_used": Variable("threshold chosen or given", "score", shown="threshold"),
     "acer": Variable("mean of APCER and BPCER; no measure of ISO/IEC 30107-3"),
 }
 for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):

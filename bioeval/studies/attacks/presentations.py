@@ -16,6 +16,7 @@ import numpy as np
 from bioeval.base.arguments import overflows, rate_in, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.counting.points import EqualError, ErrorCurve
+from bioeval.counting.sorted_attempts import next_among
 from bioeval.counting.threshold_rules import is_real
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word, species_of
@@ -116,6 +117,10 @@ class Presentations:
         at = np.append(reject_all, every)
         rates = self.rates(at)
         return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
+
+    def next_scores(self, at: Any) -> np.ndarray:
+        """Return the nearest score that each distance rejects; infinity where there is none."""
+        return np.minimum.reduce(next_among(at, *self.answered))
 
     @cached_property
     def d_eer(self) -> EqualError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context
 from typing import Any, Self
 
 import numpy as np
@@ -65,7 +66,7 @@ CALIBRATION = {
     "bayes_threshold": Variable(
         "log-likelihood ratio from which the Bayes decision accepts",
         "score",
-        keeps="far",
+        shown="threshold",
         dims=PRIOR,
     ),
     "far_at_bayes": Variable(
@@ -121,6 +122,20 @@ def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
+def _six_digits(thresholds: np.ndarray) -> np.ndarray:
+    """Return ratios with six digits, the nearest that are not above given ones."""
+    rounded = Context(prec=6, rounding=ROUND_FLOOR)
+    return np.array([float(rounded.create_decimal(repr(x))) for x in thresholds.tolist()])
+
+
+def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
+    """Return numbers below thresholds such that no ratio lies between; NaN where none is known."""
+    at, near = 0.0 - thresholds, 0.0 - _six_digits(thresholds)
+    alike = counts.false_accepts(at) == counts.false_accepts(near)
+    alike &= counts.false_rejects(at) == counts.false_rejects(near)
+    return np.where(alike, np.nextafter(0.0 - near, -np.inf), np.nan)
+
+
 def _below(ratios: np.ndarray) -> np.ndarray:
     """Return the largest distances whose ratios exceed given ones."""
     return np.nextafter(0.0 - ratios, -np.inf)
@@ -145,6 +160,7 @@ def calibration_dataset(
         thresholds = bayes_thresholds(priors, costs)
         frr, far = rates(0.0 - thresholds)
         values |= {"bayes_threshold": thresholds, "far_at_bayes": far, "frr_at_bayes": frr}
+        values["bayes_threshold_next"] = _next_ratios(counts, thresholds)
         values["act_dcf"] = at_priors[0] * frr + at_priors[1] * far
         values["c_primary"] = float((frr + beta * far).mean())
         frr, far = rates(0.0 + LOG_ODDS)
@@ -288,7 +304,8 @@ def calibration(
         require_ratios_of_people(scores, intervals)
     wanted, shifts = np.empty(0), None
     if scores.kind == "llr":
-        thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
+        bayes = bayes_thresholds(checked, pair)
+        thresholds = np.concatenate([bayes, _six_digits(bayes), -LOG_ODDS])
         wanted, shifts = np.concatenate([0.0 - thresholds, _below(RATIOS)]), LOG_ODDS
     with steps_reported():
         counts = count_for_calibration(scores, wanted=wanted, shifts=shifts)

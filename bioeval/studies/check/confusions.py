@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.kinds import Kept
 from bioeval.base.progress import stage
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
@@ -50,8 +49,9 @@ class Confusions:
     Attributes
     ----------
     threshold : float
-        In the units of the scores; `at` says where it comes from, and `keeps` what holds at the
-        number that is printed.
+        In the units of the scores; `at` says where it comes from.
+    next : float
+        The nearest score that is not accepted at the threshold; NaN where it was given.
     false_accepts, pairs : int
         All false accepts, and the pairs of people that make them.
     listed : tuple of ConfusedPair
@@ -61,7 +61,7 @@ class Confusions:
     """
 
     threshold: float
-    keeps: Kept
+    next: float
     kind: str
     at: Text
     false_accepts: int
@@ -84,8 +84,8 @@ def confusions_at(
         return None
     compared, rule = scores if claims is None else claims, Rule.parse(threshold)
     try:
-        distance = chosen_threshold(compared, rule)
-        at = float(to_user(np.float64(distance), scores.kind))
+        chosen = chosen_threshold(compared, rule)
+        at, after = chosen.in_units(scores.kind).values()
         counts = people_counts(compared, [at])
     except (DataError, ProtocolError):
         return None  # without attempts of both classes, or with failures that findings name
@@ -105,7 +105,7 @@ def confusions_at(
             listed.append(ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, who)))
     return Confusions(
         at,
-        rule.keeps,
+        after,
         scores.kind,
         ""
         if rule.name == "fixed"

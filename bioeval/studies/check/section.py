@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, threshold_to_install
+from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, Threshold
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
@@ -157,7 +157,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
     confusions = check.confusions
     if confusions is None:
         return
-    at: Text = threshold_to_install(confusions.threshold, confusions.kind, confusions.keeps)
+    at: Text = Threshold(confusions.threshold, next=confusions.next)
     if confusions.at:
         at = say("{threshold}, {where}", threshold=at, where=confusions.at)
     if not confusions.listed:

@@ -32,7 +32,7 @@ COMPARISON = {
     "target": Variable("FAR or FRR target of the measure; NaN without one"),
     "prior": Variable("prior probability of a genuine attempt, of a cost; NaN without one"),
     "at_threshold": Variable(
-        "threshold of a rate at one that was given; NaN without one", "score", keeps="exact"
+        "threshold of a rate at one that was given; NaN without one", "score", shown="threshold"
     ),
     "at_rank": Variable("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
     "supported": Variable(

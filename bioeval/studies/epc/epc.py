@@ -33,7 +33,7 @@ EPC: dict[str, Variable] = {
     "threshold": Variable(
         "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
         "score",
-        keeps="far",
+        shown="threshold",
     ),
     "hter": Variable("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
@@ -107,6 +107,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     with rows_reported():
         judged = verify(test, given=known if len(known) else None).attempts
+    after = np.minimum(made.attempts.next_scores(at), judged.next_scores(at))
     attempts = {
         f"{part}{role}_attempts": getattr(made_of, f"{role}_attempts")
         for part, made_of in (("", judged), ("dev_", made.attempts))
@@ -124,6 +125,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
         **along(
             ("alpha",),
             threshold=to_user(at, dev.kind),
+            threshold_next=to_user(after, dev.kind),
             hter=(far + frr) / 2,
             far=far,
             frr=frr,

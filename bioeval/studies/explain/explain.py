@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +10,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted, received
-from bioeval.base.kinds import Kept
 from bioeval.counting.identification import role_of
-from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.thresholds import to_user
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.document.results import rule_in_words, sides_in_words
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
@@ -79,9 +78,11 @@ class _Explainer:
         self.scores = self.tasks.scores
         self.names = in_words(self.given.probe_names, self.given.shape[0])
         self.visits = None if self.given._tries is None else Visits(self.given)
-        self.keeps: Kept = "far"
-        distance, self.source = self._threshold(threshold)
-        self.threshold = None if distance is None else float(to_user(distance, scores.kind))
+        chosen, self.source = self._threshold(threshold)
+        distance = None if chosen is None else chosen.threshold
+        self.threshold, self.next = None, math.nan
+        if chosen is not None:
+            self.threshold, self.next = chosen.in_units(scores.kind).values()
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
         self.rows = RowLists(self.scores, scores, distance, *(ties[:1] or ["pessimistic"]))
         if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
@@ -172,32 +173,34 @@ class _Explainer:
             system=self.given.name or "",
             threshold=self.threshold,
             threshold_source=self.source,
-            threshold_keeps=self.keeps,
+            threshold_next=self.next,
             lists=tuple(lists.values()),
             tasks=tuple(tasks),
             remarks=tuple(remarks),
         )
 
-    def _threshold(self, threshold: Any) -> tuple[float | None, Text]:
+    def _threshold(self, threshold: Any) -> tuple[ChosenThreshold | None, Text]:
         """Return the threshold as a distance (None without one), and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
         rule = Rule.parse("eer" if threshold is None else threshold)
-        self.keeps = rule.keeps
         if rule.name == "fixed":
-            return rule.as_distance(self.scores.kind).values[0], "as given"
+            return ChosenThreshold(rule.as_distance(self.scores.kind).values[0], True), "as given"
         none = "none: there are no genuine, or no impostor attempts to choose it on"
         for verifying in self.tasks.verifying.values():
             use = verifying.use
             try:
-                distance = chosen_threshold(
+                chosen = chosen_threshold(
                     self.scores, rule, templates=use.templates, fusion=use.fusion
                 )
             except ProtocolError:
                 if threshold is not None:
                     raise
                 return None, none
-            return distance, say(
+            if use.templates == "multi" or self.scores._claims_title:
+                # Templates and tries that were fused have scores between those of two claims.
+                chosen = replace(chosen, next=math.nan)
+            return chosen, say(
                 "where verification ({attempts}) has {rule}, on these data",
                 attempts=self.scores._claims_title or f"{use.templates}-template",
                 rule=rule_in_words(rule),

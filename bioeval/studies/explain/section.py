@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bioeval.base.kinds import Kept, noun_of
+from bioeval.base.kinds import noun_of
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Label, Number, Picture, Rate, Score, threshold_to_install
+from bioeval.document.cells import Label, Number, Picture, Rate, Score, Threshold
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
 from bioeval.scores.matrix import Scores
@@ -61,8 +61,8 @@ class Explanation(Shown):
         In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
     threshold_source : Text
         Where it comes from.
-    threshold_keeps : str
-        What holds at the threshold as it is printed: ``"far"``, ``"frr"`` or, given, ``"exact"``.
+    threshold_next : float
+        The nearest score that is not accepted at the threshold; NaN where it was given.
     lists : tuple of RankedList
         Of templates, and of subjects by their fused scores, as the tasks need them.
     tasks : tuple of Contribution
@@ -79,7 +79,7 @@ class Explanation(Shown):
     system: str
     threshold: float | None
     threshold_source: Text
-    threshold_keeps: Kept
+    threshold_next: float
     lists: tuple[RankedList, ...]
     tasks: tuple[Contribution, ...]
     remarks: tuple[Text, ...]
@@ -193,7 +193,7 @@ def _about(explained: Explanation) -> Iterator[Fact]:
 def _threshold(explained: Explanation) -> Score:
     """Return the threshold as a cell."""
     assert explained.threshold is not None
-    return threshold_to_install(explained.threshold, explained.kind, explained.threshold_keeps)
+    return Threshold(explained.threshold, next=explained.threshold_next)
 
 
 def _lists(explained: Explanation) -> Iterator[Block]:

@@ -43,7 +43,7 @@ _EACH = ("repeat", "fold")
 
 _OF_FOLDS: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the training part", "score", "threshold T", _EACH, keeps="rule"
+        "threshold chosen on the training part", "score", "threshold T", _EACH, shown="threshold"
     ),
     "train_subjects": Variable(
         "subjects of the training part (pairs without subjects: pairs)", dims=_EACH

@@ -14,6 +14,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
 from bioeval.counting.folds import FoldCounts
+from bioeval.counting.threshold_rules import ChosenThreshold
 from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
@@ -46,7 +47,7 @@ GROUPS: dict[str, Variable] = {
         "subjects of the group: of groups of people on either side, else with a probe of it",
         "subjects",
     ),
-    "threshold": Variable("threshold of all groups", "score", keeps="rule"),
+    "threshold": Variable("threshold of all groups", "score", shown="threshold"),
     "frr_overall": Variable("FRR of all groups together", iso="FNMR"),
     "far_overall": Variable("FAR of all groups together", iso="FMR"),
     "expected_fr": Variable("false rejects expected at the overall FRR", "attempts"),
@@ -107,15 +108,13 @@ for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
 class GroupRates(NamedTuple):
     """Attempts and errors by group, at one threshold.
 
-    - `threshold`: in the units of the scores
-    - `defined`: whether there were attempts to choose it on
+    - `chosen`: the threshold, as a distance
     - `subjects` (int64 (groups,)): the number of people of each group
     - `of_attempts`: whether the probe alone decides the group
     - `counts`: attempts by the group of the probe, and of the gallery template
     """
 
-    threshold: float
-    defined: bool
+    chosen: ChosenThreshold
     subjects: np.ndarray
     of_attempts: bool
     counts: FoldCounts
@@ -128,7 +127,8 @@ def groups_dataset(
 
     `symmetric` data hold each pair of templates twice.
     """
-    threshold, defined, subjects, of_attempts, (genuine, accepted, impostor, accepts) = rates
+    chosen, subjects, of_attempts, (genuine, accepted, impostor, accepts) = rates
+    defined = chosen.defined
     mated, pairs = genuine, impostor
     if symmetric:
         mated, pairs = (x - np.diag(x.diagonal() // 2) for x in (genuine, impostor))
@@ -157,7 +157,7 @@ def groups_dataset(
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
-        "threshold": threshold,
+        **chosen.in_units(about.kind),
         "frr_overall": frr_all,
         "far_overall": far_all,
     }

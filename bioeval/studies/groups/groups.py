@@ -159,14 +159,14 @@ def by_group(
         ((((attempts,),),),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
     chosen = choose(as_distance, attempts)
-    at = to_user(np.array([chosen.threshold]), scores.kind)
     counts = counting.by_fold(chosen.threshold)
-    rates = GroupRates(float(at[0]), chosen.defined, by.subjects(codes), by.people is None, counts)
+    rates = GroupRates(chosen, by.subjects(codes), by.people is None, counts)
     ds = groups_dataset(rates, by.labels, alpha, Provenance.of(scores), is_symmetric(scores))
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
-        messages += beyond_scores(float(at[0]), float(ds["far_overall"]), float(ds["frr_overall"]))
+        at = to_user(chosen.threshold, scores.kind)
+        messages += beyond_scores(at, float(ds["far_overall"]), float(ds["frr_overall"]))
     ds.attrs |= {
         "by": by.name or "given values",
         **rule.attrs(),

@@ -335,7 +335,9 @@ def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, 
         at, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)
-        at = require_number("threshold", to_user(chosen_threshold(pilot, rule), pilot.kind))
+        at = require_number(
+            "threshold", to_user(chosen_threshold(pilot, rule).threshold, pilot.kind)
+        )
     if math.isnan(at):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
     return at, messages

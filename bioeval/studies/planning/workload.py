@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any, NamedTuple
 
@@ -15,7 +15,6 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import DataError, nearest_name, received
-from bioeval.base.kinds import Kept
 from bioeval.base.messages import message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
@@ -28,7 +27,7 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Number, threshold_to_install
+from bioeval.document.cells import Number, Threshold
 from bioeval.document.results import (
     attempts_in_words,
     cell_of,
@@ -425,9 +424,13 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         place = {"threshold": int(places[0])}
         alarms, rejections = (_rate_of(ds, f"{name}{iso}", place) for name in ("far", "frr"))
         where = {"threshold": value}
+        if "threshold_next" in ds:
+            where["threshold_next"] = float(ds["threshold_next"][place])
     for name, estimate in (("FAR", alarms), ("FRR", rejections)):
         if math.isnan(estimate.rate):
-            at_point = ", ".join(f"{key} {value:.6g}" for key, value in where.items())
+            at_point = ", ".join(
+                f"{key} {where[key]:.6g}" for key in where if key != "threshold_next"
+            )
             raise DataError(f"the {name} at {at_point} is not defined: no attempt of its class")
     names = _WATCH_LIST if open_set else _VERIFICATION
     confidence = float(ds.attrs.get("confidence", IntervalMethod.CONFIDENCE))
@@ -559,8 +562,9 @@ def _operating_point(ds: xr.Dataset) -> Text:
     if "threshold" not in attrs:
         return "" if "alarms_per_day" in attrs else "rates as given"
     rule = threshold_rule(attrs) if "threshold_rule" in attrs else None
-    keeps: Kept = "exact" if rule is None else rule.keeps
-    at = threshold_to_install(float(attrs["threshold"]), str(attrs.get("kind", "distance")), keeps)
+    at = Threshold(float(attrs["threshold"]))
+    if rule is not None:
+        at = replace(at, next=float(attrs.get("threshold_next", math.nan)))
     if rule is None:
         return say("the threshold {at}", at=at)
     return say(

@@ -45,7 +45,7 @@ ERROR_DISCARD: dict[str, Variable] = {
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "discarded": Variable("samples discarded", "samples"),
     "samples": Variable("samples of both sides, each template once", "samples"),
-    "threshold": Variable("decision threshold", "score", "threshold T", keeps="rule"),
+    "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     "pauc": Variable(
         "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
         "where discarding helps"
@@ -186,7 +186,8 @@ def error_discard(
     samples, places = _places(scores, _numbers(probe), _numbers(gallery))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported():
-        at = chosen_threshold(scores, rule)
+        threshold = chosen_threshold(scores, rule)
+    at = threshold.threshold
     with rows_reported():
         counts = count_by_quality(scores, places, np.append(0, cuts), at)  # first, of all samples
     proportions = np.array(chosen, dtype=np.float64)
@@ -209,7 +210,7 @@ def error_discard(
         **along(("fraction",), **{name: x[1:] for name, x in {**rates, **counts}.items()}),
         "discarded": (("fraction",), cuts),
         "samples": samples,
-        "threshold": to_user(at, scores.kind),
+        **threshold.in_units(scores.kind),
         "pauc": area,
     }
     attrs = about_attrs(Provenance.of(scores), "error-discard", "verification", remarks) | {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
@@ -44,7 +45,7 @@ from bioeval.views.messages import warns_of_doubts
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the development set", "score", "threshold T", keeps="rule"
+        "threshold chosen on the development set", "score", "threshold T", shown="threshold"
     ),
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "eer"),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
@@ -140,9 +141,13 @@ def judge_threshold(
     with rows_reported():
         chosen = chosen_threshold(dev, rule, argument="target")
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
-    variables: Variables = {"threshold": to_user(chosen, dev.kind)}
-    rates, there = rates_at(test, chosen, method, costs)
-    on_dev, _ = rates_at(dev, chosen)
+    variables: Variables = {**chosen.in_units(dev.kind)}
+    rates, there = rates_at(test, chosen.threshold, method, costs)
+    if math.isfinite(chosen.threshold):
+        nearer = np.fmax if dev.kind in LARGER_IS_CLOSER else np.fmin
+        after = float(there["threshold_next"].values[0])
+        variables["threshold_next"] = float(nearer(after, variables["threshold_next"]))
+    on_dev, _ = rates_at(dev, chosen.threshold)
     variables |= rates | {"eer": there["eer"].item()}
     for name in ("far", "frr", "genuine_attempts", "impostor_attempts"):
         variables[f"dev_{name}"] = on_dev[name]

@@ -141,17 +141,12 @@ def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
     if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
         nothing = "{prefix}: accept nothing (threshold {threshold})"
         return say(nothing, prefix=prefix, threshold=Label(threshold))
-    exact: Text = ""
-    at = threshold_of(ds)
-    if at.rounded != "not" and math.isfinite(threshold) and float(f"{threshold:.6g}") != threshold:
-        exact = say(" (exactly {threshold})", threshold=Label(threshold))
     return say(
-        "{prefix}: accept where the {noun} {sign} {threshold}{exact}",
+        "{prefix}: accept where the {noun} {sign} {threshold}",
         prefix=prefix,
         noun=noun_of(kind),
         sign=">=" if kind in LARGER_IS_CLOSER else "<=",
-        threshold=at,
-        exact=exact,
+        threshold=threshold_of(ds),
     )
 
 
@@ -198,7 +193,7 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
         "upper limit {high:rate}). The promise is estimated: its limit counts the two people with "
         "most of these errors twice, and may exceed that of a two-sided interval "
         "(docs/uncertainty.md). {absent}",
-        threshold=Label(threshold),
+        threshold=threshold_of(study, "assured_threshold"),
         rate=v["assured_far"],
         over=str(attrs["assured_over"]),
         high=v["assured_far_high"],

@@ -48,12 +48,14 @@ from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.views.messages import warns_of_doubts
 
 STUDY = {
-    "threshold": Variable("threshold chosen on all data", "score", "threshold T", keeps="rule"),
+    "threshold": Variable(
+        "threshold chosen on all data", "score", "threshold T", shown="threshold"
+    ),
     "optimistic_far": Variable("FAR on the data that the threshold was chosen on", iso="FMR"),
     "optimistic_hter": Variable("HTER on the data that the threshold was chosen on"),
     "optimistic_frr": Variable("FRR on the data that the threshold was chosen on", iso="FNMR"),
     "fold_threshold": Variable(
-        "threshold chosen on the training part of a fold", "score", keeps="rule"
+        "threshold chosen on the training part of a fold", "score", shown="threshold"
     ),
     "fold_far": Variable("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Variable("FRR on the test part of a fold", iso="FNMR"),
@@ -300,7 +302,7 @@ class _Counted(NamedTuple):
 
     def where_chosen(self, kind: str) -> Variables:
         """Return the threshold to install with its rates, which are optimistic, and the numbers."""
-        values: Variables = {"threshold": to_user(self.chosen.threshold, kind)}
+        values: Variables = {**self.chosen.in_units(kind)}
         for end in ("", "_low", "_high"):
             far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
             of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}

@@ -40,7 +40,7 @@ _LOGGED = "of the visits as they are, accepted if one of their tries is"
 
 TRIES: dict[str, Variable] = {
     "tries": Variable("number of tries at a claim", "tries"),
-    "threshold": Variable("decision threshold", "score", "threshold T", keeps="exact"),
+    "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     **entries(VERIFICATION, "far", "frr", "genuine_attempts", "impostor_attempts"),
     "far_logged": Variable(f"FAR {_LOGGED}", iso="FMR"),
     "frr_logged": Variable(f"FRR {_LOGGED}", iso="FNMR"),

@@ -38,7 +38,7 @@ def _zoo() -> dict[str, Variable]:
     }
     names = {
         "threshold": Variable(
-            "threshold at which errors are counted", "score", "threshold T", keeps="rule"
+            "threshold at which errors are counted", "score", "threshold T", shown="threshold"
         ),
         "genuine_mean": Variable(f"mean finite score of the {of_subject}", "score"),
         "impostor_mean": Variable(

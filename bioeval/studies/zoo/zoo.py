@@ -129,7 +129,8 @@ def zoo(
     person = Codes.known(codes.values[present], *np.split(place, [len(codes.probe)]))
     halves = draw_halves(scores, person, Stream(seed, 0))
     with rows_reported():
-        at = chosen_threshold(scores, rule)
+        chosen = chosen_threshold(scores, rule)
+        at = chosen.threshold
         attempts = attempts_by_subject(scores, person, halves, at)
     tests, messages = _tests(attempts, Provenance.of(scores).layout, permutations, seed)
     if math.isnan(at):
@@ -147,7 +148,7 @@ def zoo(
     # Distractors and junk, the last codes, are opponents and no subjects.
     names, people = _names(person), int(np.count_nonzero(~codes.no_person[present]))
     variables = {
-        "threshold": to_user(at, scores.kind),
+        **chosen.in_units(scores.kind),
         **{k: to_user(x, scores.kind) if "mean" in k else x for k, x in means.items()},
         **_errors(attempts, people),
     }

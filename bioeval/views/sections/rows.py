@@ -9,7 +9,7 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.document.cells import Quantity
+from bioeval.document.cells import Quantity, Threshold
 from bioeval.document.results import cell_of
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.terms import rates_are_of
@@ -235,7 +235,9 @@ def _row(
     ends = None
     if f"{name}_low" in dataset and f"{name}_high" in dataset:
         ends = value(f"{name}_low"), value(f"{name}_high")
-    threshold = cell_of(dataset, "threshold", places) if "threshold" in places else None
+    threshold: Text | None = None
+    if "threshold" in at:  # it was given, and is shown as it is
+        threshold = Threshold(at["threshold"][1], variable="threshold", at=labels)
     limits = next((TARGETS[dim] for dim in at if dim in TARGETS), scalar.threshold)
     if limits and limits in dataset and name == scalar.name:
         threshold = cell_of(dataset, limits, places)

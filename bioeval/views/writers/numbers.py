@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 from bioeval.base.errors import singular
-from bioeval.document.cells import Count, Number, Probability, Quantity, Rate, Score
+from bioeval.document.cells import Count, Number, Probability, Quantity, Rate, Score, Threshold
 
 NOT_DEFINED = "n/a"
 
@@ -21,6 +21,9 @@ _ROUNDING = 1e-10
 
 #: Decimals of a rate in per cent at which float64 has no more digits.
 _MOST_DECIMALS = 15
+
+#: Significant digits that tell any two float64 apart.
+_ALL_DIGITS = 17
 
 
 @dataclass(frozen=True)
@@ -87,20 +90,21 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     """Return the numbers of a column; rates have as many decimals, and scores of one column."""
     rates = [cell for cell in cells if isinstance(cell, Rate)]
     decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
-    scores = [cell for cell in cells if isinstance(cell, Score) and cell.is_defined]
-    texts = iter(in_one_precision([_in_few_digits(x.value, x.rounded) for x in scores], 6))
+    scores = [x for x in cells if _is_plain_score(x)]
+    texts = iter(in_one_precision([x.value for x in scores], 6))
     column = []
     for cell in cells:
-        if isinstance(cell, Score) and cell.is_defined:
-            text = next(texts)
-            if cell.rounded == "not" and float(text) != cell.value:
-                text = score_text(cell.value, "not")
-            if not cell.interval:
-                number = Printed(text)
-                column.append(replace(number, mark=FLAG) if cell.flagged else number)
-                continue
-        column.append(printed(cell, decimals))
+        number = printed(cell, decimals)
+        if _is_plain_score(cell):
+            number = replace(number, number=next(texts))
+        column.append(number)
     return column
+
+
+def _is_plain_score(cell: Quantity) -> bool:
+    """Whether a cell is a score that may have zeros at the end: a threshold has none."""
+    is_score = isinstance(cell, Score) and not isinstance(cell, Threshold)
+    return is_score and cell.is_defined and not cell.interval
 
 
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
@@ -143,8 +147,9 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             if cell.interval is not None:
                 low, high = map(score_text, cell.interval)
                 limits = low, high
-            text = score_text(cell.value, cell.rounded)
-            return Printed(text, "", limits)
+            if isinstance(cell, Threshold):
+                return Printed(threshold_text(cell.value, cell.next), "", limits)
+            return Printed(score_text(cell.value), "", limits)
     raise TypeError(f"{type(cell).__name__} is no number")
 
 
@@ -206,29 +211,35 @@ def _limits(
     return low, high
 
 
-def score_text(value: float, rounded: str = "") -> str:
-    """Return a score with six digits, `rounded` up, down or "not"; whole numbers whole."""
-    if rounded == "not":
-        return _whole_or(value, "")
-    return _whole_or(_in_few_digits(value, rounded), ".6g")
+def score_text(value: float) -> str:
+    """Return a score with six digits; whole numbers whole."""
+    return _whole_or(value, ".6g")
 
 
-def _in_few_digits(value: float, rounded: str) -> float:
-    if rounded and math.isfinite(value):
-        return in_six_digits(value, up=rounded == "up")
-    return value
+def threshold_text(value: float, next_score: float = math.nan) -> str:
+    """Return the shortest decimal from a threshold on, but before the next score.
 
-
-def in_six_digits(value: float, *, up: bool) -> float:
-    """Return the nearest number of six digits that is not below, or not above, a finite one.
+    Every attempt is decided by it as by the threshold itself. The decimal is within 1 % of the
+    threshold, however far the next score is. A whole number stays as it is, and so does, with all
+    its digits, a threshold whose next score is not known. Of similarities the next score is below.
 
     Examples
     --------
-    >>> in_six_digits(0.12345678, up=True), in_six_digits(0.12345678, up=False)
-    (0.123457, 0.123456)
+    >>> threshold_text(0.12345678, 0.1241), threshold_text(0.12345678, 0.1229)
+    ('0.124', '0.123')
+    >>> threshold_text(0.12345678), threshold_text(731.0, 740.0)
+    ('0.12345678', '731')
     """
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    return float(Context(prec=6, rounding=rounding).create_decimal(repr(float(value))))
+    exact = _whole_or(value, "")
+    if math.isnan(next_score) or not math.isfinite(value) or value == int(value):
+        return exact
+    rounding = ROUND_CEILING if next_score > value else ROUND_FLOOR
+    for digits in range(len(str(abs(int(value)))), _ALL_DIGITS):  # no zero in place of a digit
+        short = float(Context(prec=digits, rounding=rounding).create_decimal(exact))
+        decides_alike = value <= short < next_score or next_score < short <= value
+        if decides_alike and abs(short - value) <= abs(value) / 100:
+            return _whole_or(short, f".{digits}g")
+    return exact
 
 
 def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:

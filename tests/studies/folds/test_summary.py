@@ -44,6 +44,8 @@ def expected(ds, ranks: list[int]) -> dict:
     for name, values in ds.data_vars.items():
         if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:
             continue
+        if name.endswith("_next"):  # of thresholds
+            continue
         if values.dims == ("rank",):
             there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
             result[name] = {r: float(values.sel(rank=r)) for r in there}
