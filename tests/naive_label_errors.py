@@ -7,8 +7,12 @@ from typing import Any
 import naive
 
 
-def suspects(**given: Any) -> tuple[dict[int, Any], list[int]]:
-    """Return the nearest label of each suspect row, and the rows that were judged."""
+def suspects(**given: Any) -> tuple[dict[int, Any], list[int], set[int]]:
+    """Return the nearest label of each suspect row, the rows that were judged, and who match.
+
+    Those match one label who are nearer to it than to all further ones, by half of what is usual
+    between the own label and the nearest other.
+    """
     data = naive.read(**given)
     assert data.probe_labels is not None
     order = {label: i for i, label in enumerate(sorted(data.gallery_subjects or ()))}
@@ -26,17 +30,25 @@ def suspects(**given: Any) -> tuple[dict[int, Any], list[int]]:
     zero = given.get("kind", "distance") == "distance" and all(x >= 0 for x in every)
     r = {i: contrast(own, near, zero) for i, (own, near, _) in pairs.items()}
     if not r or not statistics.median(r.values()) < 0:
-        return {}, [*r]
+        return {}, [*r], set()
     usual = statistics.median(r.values())
     wrong = [i for i in outlying(r, 0.001) if r[i] >= -usual / 2]
-    return {i: pairs[i][2] for i in wrong}, [*r]
+    matching = set()
+    for i in wrong:
+        by_label = medians_of(data.rows[i])
+        further = [
+            x for label, x in by_label.items() if label not in (data.probe_labels[i], pairs[i][2])
+        ]
+        if not further or contrast(pairs[i][1], min(further), zero) <= usual / 2:
+            matching.add(i)
+    return {i: pairs[i][2] for i in wrong}, [*r], matching
 
 
 def on_both_sides(**given: Any) -> set[tuple[str, int, Any]]:
     """Return side, place and nearest label of each suspect that is named."""
-    rows, judged_rows = suspects(**given)
+    rows, judged_rows, matching_rows = suspects(**given)
     if given["gallery_labels"] is None:
-        return {("both", i, label) for i, label in rows.items()}
+        return {("both", i, label) for i, label in rows.items() if i in matching_rows}
     mask = given["mask"]
     turned = {
         **given,
@@ -45,13 +57,13 @@ def on_both_sides(**given: Any) -> set[tuple[str, int, Any]]:
         "gallery_labels": given["probe_labels"],
         "mask": None if mask is None else mask.T,
     }
-    columns, judged_columns = suspects(**turned)
+    columns, judged_columns, matching_columns = suspects(**turned)
     named = set()
     of_probes = given["probe_labels"], rows, judged_rows
     of_gallery = given["gallery_labels"], columns, judged_columns
-    for side, this, other in (
-        ("probe", of_probes, of_gallery),
-        ("gallery", of_gallery, of_probes),
+    for side, this, other, matching in (
+        ("probe", of_probes, of_gallery, matching_rows),
+        ("gallery", of_gallery, of_probes, matching_columns),
     ):
         for i, nearest in this[1].items():
             label = this[0][i]
@@ -60,7 +72,7 @@ def on_both_sides(**given: Any) -> set[tuple[str, int, Any]]:
                 n == sum(x[0][j] == label for j in x[2]) for n, x in ((here, this), (there, other))
             )
             explained = there > 0 and all_here and (not all_there or there < here)
-            if not explained:
+            if not explained and i in matching:
                 named.add((side, i, nearest))
     return named
 

@@ -314,6 +314,11 @@ SENTENCES: dict[str, str] = {
         "{compared:count} compared; look at these templates, which are listed, and correct wrong "
         "labels"
     ),
+    "captures-likely-failed": (
+        "{templates:count templates} much farther from the label given than others are, and near "
+        "to no label, of {compared:count} compared: a failed capture or a wrong label; look at "
+        "these templates, which are listed"
+    ),
     "people-few": (
         "{size:amounts}: intervals over few people are rough; collect more people; `bioeval "
         "sample-size` plans the number of people"

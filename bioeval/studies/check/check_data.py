@@ -82,9 +82,10 @@ def check_data(
         Its ``findings``, one for each check, with ``check severity code message count where``:
         ``samples layout labels names compared list
         people``, and of the scores ``failed sentinels
-        duplicates zero-distance kind complete two-names label-errors``. ``misleads`` says whether
-        any is an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
-        ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
+        duplicates zero-distance kind complete two-names label-errors failed-captures``.
+        ``misleads`` says whether any is an ``"error"``, so that a result would mislead; a
+        ``"warning"`` is likely a fault, a ``"note"`` is to be known, and ``"ok"`` is what was
+        looked at without finding any.
 
         ``confusions`` are the pairs of people that make the most false accepts at the threshold,
         with the nearest comparison of each, and the names of its templates.
@@ -138,8 +139,8 @@ def check_data(
         if scanned is not None and len(scanned.medians):
             pairs, finding = two_names(scores, scanned.medians)
             findings.append(finding)
-            wrong_labels, finding = label_errors(scores, scanned.medians, worst, pairs)
-            findings.append(finding)
+            wrong_labels, of_labels = label_errors(scores, scanned.medians, worst, pairs)
+            findings += of_labels
         confusions = None
         if read_scores and threshold is not None:
             confusions = confusions_at(scores, threshold, worst, claims)

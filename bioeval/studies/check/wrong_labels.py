@@ -1,6 +1,8 @@
 """Templates whose label is likely wrong, of probes and in the gallery; people with two names.
 
-A label is likely wrong where the template is much nearer to another label than to its own. Two
+A label is likely wrong where the template is much nearer to another label than to its own, and
+stands to this one and all further labels as templates do to their own and the others. One that is
+as near to several labels matches nobody: it is a failed capture, or its person is not here. Two
 labels are likely one person where most templates of each are as near to the other as templates of
 one label are to each other. The rules, and how often they err, are in ``docs/checks.md``. Of scores
 without a natural zero (similarities, log-likelihood ratios, distances of which some median is
@@ -63,15 +65,19 @@ def outlying(values: np.ndarray, rate: float) -> np.ndarray:
 
 def contrasts(scores: Scores, medians: np.ndarray) -> np.ndarray:
     """Return how much nearer each template is to another label than to its own; NaN if unknown."""
-    same, near = _scaled(scores, medians)
+    return _contrast_of(medians, _natural_zero(scores, medians))
+
+
+def _contrast_of(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
+    same, near = _scaled(medians, natural_zero)
     with np.errstate(invalid="ignore"):
         return np.where(same == near, 0.0, same - near)
 
 
-def _scaled(scores: Scores, medians: np.ndarray) -> np.ndarray:
+def _scaled(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
     """Return distances to the own and to the nearest label; with a natural zero, logarithms."""
     distances = medians[:, :2].T
-    if not _natural_zero(scores, medians):
+    if not natural_zero:
         return distances
     with np.errstate(divide="ignore"):
         return np.log(distances)
@@ -84,8 +90,10 @@ def _natural_zero(scores: Scores, medians: np.ndarray) -> bool:
 
 def label_errors(
     scores: Scores, medians: np.ndarray, most: int, two_names: set[TwoLabels]
-) -> tuple[list[LabelError], Finding]:
-    """Return templates whose label is likely wrong, up to `most`, and the finding.
+) -> tuple[list[LabelError], tuple[Finding, Finding]]:
+    """Return templates whose label is likely wrong, up to `most`, and two findings.
+
+    The second finding is of templates that match neither their own label nor another.
 
     `medians` are those of all rows. A template that is nearer to the other of `two_names` of one
     person, codes of labels, has a right one.
@@ -97,28 +105,41 @@ def label_errors(
         sides = {"probe": (codes.probe, medians), "gallery": of_gallery}
     contrast = {side: contrasts(scores, x) for side, (_, x) in sides.items()}
     wrong = {side: _much_nearer(x) for side, x in contrast.items()}
+    matching = {
+        side: _matches_one(scores, side, x, contrast[side], wrong[side])
+        for side, (_, x) in sides.items()
+    }
     if len(sides) == 2:
         _leave_out_explained(
             [x for x, _ in sides.values()],
             [*wrong.values()],
             [~np.isnan(x) for x in contrast.values()],
         )
-    named = []
+    named = list[tuple[float, str, int]]()
+    unmatched = list[tuple[float, str, int]]()
     for side, (label, of_side) in sides.items():
         for place in np.flatnonzero(wrong[side]).tolist():
             both = sorted((int(label[place]), int(of_side[place, 2])))
-            if tuple(both) not in two_names:
-                named.append((-contrast[side][place], side, place))
+            if tuple(both) in two_names:
+                continue
+            found = named if matching[side][place] else unmatched
+            found.append((-contrast[side][place], side, place))
     errors = [
         _label_error(scores, side, place, sides[side][1][place])
         for _, side, place in sorted(named)[:most]
     ]
-    if not named:
-        return errors, passed("label-errors")
     judged = sum(int((~np.isnan(x)).sum()) for x in contrast.values())
-    message = Message("labels-likely-wrong", templates=len(named), compared=judged)
-    places = _places(scores, errors, len(named))
-    return errors, Finding("label-errors", "warning", message, len(named), places)
+    wrong_label, failed_capture = passed("label-errors"), passed("failed-captures")
+    if named:
+        message = Message("labels-likely-wrong", templates=len(named), compared=judged)
+        where = _places(scores, [(x.side, x.template.place) for x in errors], len(named))
+        wrong_label = Finding("label-errors", "warning", message, len(named), where)
+    if unmatched:
+        message = Message("captures-likely-failed", templates=len(unmatched), compared=judged)
+        shown = [(side, place) for _, side, place in sorted(unmatched)[:most]]
+        where = _places(scores, shown, len(unmatched))
+        failed_capture = Finding("failed-captures", "warning", message, len(unmatched), where)
+    return errors, (wrong_label, failed_capture)
 
 
 def _much_nearer(contrast: np.ndarray) -> np.ndarray:
@@ -127,6 +148,36 @@ def _much_nearer(contrast: np.ndarray) -> np.ndarray:
     usual = np.median(known) if len(known) else 0.0
     with np.errstate(invalid="ignore"):
         return outlying(contrast, _RATE) & (usual < 0) & (contrast >= -_MIRRORED * usual)
+
+
+def _matches_one(
+    scores: Scores, side: str, medians: np.ndarray, contrast: np.ndarray, suspect: np.ndarray
+) -> np.ndarray:
+    """Return which suspects match one other label as templates match their own.
+
+    They are nearer to it than to the next label by half of the usual contrast at least.
+    """
+    matches = np.zeros(len(suspect), dtype=bool)
+    known = contrast[~np.isnan(contrast)]
+    codes = scores.codes
+    label, others = (codes.probe, codes.gallery)
+    if side == "gallery":
+        label, others = others, label
+    order, starts = by_label(others, len(codes.values))
+    for place in np.flatnonzero(suspect).tolist():
+        if side == "gallery":
+            values = _columns(scores, np.array([place])).T
+        else:
+            values = attempted(scores, place, place + 1)
+        values[0, others == medians[place, 2]] = np.nan
+        ((_, further, _),) = label_medians(values, order, starts, label[place : place + 1])
+        if np.isnan(further):  # there is no other label
+            matches[place] = True
+            continue
+        lone = np.array([[medians[place, 1], further, 0.0]])
+        gap = _contrast_of(lone, _natural_zero(scores, medians))
+        matches[place] = gap <= _MIRRORED * np.median(known)
+    return matches
 
 
 def _leave_out_explained(
@@ -196,20 +247,22 @@ def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> 
     )
 
 
-def _places(scores: Scores, errors: list[LabelError], number: int) -> Text:
-    """Return the rows and columns of errors, in order, and how many of all these are."""
+def _places(scores: Scores, templates: list[tuple[str, int]], number: int) -> Text:
+    """Return the rows and columns of templates, in order, and how many of all these are."""
     parts = list[Text]()
+    of_gallery = sorted(place for side, place in templates if side == "gallery")
+    of_probes = sorted(place for side, place in templates if side != "gallery")
     for line, meta, of_line in (
-        ("row", scores.probe_meta, [x for x in errors if x.side != "gallery"]),
-        ("column", scores.gallery_meta, [x for x in errors if x.side == "gallery"]),
+        ("row", scores.probe_meta, of_probes),
+        ("column", scores.gallery_meta, of_gallery),
     ):
-        places = [place_in_words(i, meta) for i in sorted(x.template.place for x in of_line)]
+        places = [place_in_words(i, meta) for i in of_line]
         if places:
             name = line if len(places) == 1 else f"{line}s"
             parts.append(say("{line} {places}", line=name, places=Enumeration(places, "")))
     where: Text = Enumeration(parts, ";")
-    if len(errors) < number:
-        shown, of = Count(len(errors)), Count(number)
+    if len(templates) < number:
+        shown, of = Count(len(templates)), Count(number)
         where = say("{shown} of {number}: {where}", shown=shown, number=of, where=where)
     return where
 
@@ -231,7 +284,7 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
 def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
     """Yield the pairs of labels of which most probes are as near to the other as to their own."""
     codes = scores.codes
-    same, near = _scaled(scores, medians)
+    same, near = _scaled(medians, _natural_zero(scores, medians))
     contrast, other = contrasts(scores, medians), medians[:, 2].astype(np.int64)
     judged = np.isfinite(near) & ~codes.no_person[codes.probe] & ~codes.no_person[other]
     compared = judged & np.isfinite(contrast)

@@ -182,3 +182,23 @@ def test_streamed_embeddings_and_files(tmp_path):
     whole = be.Scores.from_embeddings(x, given, metric="l2")
     be.save(whole, tmp_path / "s.npz")
     assert be.check_data(be.load(tmp_path / "s.npz"))["label-errors"].where == f"rows {shown}"
+
+
+def test_a_failed_capture_is_no_wrong_label():
+    """Of similarities, ten probes match nobody, and three have the label of another person."""
+    rng = np.random.default_rng(5)
+    who, enrolled = np.repeat(np.arange(60), 5), np.arange(60)
+    values = rng.normal(30, 5, (300, 60))
+    values[np.arange(300), who] = rng.normal(70, 4, 300)
+    bad = rng.choice(300, 10, replace=False)
+    values[bad] = rng.normal(30, 5, (10, 60))
+    others = rng.choice(np.setdiff1d(np.arange(300), bad), 3, replace=False)
+    given = who.copy()
+    given[others] = (who[others] + 7) % 60
+    check = be.check_data(be.Scores(values, given, enrolled, kind="similarity"), worst=100)
+    assert {x.template.place for x in check.label_errors} == set(others.tolist())
+    captures = check["failed-captures"]
+    assert captures.severity == "warning" and 0 < captures.count <= 10
+    assert "failed capture or a wrong label" in captures.message
+    listed = {int(word.strip(",")) for word in captures.where.split() if word.strip(",").isdigit()}
+    assert listed <= set(bad.tolist())
