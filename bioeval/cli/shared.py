@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import CONFIDENCE, ENTRIES, FARS, FRRS, NUMBERS, at_least
+from bioeval.cli.arguments import CONFIDENCE, ENTRIES, FAILED, FARS, FRRS, NUMBERS, at_least
 from bioeval.cli.command import F, in_options, option, option_group
 
 # ------------------------------------------------------------------------- reading a file
@@ -74,7 +74,7 @@ _READING = option_group(
         "--failed X",
         "Of lists, the score that stands for a comparison that failed, as -1; a blank score"
         " does in any case.",
-        float,
+        FAILED,
     ),
     option("--metric M", "How to compare embeddings: what the file says, else cosine."),
     option(

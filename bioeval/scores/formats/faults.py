@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,10 +30,20 @@ def listing(names: Sequence[str]) -> str:
 
 
 def missing(
-    place: Any, what: str, name: str, there: Sequence[str], option: Any, held: str = ""
+    place: Any,
+    what: str,
+    name: str,
+    there: Sequence[str],
+    option: Any,
+    held: str = "",
+    taken: Container[str] = (),
 ) -> DataError:
-    """Return the error of a column or an array that an argument names and that is not there."""
-    hint, held = nearest_name(name, there), held or ", ".join(map(repr, there)) or "nothing"
+    """Return the error of a column or an array that an argument names and that is not there.
+
+    Those that are `taken`, as another argument names them, are not meant.
+    """
+    hint = nearest_name(name, [x for x in there if x not in taken])
+    held = held or ", ".join(map(repr, there)) or "nothing"
     return DataError(f"{place}: no {what} {name!r}; {option} names it.{hint} It holds: {held}")
 
 

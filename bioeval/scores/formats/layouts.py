@@ -10,12 +10,13 @@ columns decides before the signature.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from bioeval.base.errors import DataError, backquoted, nearest_name
+from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.formats.faults import fault, missing
@@ -185,6 +186,11 @@ class Layout:
     def get(self, role: str) -> int | None:
         """Return the column of a role."""
         return self.roles.get(role)
+
+    @property
+    def with_roles(self) -> set[str]:
+        """The names of the columns that have a role."""
+        return {self.names[i] for i in self.roles.values()}
 
     @property
     def skips_line(self) -> bool:
@@ -421,6 +427,7 @@ def with_header(head: Any, given: Any) -> Layout | None:
     if given.peek("header") is False:
         return None
     known = {name for names in COLUMNS.values() for name in names} | {"template"}
+    _require_roles(head, given.meta, known)
     renamed = {word: name for word, name in given.meta.items() if folded(word) in known}
     chosen = {"score": given.peek("columns.scores"), "genuine": given.peek("columns.genuine")}
     if {*renamed.values(), *chosen.values()}.isdisjoint(cells) and not names_columns(head):
@@ -430,7 +437,7 @@ def with_header(head: Any, given: Any) -> Layout | None:
     called = [*map(folded, cells)]
     for word, name in renamed.items():
         if name not in cells:
-            raise _no_column(head, name, word)
+            raise _no_column(head, name, word, given)
         called[cells.index(name)] = "model" if word == "template" else folded(word)
     roles = {}
     for role, names in COLUMNS.items():
@@ -451,6 +458,8 @@ def with_header(head: Any, given: Any) -> Layout | None:
     for side in ("subject", "template"):  # of one side alone, a name has no meaning
         if not {f"{side}_a", f"{side}_b"} <= roles.keys():
             roles = {role: i for role, i in roles.items() if not role.startswith(side)}
+    if "score" in roles:
+        _require_numbers(head, roles, renamed)
     _require_same_sides(head, cells, called, roles)
     layout = Layout(cells, roles, header=True, named=frozenset(renamed))
     layout.templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
@@ -497,7 +506,7 @@ def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
     cells, sides = head.cells[0], dict[str, dict[str, int]]()
     for word, name in wanted.items():
         if name not in cells:
-            raise _no_column(head, name, word)
+            raise _no_column(head, name, word, given)
         column = re.sub("^(probe|gallery)_", "", word)
         for side in ("gallery", "probe"):
             if word in (column, f"{side}_{column}"):
@@ -506,8 +515,47 @@ def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
         layout.meta[column] = (places.get("gallery"), places.get("probe"))
 
 
-def _no_column(head: Any, name: str, word: str) -> DataError:
-    return missing(head.path, "column", name, head.cells[0], f'`columns={{"{word}": "{name}"}}`')
+def _no_column(head: Any, name: str, word: str, given: Any) -> DataError:
+    taken = {*given.meta.values(), given.peek("columns.scores"), given.peek("columns.genuine")}
+    option = f'`columns={{"{word}": "{name}"}}`'
+    return missing(head.path, "column", name, head.cells[0], option, taken=taken)
+
+
+def _require_roles(head: Any, columns: Mapping[str, str], known: Collection[str]) -> None:
+    """Raise where a word of ``columns`` is a role but for a letter or two, and no metadata."""
+    for word, name in columns.items():
+        if folded(word) in known:
+            continue
+        near = difflib.get_close_matches(folded(word), known, n=1, cutoff=0.85)
+        if near and not re.fullmatch(f"{re.escape(folded(word))}_?[ab12]", near[0]):
+            raise fault(
+                head.path,
+                f'`columns={{"{word}": "{name}"}}` names no role',
+                f"did you mean {near[0]!r}?",
+            )
+
+
+def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
+    """Raise where the column of the scores holds words, and one that may be meant numbers."""
+    names = head.cells[0]
+    columns = [[str(x) for x in head.column(i)[1:] if x == x and x] for i in range(len(names))]
+    scores = columns[roles["score"]]
+    if not scores or any(map(like_number, scores)):
+        return
+    word_of = {name: word for word, name in renamed.items()}
+    with_roles = {names[i] for i in roles.values()} - word_of.keys()
+    numeric = [x for x, cells in zip(names, columns, strict=True) if cells and x not in with_roles]
+    numeric = [x for x in numeric if all(map(like_number, columns[names.index(x)]))]
+    if not numeric:
+        return
+    other = next((x for x in numeric if x in word_of), numeric[0])
+    advice = f"expected numbers, such as those of {other!r}"
+    if other in word_of:
+        advice = (
+            f"{other!r}, which `columns` has as {word_of[other]!r}, holds numbers: exchange the two"
+        )
+    problem = f"{names[roles['score']]!r} is the column of the scores and holds {scores[0]!r}"
+    raise fault(head.path, problem, advice, line=head.first + 1)
 
 
 def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) -> bool:
@@ -740,14 +788,14 @@ def unknown_words(head: Any) -> str:
     return ""
 
 
-def misspelt(names: Sequence[str]) -> str:
+def misspelt(names: Sequence[str], known: Collection[str] = ()) -> str:
     """Return a hint at the name that an unknown column may mean, or an empty string."""
     if any(map(is_number, names)):
         return ""
     there = {*map(folded, names)}
     for name in names:
-        if folded(name) not in HEADER_NAMES:
-            near = nearest_name(name, HEADER_NAMES - there)
+        if name not in known and folded(name) not in HEADER_NAMES:
+            near = difflib.get_close_matches(folded(name), HEADER_NAMES - there, n=1, cutoff=0.75)
             if near:
-                return f". The column {name!r} is not known.{near}"
+                return f". The column {name!r} is not known. Did you mean {near[0]!r}?"
     return ""

@@ -85,7 +85,7 @@ def wanted_columns(layout: Layout, given: Given) -> list[int]:
 
 def how_read(path: Path, layout: Layout, given: Given) -> dict[str, Any]:
     """Return kind, policy for failed comparisons and name of the scores of a list."""
-    hint = f", or name the column distance or similarity{misspelt(layout.names)}"
+    hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
     where = f"the column {layout.names[layout.score]!r}"
     return {
         "kind": given.kind_of(path, layout.kind, where, hint),
@@ -232,7 +232,7 @@ class Listed:
                 table.path,
                 "does not mark genuine pairs",
                 "give the list of trials as `trials`, or the part of a name that is its "
-                f"subject as {advice}{misspelt(layout.names)}",
+                f"subject as {advice}{misspelt(layout.names, layout.with_roles)}",
             )
         self.no_person = ids_of_no_person(given.peek("distractor_ids"))
         if genuine is None and self.subjects is not None:
@@ -377,7 +377,7 @@ class Listed:
                 self.table.path,
                 f"has no names of templates for {option}",
                 "expected two columns such as template_a and template_b"
-                f"{misspelt(self.layout.names)}",
+                f"{misspelt(self.layout.names, self.layout.with_roles)}",
             )
         a, b = self.layout.templates
         return self.table.words[a], self.table.words[b]
@@ -526,12 +526,21 @@ class Listed:
                     f"the {of} of the template {name!r} is {here!r}, {before} {there!r}",
                     f'name a column of one side, as in `columns={{"probe_{of}": "{of}"}}`',
                 )
-            raise fault(
-                self.table.at(row),
-                f"the template {name!r} is of the subject {here!r}, {before} of {there!r}",
-                "give each template its own name, such as the subject with a number",
-            )
+            problem = f"the template {name!r} is of the subject {here!r}, {before} of {there!r}"
+            advice = "give each template its own name, such as the subject with a number"
+            if _is_of_one(subjects, column):
+                problem += ", and each subject has one template"
+                advice = "the columns of the subjects and of the templates may be exchanged"
+            raise fault(self.table.at(row), problem, advice)
         return np.array(subjects.values, dtype=object)[whose]
+
+
+def _is_of_one(subjects: Words, templates: Words) -> bool:
+    """Whether each subject has one template, which several subjects share."""
+    first = np.empty(len(subjects.values), dtype=np.int64)
+    first[subjects.codes[::-1]] = templates.codes[::-1]
+    alike = first[subjects.codes] == templates.codes
+    return len(subjects.values) > len(templates.values) and bool(alike.all())
 
 
 def require_one_owner(path: Path, name: str, one: str, other: str) -> None:

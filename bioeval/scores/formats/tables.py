@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import warnings
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -326,6 +327,10 @@ def _checked(
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while some := [*islice(rows, PIECE)]:
         for line, row in some:
+            is_header = row == list(head.cells[0]) and not any(is_number(row[i]) for i in numbers)
+            if is_header and numbers and line > head.first:
+                problem = "repeats the names of the columns"
+                raise fault(head.path, problem, "leave the line out", line=line)
             if len(row) > width + 1 or any(row[width:]):
                 raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
             lacks = len(row) < width and (
@@ -339,12 +344,22 @@ def _checked(
                 lacks = lacks or not row[i]
             if lacks:
                 number = width - row.count("")
+                if row is some[-1][1] and next(rows, None) is None and _is_cut(head.path):
+                    problem = f"the last line has {number} of {width} cells and no end"
+                    raise fault(head.path, problem, "the file is truncated: write it again")
                 expected = f"expected {width}, none of them blank"
                 raise fault(head.path, f"{number} cells", expected, line=line)
             for i, name in numbers.items():
                 cells: list[Any] = row
                 cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name)
         yield pd.DataFrame([row for _, row in some], dtype=object)
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether the last line of a text has no end."""
+    with open_text(path) as file:
+        (last,) = deque(file, maxlen=1)
+    return not last.endswith(b"\n")
 
 
 def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, name: str) -> None:
@@ -426,4 +441,6 @@ def _number(cell: str, where: str, name: str) -> float:
         hint = " (write per cent as fractions)"
     elif "," in text:
         hint = " (decimals have a point, not a comma)"
+    elif text.isalpha():
+        hint = "; of a comparison that failed the cell is blank, or the number `failed`"
     raise DataError(f"{where}: {name} is {received(cell)}; expected a number{hint}")

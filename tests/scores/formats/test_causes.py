@@ -1,0 +1,103 @@
+"""What is wrong with a log is said first: the column, the role or the line, and then what to do."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+ROLES = {
+    "subject_a": "claimed",
+    "subject_b": "person",
+    "template": "template",
+    "probe": "probe",
+    "distance": "score",
+}
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log of four people with two templates each, and 16 comparisons."""
+    rng = np.random.default_rng(1)
+    lines = ["claimed,person,template,probe,score"]
+    for probe in range(4):
+        for template in range(4):
+            score = f"{rng.random() + (probe != template):.6f}"
+            lines.append(f"s{template},s{probe},t{template},p{probe},{score}")
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def said(path, **roles) -> str:
+    """What the error of a log says whose columns have these roles; empty if it is read."""
+    try:
+        be.load(path, columns={k: v for k, v in (ROLES | roles).items() if v})
+    except be.DataError as error:
+        return str(error).partition(f"{path}: ")[2]
+    return ""
+
+
+def test_the_log_is_read(log):
+    scores = be.load(log, columns=ROLES)
+    assert scores.shape == (16,) and not said(log)
+
+
+def test_columns_that_are_exchanged_are_named(log):
+    expected = "'person' is the column of the scores and holds 's0'; 'score', which `columns` has"
+    assert expected in said(log, distance="person", subject_b="score")
+    assert "expected numbers, such as those of 'score'" in said(log, distance="", scores="person")
+
+
+def test_subjects_of_one_template_each_may_be_exchanged(tmp_path):
+    """Two templates of a person, whose columns are exchanged: each 'subject' has one 'template'."""
+    rows = [f"t{i},p{j},s{i // 2},s{j // 2},{i + j + 0.5}" for i in range(6) for j in range(6)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["template,probe,claimed,person,score", *rows]) + "\n")
+    assert not said(path)
+    wrong = {"subject_a": "template", "subject_b": "probe", "template": "claimed"}
+    text = said(path, **wrong, probe="person")
+    assert "each subject has one template; the columns" in text and "may be exchanged" in text
+
+
+@pytest.mark.parametrize("name", ["Claimed", "claimed_", "claimd"])
+def test_no_column_is_advised_that_has_a_role(name, log):
+    """With the column of the other subject, every comparison would be genuine."""
+    text = said(log, subject_b=name)
+    assert text.startswith(f"no column '{name}'") and "mean 'claimed'" not in text
+    assert "mean 'person'" in said(log, subject_b="persn")
+
+
+@pytest.mark.parametrize(
+    ("role", "column", "meant"),
+    [("suject_b", "person", "subject_b"), ("distanc", "score", "distance")],
+)
+def test_a_typo_in_a_role_is_named(role, column, meant, log):
+    text = said(log, **{role: column, meant: None})
+    assert text == f'`columns={{"{role}": "{column}"}}` names no role; did you mean {meant!r}?'
+    assert not said(log, site="person")  # metadata may be called anything else
+
+
+def test_a_header_that_is_repeated_is_named(log):
+    lines = log.read_text().splitlines()
+    log.write_text("\n".join([*lines, *lines]) + "\n")
+    assert said(log) == "line 18: repeats the names of the columns; leave the line out"
+
+
+def test_a_line_without_an_end_is_a_truncated_file(log):
+    text = log.read_text()
+    log.write_text(text[: text.rindex(",p3")])
+    assert said(log).startswith("the last line has 3 of 5 cells and no end; the file is truncated")
+    log.write_text(text.rstrip("\n"))  # all cells are there
+    assert not said(log)
+    log.write_text(text[: text.rindex(",p3")] + "\n")
+    assert said(log).startswith("line 17: 3 cells; expected 5")
+
+
+def test_a_word_for_a_failure_is_advised_to_be_a_blank(log, capsys):
+    log.write_text(re.sub(r"0\.\d+$", "ERR", log.read_text(), flags=re.M))
+    assert "of a comparison that failed the cell is blank" in said(log)
+    assert main(["run", str(log), "--failed", "ERR"]) == 2
+    assert "'ERR'; expected a number such as -1" in capsys.readouterr().err
