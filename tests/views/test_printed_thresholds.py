@@ -193,6 +193,24 @@ def test_counted_scores_are_decided_alike(metric, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_threshold_of_two_counted_sets_is_short(kind):
+    sets = []
+    for seed in (1, 2):
+        made = be.simulate(30, 4, random_state=seed)
+        values = np.asarray(made.values).astype(np.float64)
+        scores = be.Scores(values if kind == "distance" else -values, made.probe_labels, kind=kind)
+        same = scores.probe_labels[:, None] == scores.probe_labels
+        other = ~np.eye(len(values), dtype=bool)
+        sets.append(World(scores, scores.values[same & other], scores.values[~same]))
+    with blocks_of(500):
+        ds = be.judge_threshold(sets[0].scores, sets[1].scores, "far=0.05")
+    printed = threshold_in(as_text(ds))
+    assert len(repr(printed)) < 12
+    for part in sets:
+        assert part.decided(printed) == part.decided(ds.threshold.item())
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_given_threshold_has_all_its_digits(kind):
     """Its rates are those of the number itself."""
     scores, given = world(0 if kind == "distance" else 3, kind).scores, 4.123456789

@@ -41,6 +41,7 @@ from bioeval.studies.thresholds.section import accepts_where
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
+from bioeval.views.writers.numbers import threshold_text
 
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Variable] = {
@@ -143,12 +144,11 @@ def judge_threshold(
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
     variables: Variables = {**chosen.in_units(dev.kind)}
     rates, there = rates_at(test, chosen.threshold, method, costs)
-    if math.isfinite(chosen.threshold):
-        nearer = np.fmax if dev.kind in LARGER_IS_CLOSER else np.fmin
-        after = float(there["threshold_next"].values[0])
-        variables["threshold_next"] = float(nearer(after, variables["threshold_next"]))
     on_dev, _ = rates_at(dev, chosen.threshold)
     variables |= rates | {"eer": there["eer"].item()}
+    if math.isfinite(chosen.threshold):
+        after = float(there["threshold_next"].values[0])
+        variables["threshold_next"] = _next_of_both(test, variables, after)
     for name in ("far", "frr", "genuine_attempts", "impostor_attempts"):
         variables[f"dev_{name}"] = on_dev[name]
     if costs:
@@ -180,6 +180,23 @@ def judge_threshold(
         "dev_fingerprint": dev.fingerprint,
     }
     return dataset(variables, JUDGED, {}, attrs)
+
+
+def _next_of_both(test: Scores, variables: Variables, after: float) -> float:
+    """Return the nearest score of both sets that the threshold rejects, or a number before it.
+
+    `variables` have the score of the development set, `after` is that of the evaluation set. Where
+    its attempts are too many to be listed, they are counted at the decimal that is to be printed.
+    """
+    at, of_dev = variables["threshold"], variables["threshold_next"]
+    nearer = max if test.kind in LARGER_IS_CLOSER else min
+    short = float(threshold_text(at, of_dev))
+    if math.isnan(of_dev) or nearer(after, short) == short:  # which is before both scores
+        return nearer(after, of_dev)
+    counted, _ = rates_at(test, to_user(short, test.kind))
+    if any(counted[name] != variables[name] for name in ("fa", "fr")):
+        return after
+    return float(np.nextafter(short, of_dev))
 
 
 def rates_at(
