@@ -242,3 +242,20 @@ def test_a_command_says_what_is_excluded(command, sessions, printed):
     excluded = "genuine pairs of the same session"
     assert excluded in squeezed(printed(*how, "--exclude", "session"))
     assert excluded not in squeezed(printed(*how))
+
+
+def test_a_frequent_score_that_stands_for_failures_is_said(tmp_path, monkeypatch, capsys):
+    """A twentieth of the scores is -1, and nothing says that comparisons failed there."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    people = np.repeat(np.arange(12), 3)
+    values = rng.integers(100, 900, (36, 36))
+    values[rng.random(values.shape) < 0.05] = -1
+    genuine = people[:, None] == people
+    be.save(be.Scores(values, people, kind="similarity"), "square.npz")
+    be.save(be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity"), "pairs.npz")
+    be.save(be.Scores(abs(values) + 1, people, kind="similarity"), "sound.npz")
+    for file, said in (("square.npz", True), ("pairs.npz", True), ("sound.npz", False)):
+        assert main(["run", file]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert ("have the score -1, the only value below 0" in text) == said

@@ -78,10 +78,14 @@ class Evaluation:
     def check_data(self, scores: Scores, protocol: str) -> None:
         """Check labels and metadata, under the card without its options."""
         from bioeval.studies.check.check_data import check_data
+        from bioeval.studies.check.failure_codes import sampled_codes
 
         if scores.layout != "top-k":
             check = check_data(scores, protocol, read_scores=False)
             self._findings = check.of("error", "warning", "note")
+            codes = sampled_codes(scores)
+            if codes.severity != "ok":
+                self._findings.append(codes)
 
     def list_pairs(self, scores: Scores, number: int) -> None:
         """List the worst pairs that the card compares."""
@@ -106,11 +110,13 @@ class Evaluation:
 
         lines = []
         for x in self._findings:
+            if x.check == "sentinels":
+                lines.append(f"Scores: {written(x.found, TASK)}")
             if x.check == "labels" and x.severity == "warning":
                 problem, where = (written(text, TASK) for text in (x.found, x.places))
                 lines.append(f"Labels: {problem} ({where})")
         # The tables show what the people do not support.
-        if named := [x.check for x in self._findings if x.check != "people"]:
+        if named := [x.check for x in self._findings if x.check not in ("people", "sentinels")]:
             lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
         return lines
 

@@ -12,11 +12,16 @@ from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import attempted
+from bioeval.scores.selecting import of_own_columns
 from bioeval.studies.check.findings import Finding, listed, passed, place_in_words
 from bioeval.studies.check.scan import SHOWN, DataScan, sign_of
 
 # Least comparisons of a constant row or column.
 _LEAST_COMPARISONS = 20
+
+# Rows that are looked at where not all scores are.
+_SAMPLED = 256
 
 # A value is suspicious if at least so many scores share it, and it is more frequent, by this
 # factor, than any of its next neighbours, and further away from them than they reach; among at
@@ -140,6 +145,29 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     )
     compared = {"sampled comparisons": int((~np.isnan(sample)).sum())}
     return end_finding(ends, [*map(len, cells)], compared, where)
+
+
+def sampled_codes(scores: Scores) -> Finding:
+    """Return the finding about values at the ends of the range, of rows here and there, or pairs.
+
+    No score of a copy is looked for, and constant rows are not either.
+    """
+    if scores.kind == "order":
+        return passed("sentinels")
+    if scores.layout == "pairs":
+        values, impostor = np.asarray(scores.values, dtype=np.float64), ~scores.genuine
+    else:
+        m = scores.shape[0]
+        rows = np.unique(np.linspace(0, m - 1, min(m, _SAMPLED)).astype(np.int64))
+        some = of_own_columns(scores.select(probes=rows))
+        values = 0.0 + sign_of(scores.kind) * attempted(some, 0, len(rows))
+        impostor = np.ones(values.shape, dtype=bool)
+        if knows_people(scores):
+            impostor = some.codes.probe[:, None] != some.codes.gallery
+    known = np.isfinite(values)
+    ends = end_values(values[known], impostor[known], scores.kind)
+    numbers = [int((values == end.value).sum()) for end in ends]
+    return end_finding(ends, numbers, {"sampled comparisons": int(known.sum())}, "")
 
 
 def end_finding(

@@ -97,8 +97,10 @@ def tries(
     templates. Of ``n`` tries of which ``r`` are rejected, ``1 - C(r, k) / C(n, k)`` of the choices
     of ``k`` have one that is accepted. Each claim counts once, at the value of its pair. Limits are
     those of :func:`check_promise` on either side (``docs/uncertainty.md``). Tries of no known
-    person are left out. This takes the order of tries for chance: where a person learns within a
-    visit, or a camera is blinded for all of its tries, several tries help less than pooled ones.
+    person are left out. Where visits end at the first accepted try, FRR is estimated too small, by
+    a fifth to a third in simulations (``docs/choose-threshold.md``). The order of tries is taken
+    for chance: where a person learns within a visit, or a camera is blinded for all of its tries,
+    several tries help less than pooled ones.
 
     Examples
     --------
