@@ -97,6 +97,20 @@ def interpolated(x: float, at: Sequence[float], values: Sequence[float]) -> floa
     return values[-1]
 
 
+def counted_twice(columns: Columns, sides: int) -> float:
+    """The rate with the two people counted twice without whom it is the smallest.
+
+    Of `n` attempts, of which each has part in ``sides / n``.
+    """
+    rate, n = columns[0], len(columns) - 1
+    own = sides / n
+    errors, attempts = rate, 1.0
+    for x in sorted(columns[1:])[:2]:
+        errors += max(rate - x * (1 - own), own * rate)
+        attempts += own
+    return min(errors / attempts, 1.0)
+
+
 def curve(
     places: Sequence[Columns],
     attempts: float,
@@ -104,12 +118,15 @@ def curve(
     sides: int,
     confidence: float = 0.95,
     least: float | None = None,
+    raised: bool = False,
+    one_sided: bool = False,
 ) -> Callable[[float], Ends]:
     """The limits of a rate as a function of it, from its columns along a curve.
 
-    Where enough people err it has at least so many units.
+    Where enough people err it has at least so many units. With `raised`, the upper limit is of the
+    rate in which two people are counted twice; the confidence is of each limit if `one_sided`.
     """
-    n, miss = len(places[0]) - 1, (1 - confidence) / 2
+    n, miss = len(places[0]) - 1, (1 - confidence) / (1 if one_sided else 2)
     by_rate = {columns[0]: list(columns) for columns in reversed(places)}
     by_rate |= {0.0: [0.0] * (n + 1), 1.0: [1.0] * (n + 1)}
     rates = sorted(by_rate)
@@ -122,11 +139,10 @@ def curve(
             trials, fewest = f.least, units if least is None else least
         elif known:
             trials = interpolated(x, *zip(*known, strict=True))
-            if f:
-                trials = min(trials, f.alone)
         trials = min(max(trials, min(fewest, attempts)), attempts)
-        both = 2 if trials <= units and x in (0, 1) else 1
-        ends.append(exact(x, trials, both * miss))
+        both = 2 if trials <= units and x in (0, 1) and not one_sided else 1
+        upper = counted_twice(by_rate[x], sides) if raised else x
+        ends.append((exact(x, trials, both * miss)[0], exact(upper, trials, both * miss)[1]))
     low, high = (list(x) for x in zip(*ends, strict=True))
     for k in range(len(rates) - 2, -1, -1):
         low[k] = min(low[k], low[k + 1])

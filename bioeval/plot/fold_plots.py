@@ -317,11 +317,11 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
         alone = "only one threshold was evaluated"
         plot.empty(alone if refusal is None else sentence_about(refusal))
     target = threshold_rule(ds.attrs).values[0]
-    level, over = float(ds.attrs["assure"]), ds.attrs.get("assured_over", "pairs of people")
+    level, over = float(ds.attrs["assure"]), ds.attrs["assured_over"]
     drawn = [np.array([target])]
     for name, dash, label in (
         ("far_high", ":", say("{far}, upper limit at {level:rate}", level=level)),
-        ("far", "", say("{far}, mean over {over}", over=over)),
+        ("far", "", say("{far}, over {over}", over=over)),
         ("frr", "", say("{frr}")),
     ):
         rates, hue = ds[f"point_{name}"].values, Style.hues[name[:3]]

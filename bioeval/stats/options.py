@@ -126,6 +126,8 @@ class IntervalMethod:
         units: float,
         sides: int,
         least: float | None = None,
+        *,
+        raised: bool = False,
     ) -> RateCurve:
         """Return the limits of a rate along its curve, from columns of this method's weights.
 
@@ -135,7 +137,7 @@ class IntervalMethod:
 
         if self.resamples:
             return RateCurve.drawn(columns, units, self.confidence)
-        return RateCurve.of(columns, attempts, units, self.confidence, sides, least)
+        return RateCurve.of(columns, attempts, units, self.confidence, sides, least, raised=raised)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""

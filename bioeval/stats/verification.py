@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -261,21 +261,35 @@ class VerificationColumns:
         curve = self.drawn if self.options.resamples else self.without
         assert curve is not None
         usual = curve.of_rows(np.searchsorted(self.thresholds, self.usual))
-        return CurveLimits(
-            usual,
-            self.every_score,
-            self.options.rate_curve(
-                usual.far,
-                self.verified.attempts.impostor_attempts / copies_of(self.verified),
-                self._units["impostor"],
-                sides=2,
+        far, frr = self._rate_curves(usual.far, self.options.rate_curve)
+        return CurveLimits(usual, self.every_score, far, frr, self.options.confidence)
+
+    def one_sided(self, confidence: float) -> CurveLimits:
+        """Return the same with limits of which each has the confidence: those of promises."""
+
+        def limits(columns: np.ndarray, made: float, units: float, **about: Any) -> RateCurve:
+            return RateCurve.of(columns, made, units, confidence, **about, one_sided=True)
+
+        usual = self.curve.curve
+        far, frr = self._rate_curves(usual.far, limits)
+        return CurveLimits(usual, self.every_score, far, frr, confidence)
+
+    def _rate_curves(
+        self, far: np.ndarray, limits: Callable[..., RateCurve]
+    ) -> tuple[RateCurve, RateCurve]:
+        """Return the limits of FAR, and those of FRR, which are from the genuine scores alone."""
+        copies, units = copies_of(self.verified), self._units
+        impostors = self.verified.attempts.impostor_attempts / copies
+        return (
+            limits(far, impostors, units["impostor"], sides=2, raised=True),
+            limits(
+                self._frr, len(self.genuine[0]) / copies, units["genuine"], sides=1, raised=True
             ),
-            self._limits_of_frr(),
-            self.options.confidence,
         )
 
-    def _limits_of_frr(self) -> RateCurve:
-        """Return the limits of FRR, from the genuine scores alone."""
+    @cached_property
+    def _frr(self) -> np.ndarray:
+        """FRR in columns at distances of its own curve."""
         values, people = self.genuine
         grid = grid_of(values)
         if self.options.resamples:
@@ -288,8 +302,7 @@ class VerificationColumns:
             counts = np.cumsum(by_subject(values, group, grid, groups + 1), axis=0)
             mated = np.append(counts[-1, :-1] > 0, False)
             taken = without_each(counts[:, mated], counts.sum(axis=1))
-        rates, made = 1 - ratio(taken[:-1], taken[-1]), len(values) / copies_of(self.verified)
-        return self.options.rate_curve(rates, made, self._units["genuine"], sides=1)
+        return 1 - ratio(taken[:-1], taken[-1])
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
         """Return the limits of each measure, and messages."""

@@ -6,7 +6,7 @@ import numpy as np
 
 import bioeval as be
 from bioeval.studies.assurance.assured import assured_threshold
-from bioeval.studies.assurance.shares import pair_shares
+from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from simulations.claims import Cell, Claim, Interval, Verdict, cells
 from simulations.populations import (
     POPULATIONS,
@@ -35,8 +35,9 @@ def promises(cell: Cell, rng: np.random.Generator) -> dict[str, Interval | Verdi
     """
     scores = drawn(cell, rng).scores(rng, cell.layout)
     outcomes: dict[str, Interval | Verdict] = {}
+    curve = JudgedAttempts(scores, CONFIDENCE).far_curve()
     for target in TARGETS:
-        assured = assured_threshold(pair_shares(scores, up_to=target), target, CONFIDENCE)
+        assured = assured_threshold(curve, target)
         given = assured.refusal is None
         far = far_at(cell.population, assured.threshold) if given else np.nan
         outcomes[f"FAR {100 * target:g} %"] = Verdict(given and far <= target, given)

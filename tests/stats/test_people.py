@@ -96,7 +96,7 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
     made = [len(attempts_of(scores, genuine)) for genuine in (False, True)]
     for name, attempts, units, sides in (("far", made[0], of_far, 2), ("frr", made[1], of_frr, 1)):
         places = [columns(name, k) for k in range(len(every))]
-        limits = naive_limits.curve(places, attempts, units, sides)
+        limits = naive_limits.curve(places, attempts, units, sides, raised=True)
         expected = np.array([limits(x) for x in ds[name].values])
         np.testing.assert_allclose(ds[f"{name}_low"], expected[:, 0], atol=1e-9)
         np.testing.assert_allclose(ds[f"{name}_high"], expected[:, 1], atol=1e-9)

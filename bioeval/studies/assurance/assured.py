@@ -17,13 +17,13 @@ from bioeval.results.support import people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, subject_pattern_of
+from bioeval.studies.assurance.judged_rates import FarCurve
 from bioeval.studies.assurance.limits import shares_without_error
-from bioeval.studies.assurance.shares import Shares
 
-# Points at which the limit is computed, at most; the strictest has a tenth of the target.
+# Points that are drawn, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
 
-# Difference between the mean over pairs of people and the proportion of attempts that is remarked.
+# Difference between the mean over people and the proportion of attempts that is remarked.
 _APART = 0.1
 
 #: The messages that say why no threshold can be promised.
@@ -38,9 +38,7 @@ ASSURED: dict[str, Variable] = {
     "assured_threshold": Variable(
         "threshold whose FAR is assured to be at most the target", "score", shown="threshold"
     ),
-    "assured_far": Variable(
-        "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"
-    ),
+    "assured_far": Variable("FAR there; of open set the mean over people not enrolled", iso="FMR"),
     "assured_far_high": Variable("one-sided upper limit of it, at most the target", iso="FMR"),
     "assured_far_attempts": Variable("FAR there, of all attempts", iso="FMR"),
     "assured_frr": Variable("FRR there", iso="FNMR"),
@@ -53,7 +51,7 @@ ASSURED: dict[str, Variable] = {
     "people_far": Variable("FAR of the threshold for which people_estimated is given", iso="FMR"),
     "assured_people": Variable("people on whom the assured threshold rests", "subjects"),
     "point_threshold": Variable(
-        "threshold at which the limit was computed", "score", shown="threshold"
+        "threshold at which the limit is drawn", "score", shown="threshold"
     ),
     "point_far": Variable("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
     "point_far_high": Variable("one-sided upper limit of it", iso="FMR"),
@@ -65,7 +63,7 @@ ASSURED: dict[str, Variable] = {
 class Assured:
     """An assured threshold, as a distance; NaN where none can be promised, with the refusal."""
 
-    shares: Shares
+    curve: FarCurve
     threshold: float = math.nan
     next: float = math.nan  # the nearest score that it rejects
     far: float = math.nan
@@ -89,94 +87,86 @@ class Assured:
             "frr_price": self.frr - frr,
             "people_estimated": self.people_needed,
             "people_far": self.far_of_strict,
-            "assured_people": len(self.shares.people),
+            "assured_people": self.curve.judged.people,
         }
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
-        against = " against this gallery" if self.shares.fixed_gallery else ""
+        against = " against this gallery" if self.curve.fixed_gallery else ""
         attrs = {
             "assured_for": f"people like these{against}",
-            "assured_over": self.shares.over,
+            "assured_over": self.curve.over,
         }
         return values | curves, attrs
 
 
 @stage("assured threshold")
-def assured_threshold(shares: Shares, target: float, confidence: float) -> Assured:
-    """Return the last threshold before the first whose upper limit is above the target."""
-    assured = Assured(shares, refusal=shares.refusal)
-    if not shares.impostors:
+def assured_threshold(curve: FarCurve, target: float) -> Assured:
+    """Return the loosest threshold whose upper limit is at most the target."""
+    assured = Assured(curve, refusal=curve.refusal)
+    if not curve.impostors:
         assured.refusal = Message("no-impostor-attempts")
     if assured.refusal is not None:
         return assured
-    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    layers = _layers_near(shares.mean, target, last)
-    high = shares.means(layers).upper(confidence)
-    # The limit at a threshold is at least that of all stricter ones, whose FAR is not larger. Few
-    # errors there may give a wider limit, and a promise ends at the first limit above the target.
-    high = np.maximum.accumulate(high)
-    assured.points = _points(shares, layers, high)
-    kept = int(np.argmax(np.append(high > target, True)))
-    assured.people_needed, assured.far_of_strict = people_to_promise(shares, target, confidence)
-    if not kept:
-        assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
+    judged = curve.judged
+    assured.points = _points(curve, target)
+    assured.people_needed, assured.far_of_strict = people_to_promise(curve, target)
+    rate = judged.limits.largest_rate(target)
+    there = curve.loosest(rate) if rate == rate else None
+    if there is None or not math.isfinite(there.threshold):
+        assured.refusal = _refusal(curve, target)
         return assured
-    layer = int(layers[kept - 1])
-    assured.threshold = shares.loosest(layer)
-    assured.next = shares.next_score(layer, assured.threshold)
-    assured.high = float(high[kept - 1])
-    assured.far = float(shares.mean[layer]) if layer >= 0 else 0.0
-    assured.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
-    assured.frr = shares.frr(assured.threshold)
+    assured.threshold, assured.next, assured.far, assured.attempts, assured.frr = there
+    assured.high = judged.at(there.far)[1]
     return assured
 
 
-def people_to_promise(shares: Shares, target: float, confidence: float) -> tuple[float, float]:
-    """Return how many people are needed at the strictest threshold that is tried, and its FAR.
+def people_to_promise(curve: FarCurve, target: float) -> tuple[float, float]:
+    """Return how many people are needed at a threshold with a tenth of the target, and its FAR.
 
     They are no fewer than form the pairs that show the target without a false accept; NaN where
     no number is enough.
     """
-    if shares.refusal is not None or not shares.impostors:
+    if curve.refusal is not None or not curve.impostors:
         return math.nan, math.nan
-    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    means = shares.means(_layers_near(shares.mean, target, last)[:1])
-    if means.mean[0] >= target:
+    far = _strict_far(curve, target)
+    if far >= target:
         return math.nan, math.nan
-    least = people_with(shares_without_error(target, confidence))
-    people = float(max(means.people_to_settle(target, confidence), least))
-    return people, float(means.mean[0])
+    least = people_with(shares_without_error(target, curve.judged.confidence))
+    return float(max(curve.judged.people_to_settle(far, target), least)), far
 
 
-def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return thresholds, FAR, its limit and FRR at some of the layers, to be drawn."""
-    known = np.flatnonzero(layers >= 0)
-    at = np.array([shares.loosest(int(layer)) for layer in layers[known]])
-    frr = [shares.frr(threshold) for threshold in at]
-    return np.array([at, shares.mean[layers[known]], high[known], frr])
+def _strict_far(curve: FarCurve, target: float) -> float:
+    """Return the largest FAR of the curve up to a tenth of the target, or the smallest above 0."""
+    rates = curve.far[(curve.far > 0) & np.isfinite(curve.thresholds)]
+    if not len(rates):
+        return 0.0
+    return float(rates[max(int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1, 0)])
 
 
-def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
-    """Return the layers whose limits are computed, evenly in the logarithm of the mean."""
-    if not len(mean):  # no threshold accepts an impostor
-        return np.array([-1])
-    first = max(int(np.searchsorted(mean, STRICTEST * target, side="right")) - 1, 0)
-    if last - first < POINTS:
-        return np.arange(first, max(first, last) + 1)
-    log = np.log(mean[: last + 1])
-    places = np.linspace(log[first], math.log(target), POINTS)
-    return np.unique(np.searchsorted(log, places, side="right") - 1)
+def _points(curve: FarCurve, target: float) -> np.ndarray:
+    """Return thresholds, FAR, its limit and FRR at some places of the curve, to be drawn."""
+    inside = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
+    inside &= (curve.far > 0) & np.isfinite(curve.thresholds)
+    places = np.flatnonzero(inside)
+    if len(places) > POINTS:
+        places = places[np.linspace(0, len(places) - 1, POINTS).astype(np.int64)]
+    far = curve.far[places]
+    return np.array(
+        [curve.thresholds[places], far, curve.judged.limits.at(far)[1], curve.frr[places]]
+    )
 
 
-def _refusal(shares: Shares, layer: int, high: float, target: float, confidence: float) -> Message:
+def _refusal(curve: FarCurve, target: float) -> Message:
     """Return why no threshold can be promised."""
-    far = float(shares.mean[layer]) if layer >= 0 else 0.0
-    at: dict[str, Any] = {"far": far, "event": shares.event, "target": target}
+    far = _strict_far(curve, target)
+    at: dict[str, Any] = {"far": far, "event": curve.event, "target": target}
     if far >= target:
         return Message("strictest-threshold-above-target", **at)
-    people = {"confidence": confidence, "people": len(shares.people)}
-    over = "people" if shares.over == "pairs of people" else shares.over
+    judged = curve.judged
+    people = {"confidence": judged.confidence, "people": judged.people}
+    over = curve.over if curve.fixed_gallery else "people"
+    high = judged.at(far)[1]
     return Message("too-few-people-to-promise", **at, high=high, **people, over=over)
 
 
@@ -187,7 +177,7 @@ def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
     remarks = []
     if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
         rates = {"far_of_means": assured.far, "far_of_attempts": assured.attempts}
-        over = assured.shares.over
+        over = assured.curve.over
         remarks.append(Message("unequal-numbers-of-templates", **rates, over=over))
     if scores.is_derived:
         remarks.append(Message("assurance-of-derived-scores", origin=scores.origin))

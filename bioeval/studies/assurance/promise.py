@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +18,6 @@ from bioeval.base.errors import DataError, NoResultError, ProtocolError, counted
 from bioeval.base.progress import steps_reported
 from bioeval.counting.threshold_rules import TARGETS, Rule
 from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.counting.verification import is_symmetric
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
@@ -28,8 +26,8 @@ from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.assurance.assured import require_named_people
-from bioeval.studies.assurance.limits import PeopleMeans
-from bioeval.studies.assurance.shares import Shares, pair_shares
+from bioeval.studies.assurance.judged_rates import JudgedAttempts
+from bioeval.studies.assurance.limits import Judged
 from bioeval.studies.tries.pools import FEWEST, Pools
 from bioeval.views.messages import sentence_about, warns_of_doubts
 
@@ -91,8 +89,8 @@ def check_promise(
         the promise), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
         rate; ``people``; and ``people_to_settle``: about how many people would settle the promise
         at the observed rate, NaN where no number does. Of each rate that is promised ``far far_low
-        far_high`` and ``frr frr_low frr_high``, means over pairs of people or over people (with
-        `tries` over claims); and ``threshold``.
+        far_high`` and ``frr frr_low frr_high``, over all attempts (with `tries` over claims); and
+        ``threshold``.
 
     Raises
     ------
@@ -105,10 +103,10 @@ def check_promise(
 
     Notes
     -----
-    The limits are those of :func:`study_threshold` with `assure`: one-sided, of a mean over people
-    or pairs of people (``docs/uncertainty.md``). Intervals of :func:`verification` differ: they are
-    two-sided, and of all attempts. A second look at the promise with more data of the same people
-    is not allowed for. The confidence is that of each promise alone.
+    The limits are those of :func:`study_threshold` with `assure`, and the ends of the interval of
+    :func:`verification` with ``IntervalMethod("people", confidence=0.9)``: five per cent are beyond
+    either end (``docs/uncertainty.md``). A second look at the promise with more data of the same
+    people is not allowed for. The confidence is that of each promise alone.
 
     Examples
     --------
@@ -127,34 +125,31 @@ def check_promise(
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     with steps_reported():
         if tries is None:
-            at_threshold = _of_comparisons(scores, distance)
+            at_threshold = _of_comparisons(scores, at, distance, confidence)
         else:
-            at_threshold = _of_tries(scores, distance, require_integer("tries", tries, low=1))
+            number = require_integer("tries", tries, low=1)
+            at_threshold = _of_tries(scores, distance, number, confidence)
     beyond = beyond_scores(at, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be promised: {sentence_about(message)}")
     variables: Variables = {"threshold": at, "promised": [rule.values[0] for rule in promises]}
-    means_of_rate: dict[str, PeopleMeans] = {}
+    of_rate: dict[str, tuple[float, Judged]] = {}
     for name in dict.fromkeys(rule.name for rule in promises):
-        means = at_threshold.means(name)
-        means_of_rate[name] = means
-        variables |= {
-            name: float(means.mean[0]),
-            f"{name}_low": float(means.lower(confidence)[0]),
-            f"{name}_high": float(means.upper(confidence)[0]),
-        }
+        rate, judged = of_rate[name] = at_threshold.judged(name)
+        low, high = judged.at(rate)
+        variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
     verdicts, people, settling, populations = [], [], [], []
     for rule in promises:
-        means, promised = means_of_rate[rule.name], rule.values[0]
+        (rate, judged), promised = of_rate[rule.name], rule.values[0]
         if variables[f"{rule.name}_high"] <= promised:
             verdicts.append("shown")
         elif variables[f"{rule.name}_low"] > promised:
             verdicts.append("refuted")
         else:
             verdicts.append("open")
-        people.append(means.people)
-        settling.append(float(means.people_to_settle(promised, confidence)))
+        people.append(judged.people)
+        settling.append(judged.people_to_settle(rate, promised))
         this_gallery = rule.name == "far" and at_threshold.fixed_gallery
         populations.append("this gallery" if this_gallery else "new people")
     variables |= {"verdict": verdicts, "people": people, "people_to_settle": settling}
@@ -186,60 +181,52 @@ def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
 
 @dataclass(frozen=True)
 class _AtThreshold:
-    """FAR and FRR of all attempts at the threshold, and means over people of a rate by its name."""
+    """FAR and FRR of single attempts at the threshold.
+
+    `judged` returns a rate by its name, with its limits along the curve.
+    """
 
     far: float
     frr: float
-    means: Callable[[str], PeopleMeans]
-    fixed_gallery: bool
+    judged: Callable[[str], tuple[float, Judged]]
+    fixed_gallery: bool = False
 
 
-def _of_comparisons(scores: Scores, distance: float) -> _AtThreshold:
-    """Return what single comparisons, or claims, are at a distance."""
-    shares = pair_shares(scores, at=distance)
-    far = float(shares.accepted[0]) if shares.impostors else math.nan
+def _of_comparisons(
+    scores: Scores, threshold: float, distance: float, confidence: float
+) -> _AtThreshold:
+    """Return what single comparisons, or claims, are at a threshold."""
+    attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
+    far, frr = attempts.rates(distance)
 
-    def means(name: str) -> PeopleMeans:
+    def judged(name: str) -> tuple[float, Judged]:
         if name == "frr":
-            return _means_of_frr(shares, distance, is_symmetric(scores))
-        if shares.refusal is not None:
-            raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
-        return shares.means(np.array([0]))
+            if attempts.genuine_people < FEWEST:
+                raise ProtocolError(
+                    f"there are only {attempts.genuine_people} people with genuine attempts; at "
+                    f"least {FEWEST} are needed"
+                )
+            return frr, attempts.frr
+        if attempts.refusal is not None:
+            raise ProtocolError(f"FAR cannot be assured: {sentence_about(attempts.refusal)}")
+        return far, attempts.far
 
-    return _AtThreshold(far, shares.frr(distance), means, shares.fixed_gallery)
+    return _AtThreshold(far, frr, judged)
 
 
-def _of_tries(scores: Scores, distance: float, number: int) -> _AtThreshold:
+def _of_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
     """Return what claims with a number of tries are at a distance."""
     pools = Pools.of(scores, distance)
 
-    def means(name: str) -> PeopleMeans:
-        found = pools.rate(name, number).means()
+    def judged(name: str) -> tuple[float, Judged]:
+        rate = pools.rate(name, number)
+        found = rate.judged(confidence)
         if found is None:
             raise ProtocolError(
                 f"{name.upper()} of {counted(number, 'tries')} has claims of fewer than {FEWEST} "
                 "people; give `tries` that more people made"
             )
-        return found
+        return rate.mean, found
 
     far, frr = pools.rate("far", 1), pools.rate("frr", 1)
-    return _AtThreshold(far.mean, frr.mean, means, far.fixed_gallery)
-
-
-def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMeans:
-    """Return the mean over people of each one's own FRR.
-
-    There are no more independent trials than genuine attempts; `both_ways`, each is there twice.
-    """
-    attempts = np.bincount(shares.genuine_person)
-    errors = np.bincount(shares.genuine_person, ~(shares.genuine <= distance))
-    rates = errors[attempts > 0] / attempts[attempts > 0]
-    n = len(rates)
-    if n < 3:
-        raise ProtocolError(
-            f"there are only {n} people with genuine attempts; at least 3 are needed"
-        )
-    number = int(attempts.sum()) // (2 if both_ways else 1)
-    return PeopleMeans.of(
-        rates.sum(keepdims=True), n, rates[None], np.ones(n), number=number, independent=n
-    )
+    return _AtThreshold(far.mean, frr.mean, judged, far.fixed_gallery)

@@ -24,8 +24,6 @@ _VERDICTS = {
     "open": "Open: whether the {rate:term}{tries} at {threshold} is at most {promise:rate}",
 }
 
-_OVER = {"far": "pairs of people", "frr": "people"}
-
 
 def promise_section(results: ResultsBySystem) -> Section:
     """Return what is said of promises: the verdicts, then the limits of each rate."""
@@ -79,14 +77,14 @@ def _limits(ds: xr.Dataset, rate: str) -> Iterator[Block]:
     people, population = int(ds["people"]), ds["interval_for"].item()
     yield Paragraph(
         say(
-            "{rate:term}{tries} on these data: {mean:rate}, the mean over {over}. With "
+            "{rate:term}{tries} on these data: {mean:rate}{over}. With "
             "{confidence:rate} confidence each, it is at least {low:rate} and at most {high:rate} "
             "for {population} (one-sided limits, {method}{twice}); the promise is at most "
             "{promise:rate}.",
             rate=rate,
             tries=_tries_in_words(ds),
             mean=ds[rate].item(),
-            over="claims" if "tries" in ds.attrs else _OVER[rate],
+            over=", the mean over claims" if "tries" in ds.attrs else "",
             low=ds[f"{rate}_low"].item(),
             high=ds[f"{rate}_high"].item(),
             confidence=float(ds.attrs["confidence"]),
@@ -122,13 +120,6 @@ def _limits(ds: xr.Dataset, rate: str) -> Iterator[Block]:
             ),
             "note",
         )
-    if not ds[rate].item():
-        each = (
-            "Without an error, {each} one trial. An interval of bioeval run is narrower: it judges "
-            "by other thresholds how much the attempts of one person are alike."
-        )
-        who = "two people are" if of_pairs else "each person is"
-        yield Paragraph(say(each, each=who), "note")
 
 
 def _rates(ds: xr.Dataset, rules: Sequence[Rule]) -> Table:

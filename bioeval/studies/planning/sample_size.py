@@ -45,8 +45,8 @@ from bioeval.scores.rows import blocks_of
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
+from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.studies.assurance.section import promise_by_strict_threshold
-from bioeval.studies.assurance.shares import pair_shares
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
@@ -230,9 +230,9 @@ def sample_size(
             f"subjects_rule_of_{rule}_frr": _trials(rule, rate, confidence),
         }
     if pilot is not None:
-        shares = pair_shares(pilot, up_to=far)
+        curve = JudgedAttempts(pilot, confidence).far_curve()
         variables["pilot_subjects"] = np.int64(errors.subjects)
-        variables["people_estimated"] = people_to_promise(shares, far, confidence)[0]
+        variables["people_estimated"] = people_to_promise(curve, far)[0]
     attrs = {
         **(errors.attrs or {}),
         "result_type": "sample-size",

@@ -189,10 +189,9 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     )
     yield Paragraph(text, "answer")
     here = say(
-        "At {threshold} the {far} on these data is {rate:rate} (mean over {over}; one-sided "
-        "upper limit {high:rate}). The promise is estimated: its limit counts the two people with "
-        "most of these errors twice, and may exceed that of a two-sided interval "
-        "(docs/uncertainty.md). {absent}",
+        "At {threshold} the {far} on these data is {rate:rate} (over {over}; one-sided upper "
+        "limit {high:rate}). The promise is estimated: its limit counts the two people with most "
+        "of these errors twice (docs/uncertainty.md). {absent}",
         threshold=threshold_of(study, "assured_threshold"),
         rate=v["assured_far"],
         over=str(attrs["assured_over"]),

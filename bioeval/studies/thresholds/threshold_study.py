@@ -39,7 +39,7 @@ from bioeval.studies.assurance.assured import (
     remarks_on,
     require_named_people,
 )
-from bioeval.studies.assurance.shares import Shares, pair_shares, search_shares
+from bioeval.studies.assurance.judged_rates import JudgedAttempts, SearchesOfOthers
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
 from bioeval.studies.folds.folds import FoldOptions, Searched, ThresholdTask, fold_of_searches
 from bioeval.studies.folds.results import cross_names, fold_dataset
@@ -168,10 +168,10 @@ def study_threshold(
         still missing, ``more_for_3 more_for_30``.
 
         With `assure`: ``assured_threshold``, NaN where none can be promised (:func:`messages` says
-        why); there ``assured_far`` (a mean over pairs of people, of open set over people who are
-        not enrolled) with its upper limit ``assured_far_high``, ``assured_far_attempts``,
-        ``assured_frr frr_price assured_people``; and ``people_estimated``, about how many people a
-        promise of the target needs, by a strict threshold with the FAR ``people_far``.
+        why); there ``assured_far`` (of open set a mean over people who are not enrolled) with its
+        upper limit ``assured_far_high``, ``assured_far_attempts``, ``assured_frr frr_price
+        assured_people``; and ``people_estimated``, about how many people a promise of the target
+        needs, by a strict threshold with the FAR ``people_far``.
 
     Raises
     ------
@@ -259,8 +259,11 @@ def study_threshold(
         messages += beyond_scores(rule.values[0], *rates)
     promised = False
     if assure is not None:
-        shares = counted.shares or pair_shares(scores, up_to=rule.values[0])
-        assured = assured_threshold(shares, rule.values[0], assure)
+        if counted.others is None:
+            curve = JudgedAttempts(scores, assure).far_curve()
+        else:
+            curve = counted.others.far_curve(assure)
+        assured = assured_threshold(curve, rule.values[0])
         values, words = assured.described(scores.kind, variables["optimistic_frr"])
         variables |= values
         attrs |= words | {"assure": assure}
@@ -298,7 +301,7 @@ class _Counted(NamedTuple):
     variables: Variables
     people: _People
     messages: Sequence[Message] = ()
-    shares: Shares | None = None
+    others: SearchesOfOthers | None = None
 
     def where_chosen(self, kind: str) -> Variables:
         """Return the threshold to install with its rates, which are optimistic, and the numbers."""
@@ -409,7 +412,7 @@ def _of_searches(
         rates,
         numbers,
         _People(unenrolled, attempts.impostor_attempts, searched=True),
-        shares=search_shares(searches.other[others], person[others], nearest),
+        others=SearchesOfOthers(searches.other[others], person[others], nearest),
     )
 
 

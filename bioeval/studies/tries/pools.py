@@ -13,7 +13,10 @@ from bioeval.scores.claim_scores import tries_of
 from bioeval.scores.disjoint import disjoint_among, distinct_pairs
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of, threads_for
-from bioeval.studies.assurance.limits import PeopleMeans
+from bioeval.stats.limits import RateCurve
+from bioeval.stats.people import ratio
+from bioeval.stats.weights import without_each
+from bioeval.studies.assurance.limits import Judged
 
 #: Fewer people show no spread.
 FEWEST = 3
@@ -140,8 +143,8 @@ class Rate:
             (self.probing != self.claimed).any() and not np.isin(self.probing, self.claimed).any()
         )
 
-    def means(self) -> PeopleMeans | None:
-        """Return the rate with that without each person; None of fewer people than `FEWEST`.
+    def judged(self, confidence: float) -> Judged | None:
+        """Return the limits of the rate; None of fewer people than `FEWEST`.
 
         A person leaves both sides, where the same people try and are claimed.
         """
@@ -154,19 +157,16 @@ class Rate:
         place, times = place.reshape(-1), len(sides)
         sums = np.bincount(place, np.tile(self.claims * self.value, times))
         numbers = np.bincount(place, np.tile(self.claims, times))
-        independent, units, fewest = len(person), self.attempts, None
+        independent, units = len(person), self.attempts
         if not one_side:
             independent = disjoint_among(self.probing, self.claimed, self.people)
             units = distinct_pairs(self.probing, self.claimed, self.people).shape[1]
-            both = [len(np.unique(side)) for side in sides]
-            fewest = min(both) if min(both) < len(person) else None
-        return PeopleMeans.of(
-            np.array([self.claims @ self.value]),
-            float(self.attempts),
-            sums[None],
-            numbers,
-            number=units,
-            independent=independent,
-            sides=times,
-            fewest=fewest,
+        columns = ratio(
+            without_each(sums, np.array(self.claims @ self.value)),
+            without_each(numbers, np.array(float(self.attempts))),
         )
+        columns = np.clip(np.where(np.isnan(columns), self.mean, columns), 0.0, 1.0)
+        limits = RateCurve.of(
+            columns[None], units, independent, confidence, times, raised=True, one_sided=True
+        )
+        return Judged(limits, confidence, len(person), 0 if one_side else units)

@@ -125,14 +125,13 @@ def tries(
     for k in numbers:
         for name, role in (("far", "impostor"), ("frr", "genuine")):
             rate = pools.rate(name, k)
-            means, low, high = rate.means(), math.nan, math.nan
-            if means is not None:
-                one_sided = (1 + confidence) / 2
-                low, high = means.lower(one_sided)[0], means.upper(one_sided)[0]
+            judged, low, high = rate.judged((1 + confidence) / 2), math.nan, math.nan
+            if judged is not None:
+                low, high = judged.at(rate.mean)
             row = {
                 name: rate.mean,
-                f"{name}_low": float(low),
-                f"{name}_high": float(high),
+                f"{name}_low": low,
+                f"{name}_high": high,
                 f"{role}_attempts": rate.attempts,
                 f"{role}_pairs_left_out": rate.left_out,
             }

@@ -2,7 +2,7 @@
 
 import math
 
-import naive_promise as twin
+import naive_limits
 import numpy as np
 import pytest
 from named_arguments import raises_about
@@ -71,24 +71,13 @@ def test_the_threshold_is_that_of_the_definition(seed):
     n = len(people)
     assert result.unenrolled_people == n
     means = {t: sum(loops.own(t).values()) / n for t in loops.points()}
-    first = max(t for t in means if means[t] <= target / 10)
-    if means[first] == 0:
-        first = max(t for t in means if means[t] == min(r for r in means.values() if r > 0))
-    best, limit = None, None
-    for t in loops.points():
-        if means[t] > target and t > first:
-            break
-        if t < first:
-            continue
-        own = loops.own(t)
-        worst = sorted(own.values())[-2:]
-        doubled = (sum(own.values()) + sum(worst)) / (n + 2)
-        without = [sum(own[q] for q in people if q != p) / (n - 1) for p in people]
-        upper = twin.estimated(means[t], doubled, without, n, n, 0.1, 1)
-        if upper > target:
-            break
-        best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
-    assert best is not None
+    places = {
+        t: [means[t], *(sum(loops.own(t)[q] for q in people if q != p) / (n - 1) for p in people)]
+        for t in loops.points()
+    }
+    limits = naive_limits.curve([*places.values()], n, n, 1, 0.9, raised=True, one_sided=True)
+    best = max(t for t in means if limits(means[t])[1] <= target)
+    limit = limits(means[best])[1]
     assert result.assured_threshold == best
     assert result.assured_far == pytest.approx(means[best], rel=1e-12, abs=0)
     assert result.assured_far_high == pytest.approx(limit, rel=1e-6)
