@@ -179,7 +179,7 @@ def claim_scores(
         claims=_in_words(tries, attempts, templates, fused, enrol)
         + _numbers_of_tries(number, made, is_genuine)
         + _end_of_visits(made_of.own, number),
-        _claims_title=_title(attempts, templates, fused, enrol),
+        claims_title=_title(attempts, templates, fused, enrol),
         tries=tries,
         _incomplete=lacking if len(lacking) else None,
         _too_few=FewTemplates(few, order_of(fused)) if len(few) else None,

@@ -181,7 +181,7 @@ class Scores:
     #: What an attempt of claim scores is, in words; empty: a comparison.
     claims = ""
     #: What the rates of claim scores are of, for a title.
-    _claims_title = ""
+    claims_title = ""
     #: The tries of an attempt, at most.
     tries = 1
     #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
@@ -599,7 +599,7 @@ class Scores:
             junk_ids=self.junk_ids,
             _excluded_before=(*self._excluded_before, *self.exclude),
             claims=self.claims,
-            _claims_title=self._claims_title,
+            claims_title=self.claims_title,
             tries=self.tries,
             remarks=tuple(notes),
         )

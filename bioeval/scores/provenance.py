@@ -242,7 +242,7 @@ class Provenance:
             reading=scores.reading,
             attacks=scores._attacks_left_out,
             use=scores.claims,
-            use_title=scores._claims_title,
+            use_title=scores.claims_title,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete_claims(scores),

@@ -138,7 +138,7 @@ class _Explainer:
             use = verifying.use
             ranked = listed("template" if use.fused is None else "subject", use.fusion)
             added = verified(ranked, node, use.fusion)
-            tasks.append(replace(added, claims=scores._claims_title))
+            tasks.append(replace(added, claims=scores.claims_title))
         for node, task in self.tasks.searching.items():
             if task.gallery == "single":
                 remarks.append(
@@ -197,12 +197,12 @@ class _Explainer:
                 if threshold is not None:
                     raise
                 return None, none
-            if use.templates == "multi" or self.scores._claims_title:
+            if use.templates == "multi" or self.scores.claims_title:
                 # Templates and tries that were fused have scores between those of two claims.
                 chosen = replace(chosen, next=math.nan)
             return chosen, say(
                 "where verification ({attempts}) has {rule}, on these data",
-                attempts=self.scores._claims_title or f"{use.templates}-template",
+                attempts=self.scores.claims_title or f"{use.templates}-template",
                 rule=rule_in_words(rule),
             )
         if threshold is not None:
