@@ -76,7 +76,7 @@ def world(seed):
     """People who differ, some of whom are wolves, of a few templates each, in one of two kinds."""
     rng = np.random.default_rng(seed)
     people, each = int(rng.integers(8, 45)), int(rng.integers(1, 5))
-    who = np.repeat(np.arange(people), rng.integers(1, each + 2, people))
+    who = np.repeat(np.arange(people), rng.integers(1, each + 2, people) + (np.arange(people) < 4))
     wolf = rng.normal(size=people) * 0.5 - 1.5 * (rng.random(people) < 0.05)
     goat = rng.normal(size=people) * 0.5 + 1.5 * (rng.random(people) < 0.1)
     same = who[:, None] == who
