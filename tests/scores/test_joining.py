@@ -690,9 +690,9 @@ def attack_column(case: Case) -> Outcome:
     """Half of the probes are attacks on the person of their label."""
     world, t = case.world, case.world.threshold
     species, enrolled = dict.fromkeys(world.probes, ""), list(world.gallery)
-    for p in world.probes:  # attacks leave the gallery, and a template of their person is there
-        others = [g for g in enrolled if g != p]
-        if case.rng.random() < 0.6 and any(world.is_genuine(p, g) for g in others):
+    for p in world.probes[1:]:  # attacks leave the gallery; a template of their person is there
+        others, attacks = [g for g in enrolled if g != p], sum(map(bool, species.values()))
+        if 2 * attacks < len(species) and any(world.is_genuine(p, g) for g in others):
             species[p], enrolled = "mask", others
     meta = {"attack": case.column(species, world.probes)}
     scores = case.scores(probe_meta=meta)
