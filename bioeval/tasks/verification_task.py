@@ -159,7 +159,7 @@ def verification(
 
     >>> ds = be.verification(be.simulate(60, 4), interval="people")
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
-    0.039 [0.023, 0.061]
+    0.039 [0.022, 0.063]
     """
     limits = interval_of(interval)
     require_all_scores(scores)
