@@ -120,7 +120,8 @@ def sides_of_matrix(
     known = probe.order.names, (probe if one_side else gallery).order.names
     mask, _, remarks = table_in_order(mask, known, "`mask`")
     if probe.labels is None:
-        made = _sides_of_mask(mask, gallery.labels, m, n, one_set=not gallery.meta)
+        one_set = gallery.meta is None or not columns_of(gallery.meta)
+        made = _sides_of_mask(mask, gallery.labels, m, n, one_set=one_set)
     elif gallery.labels is None:
         made = _square_sides(probe.labels, gallery.meta, m, n)
     else:
@@ -242,8 +243,14 @@ def _names_of_sides(
     labels = (made["probe_labels"], made["gallery_labels"]) if labelled else (None, None)
     if are_no_names((probe, gallery), labels):
         probe = gallery = None
-    require_each_once(probe, "row")
-    require_each_once(gallery, "column")
+    for side, names_of_side, what in (("probe", probe, "row"), ("gallery", gallery, "column")):
+        number = len(made[f"{side}_ids"])
+        if names_of_side is not None and len(names_of_side) != number:
+            raise DataError(
+                f"`names` has {len(names_of_side)} names, but the scores have {number} {what}s; "
+                "expected one name for each"
+            )
+        require_each_once(names_of_side, what)
     found: Attributes = {"_probe_names": probe, "_gallery_names": gallery}
     if square:
         return found

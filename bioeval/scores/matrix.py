@@ -898,8 +898,9 @@ class Scores:
 
     def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
         """Raise where a column is not among the metadata of sides, as it has several values."""
-        there = all(column in meta for meta in sides)
-        if not there and isinstance(column, str) and column in self._columns_left_out:
+        if not isinstance(column, str) or all(column in meta for meta in sides):
+            return
+        if column in self._columns_left_out:
             raise DataError(
                 f"`{argument}` is {received(column)}, and this column "
                 f"{self._columns_left_out[column]}; give each template one value"

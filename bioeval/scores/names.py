@@ -486,9 +486,8 @@ def names_of_given(names: Any, side: int) -> pd.Index | None:
     """Return the names of a side that the argument `names` lists; None of a column or "auto"."""
     if names is None or isinstance(names, str):
         return None
-    if isinstance(names, tuple) and len(names) == 2:
-        return None if names[side] is None else as_names(names[side])
-    return as_names(names)
+    of_side = names[side] if isinstance(names, tuple) and len(names) == 2 else names
+    return None if of_side is None else as_names(one_dimensional(of_side, "`names`"))
 
 
 # ---------------------------------------------------------------- both sides

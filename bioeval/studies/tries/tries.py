@@ -161,7 +161,8 @@ def tries(
 
 def check_tries(tries: Any) -> list[int]:
     """Return numbers of tries, increasing; raise :class:`DataError` unless they are at least 1."""
-    several = [tries] if np.ndim(tries) == 0 else require_list("tries", tries)
+    is_number = not isinstance(tries, list | tuple | np.ndarray | range)
+    several = [tries] if is_number else require_list("tries", tries)
     numbers = sorted({require_integer("tries", x, low=1) for x in several})
     if not numbers:
         raise DataError("`tries` is empty; expected a number of tries, such as 3")
