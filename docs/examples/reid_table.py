@@ -9,12 +9,13 @@ import numpy as np
 
 import bioeval as be
 
-# Simulated images of 60 people in four cameras; in your work, distances and labels of files.
+# Simulated images of 60 people, two in each of four cameras; in your work, distances and labels
+# of files.
 images = be.simulate_embeddings(60, 8, dimensions=16, cameras=4, random_state=7)
 rng = np.random.default_rng(7)
 noise = rng.normal(scale=0.5, size=images.embeddings.shape)
 cameras, who = images.meta["camera"], images.labels
-query = cameras == 1
+query = np.arange(len(who)) % 8 < 4  # the first image of each person in each camera
 systems = {
     name: be.Scores.from_embeddings(
         x[query], who[query], x[~query], who[~query], name=name,
