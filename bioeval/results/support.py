@@ -194,22 +194,20 @@ def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) 
     return [Message("thresholds-beyond-scores", number=len(values), **ends)]
 
 
-def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
+def beyond_scores(threshold: float, far: float, frr: float, *, given: bool = True) -> list[Message]:
     """Return the message of a threshold from elsewhere that tells hardly any attempts apart.
 
     It accepts or rejects all but one in a thousand of both classes, and may be on another scale
-    than the scores.
+    than the scores. Only one that was given, and that no rule chose, counts as outside of them.
     """
     if far >= 1 - _TOLD_APART and frr <= _TOLD_APART:
-        does, outside = "accepts", far == 1 and frr == 0
+        does, every = "accepts", far == 1 and frr == 0
     elif far <= _TOLD_APART and frr >= 1 - _TOLD_APART:
-        does, outside = "rejects", far == 0 and frr == 1
+        does, every = "rejects", far == 0 and frr == 1
     else:
         return []
-    part = "all" if outside else "at least 99.9 % of the"
-    return [
-        Message(_BEYOND, threshold=threshold, does=does, part=part, outside=bool(outside)),
-    ]
+    part, outside = "all" if every else "at least 99.9 % of the", bool(given and every)
+    return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
 
 
 def outside_scores(dataset: xr.Dataset) -> Message | None:

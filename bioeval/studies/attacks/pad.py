@@ -191,7 +191,8 @@ def pad(
         variables["threshold_used_next"] = to_user(after, kind)
         if at is not None and (dev is not None or rule.name == "fixed"):
             far, frr = (float(variables[f"{x}_at_threshold"][1]) for x in ("apcer_pooled", "bpcer"))
-            warnings += beyond_scores(float(to_user(at, kind)), far, frr)
+            given = rule.name == "fixed"
+            warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=given)
     used = math.nan if at is None else at
     if not isinstance(grid, np.ndarray):
         finite = to_user(data.distances[np.isfinite(data.distances)], kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any, NamedTuple
 
@@ -562,9 +562,8 @@ def _operating_point(ds: xr.Dataset) -> Text:
     if "threshold" not in attrs:
         return "" if "alarms_per_day" in attrs else "rates as given"
     rule = threshold_rule(attrs) if "threshold_rule" in attrs else None
-    at = Threshold(float(attrs["threshold"]))
-    if rule is not None:
-        at = replace(at, next=float(attrs.get("threshold_next", math.nan)))
+    after = float(attrs.get("threshold_next", math.nan))
+    at = Threshold(float(attrs["threshold"]), next=after)
     if rule is None:
         return say("the threshold {at}", at=at)
     return say(
