@@ -291,7 +291,8 @@ def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
     assert (np.diff(high) >= 0).all()
     if refused(study) is None:
         at = study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
-        assert high[at] == study.assured_far_high
+        # A threshold between two that are drawn has a limit between theirs.
+        assert high[at] <= study.assured_far_high <= 0.002 < high[at + 1 :].min(initial=1)
 
 
 def strong_wolves():
