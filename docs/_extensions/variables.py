@@ -21,8 +21,8 @@ from bioeval.studies.quality.error_discard import ERROR_DISCARD
 from bioeval.studies.thresholds.judged_threshold import JUDGED
 from bioeval.studies.thresholds.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
-from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
 from bioeval.studies.tries.tries import TRIES
+from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo.results import ZOO
 from bioeval.tasks.identification import RANKS
 from bioeval.tasks.reid.lists import TOP_K
