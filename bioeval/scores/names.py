@@ -305,10 +305,9 @@ def _missing(names: pd.Index, own: pd.Index, is_missing: np.ndarray, what: str) 
     """Return the error of values that lack some templates."""
     row, number = int(np.argmax(is_missing)), int(is_missing.sum())
     name = "without a name" if names[row] is None else repr(plain(names[row]))
-    example = next((repr(plain(x)) for x in own if x is not None), "none")
     return DataError(
         f"{what} has no value of the template {name} (row {row}), and of {number:,} of "
-        f"{len(names):,} templates in all; its names are such as {example}: complete them, or "
+        f"{len(names):,} templates in all; its names are such as {example(own)}: complete them, or "
         "give values without names in the order of the templates"
     )
 
@@ -319,7 +318,7 @@ def rows_at(values: Any, place: np.ndarray) -> Any:
 
 
 def table_in_order(
-    table: Any, sides: Sequence[pd.Index | None], what: str, of: str = "scores"
+    table: Any, sides: Sequence[pd.Index | None], what: str, of: str = "the scores"
 ) -> InOrder:
     """Return a table of pandas or xarray with rows and columns in the order of both sides."""
     if index_of(table) is None:
