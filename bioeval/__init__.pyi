@@ -23,6 +23,7 @@ from .scores.simulation import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,
 )
+from .stats.aggregate import aggregate as aggregate
 from .studies.assurance.promise import check_promise as check_promise
 from .studies.attacks.pad import pad as pad
 from .studies.attacks.vulnerability import vulnerability as vulnerability

@@ -1,14 +1,28 @@
-"""The mean over folds, with the interval of Nadeau and Bengio."""
+"""The mean over folds, with the interval of Nadeau and Bengio, and its words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
 
 from bioeval.base.arguments import check_confidence, require_number, require_numbers
+from bioeval.stats.options import IntervalMethod
+
+#: Intervals over folds, or over other parts of the same data.
+RepeatedInterval = Literal["nadeau-bengio", "quantile"]
+REPEATED_INTERVALS: tuple[RepeatedInterval, ...] = get_args(RepeatedInterval)
+
+_SPREAD = (
+    "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
+    "claims, among these same subjects; no confidence interval for other subjects"
+)
+
+_CORRECTED = (
+    "of the mean, corrected for overlapping training parts (Nadeau and Bengio 2003); a heuristic"
+)
 
 
 @dataclass(frozen=True)
@@ -87,9 +101,23 @@ def nadeau_bengio(
     if n < 2:
         return RepeatedMean(mean, float("nan"), float("nan"), float("nan"), n)
     sd = float(array.std(ddof=1))
-    half = (
-        float(scipy.special.stdtrit(n - 1, 0.5 + confidence / 2))
-        * sd
-        * (1 / n + test / train) ** 0.5
-    )
+    half = float(half_width(n, sd, test / train, confidence))
     return RepeatedMean(mean, sd, mean - half, mean + half, n)
+
+
+def half_width(folds: Any, sd: Any, ratio: Any, confidence: float) -> Any:
+    """Return half of the intervals of Nadeau and Bengio; `ratio` is test over training size."""
+    quantile = scipy.special.stdtrit(folds - 1, 0.5 + confidence / 2)
+    return quantile * sd * (1 / folds + ratio) ** 0.5
+
+
+def attrs_of_interval(interval: IntervalMethod) -> dict[str, str | float]:
+    """Return the attributes of results over folds with this interval."""
+    attrs: dict[str, str | float] = {
+        "interval_method": interval.method,
+        "confidence": interval.confidence,
+        "interval_unit": "folds",
+    }
+    if interval.method == "quantile":
+        return attrs | {"interval": _SPREAD, "interval_for": "these people"}
+    return attrs | {"interval": _CORRECTED, "interval_for": "folds like these"}

@@ -1,0 +1,304 @@
+"""Statistics of results over some of their dimensions: partitions, folds, galleries."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_numbers
+from bioeval.base.errors import DataError, backquoted, enumerated
+from bioeval.results.dataset import tree_of
+from bioeval.results.variables import COORDINATES, TASKS, VARIABLES, Variable, described, limits_of
+from bioeval.stats.options import IntervalMethod, required_interval
+from bioeval.stats.repeated import (
+    REPEATED_INTERVALS,
+    RepeatedInterval,
+    attrs_of_interval,
+    half_width,
+)
+
+Results = TypeVar("Results", xr.Dataset, xr.DataTree)
+
+_INTERVAL_ATTRS = ("interval_method", "confidence", "interval_unit", "interval_for", "interval")
+
+#: Units of what has an interval; counts and thresholds have none.
+_UNITS_WITH_LIMITS = ("", "1", "cost", "bits")
+
+
+def aggregate(
+    results: Results,
+    over: str | Sequence[str] = "partition",
+    *,
+    interval: RepeatedInterval | IntervalMethod | None = None,
+    quantiles: Sequence[float] = (0.025, 0.975),
+) -> Results:
+    """Return statistics of each variable over partitions, folds or other dimensions.
+
+    Parameters
+    ----------
+    results : xarray.Dataset or xarray.DataTree
+        Of :func:`repeat`, :func:`cross_evaluate`, :func:`evaluate` with several galleries; or any
+        other.
+    over : str or sequence of str
+        The dimensions, such as ``("repeat", "fold")``. Of a tree, datasets without them stay as
+        they are.
+    interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`, optional
+        Limits of the mean of each rate or cost. ``"nadeau-bengio"``: by the spread of folds, whose
+        training parts overlap (:func:`bioeval.stats.nadeau_bengio`), with the sizes of parts in
+        ``subjects`` over ``part``. ``"quantile"``: the central quantiles of the values themselves,
+        which say how they depend on the parts, not how they would differ for other people. None:
+        that of the attributes, as :func:`cross_evaluate` writes them.
+    quantiles : sequence of float
+        From 0 (the smallest value) to 1 (the largest).
+
+    Returns
+    -------
+    xarray.Dataset or xarray.DataTree
+        Each variable over these dimensions, in float64, with ``statistic`` in their place as its
+        first dimension: ``"mean"``, ``"sd"`` (with ``ddof=1``), ``"se"`` (sd over the root of the
+        number: too small for folds, which share training parts), ``"median"``, ``"q0.025"`` and so
+        on, ``"pooled"`` (of rates that are counts over attempts: both summed; else NaN),
+        ``"number"`` (of values that are not NaN: NaN is left out of the others). Over ``repeat``
+        and ``fold``, several of each, also ``"repeats_mean"`` and ``"repeats_sd"``, of the means of
+        the repeats.
+        With an interval ``<name>_low`` and ``<name>_high``, which have no ``statistic``; NaN with
+        fewer than two values, or, of Nadeau and Bengio, where a rate is 0 or 1 in each fold.
+        Limits that each part had, and text, are left out.
+
+    Raises
+    ------
+    DataError
+        If no dataset has these dimensions; a quantile is not in [0, 1]; the sizes of parts that an
+        interval needs are not there.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(30, 4, random_state=1)
+    >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=20, random_state=0)
+    >>> found = be.aggregate(be.repeat(scores, galleries))["closed_set"]
+    >>> found["recognition_rate"].sel(statistic="number").item()
+    20.0
+    >>> found["statistic"].values.tolist()
+    ['mean', 'sd', 'se', 'median', 'q0.025', 'q0.975', 'pooled', 'number']
+    """
+    dims: tuple[str, ...] = (over,) if isinstance(over, str) else tuple(over)
+    levels = require_numbers("quantiles", quantiles).ravel()
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise DataError(f"`quantiles` is {levels.tolist()}; expected numbers from 0 to 1")
+    if interval is not None:
+        interval = required_interval(interval, REPEATED_INTERVALS)
+    if isinstance(results, xr.DataTree):
+        return _aggregated_tree(results, dims, levels, interval)
+    _require_dims([results], dims)
+    return _Aggregation(results, dims, levels, interval).dataset()
+
+
+def _aggregated_tree(
+    tree: xr.DataTree, over: tuple[str, ...], levels: np.ndarray, interval: IntervalMethod | None
+) -> xr.DataTree:
+    datasets: dict[str, xr.Dataset] = {}
+    for path, node in tree.subtree_with_keys:
+        datasets["" if path == "." else path] = node.to_dataset(inherit=False)
+    _require_dims([*datasets.values()], over)
+    for path, dataset in datasets.items():
+        if {*over} <= {*dataset.dims}:
+            datasets[path] = _Aggregation(dataset, over, levels, interval).dataset()
+    return tree_of(datasets)
+
+
+def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
+    if over and any({*over} <= {*dataset.dims} for dataset in datasets):
+        return
+    known = dict.fromkeys(str(dim) for dataset in datasets for dim in dataset.dims)
+    raise DataError(
+        f"`over` is {enumerated(map(backquoted, over)) or 'empty'}; expected dimensions of the "
+        f"results, which have {enumerated(map(backquoted, known)) or 'none'}"
+    )
+
+
+@dataclass(frozen=True)
+class _Aggregation:
+    """The statistics of a dataset; `interval` is None for the one of its attributes."""
+
+    results: xr.Dataset
+    over: tuple[str, ...]
+    levels: np.ndarray
+    interval: IntervalMethod | None
+
+    def dataset(self) -> xr.Dataset:
+        interval = self._interval_in_use()
+        labels = self._labels()
+        variables: dict[Hashable, Any] = {}
+        limits: dict[Hashable, Any] = {}
+        for name, array in self.results.data_vars.items():
+            if not {*self.over} & {*array.dims}:
+                variables[name] = array.variable
+                continue
+            is_text = array.dtype.kind not in "biuf"
+            of = str(name).removesuffix("_low").removesuffix("_high")
+            if is_text or (of != name and of in self.results):
+                continue
+            inner = [str(dim) for dim in array.dims if dim not in self.over]
+            values = self._in_front(array)
+            found = _statistics(values, self.levels)
+            found["pooled"] = np.asarray(self._pooled(str(name), inner))
+            if "repeats_mean" in labels and {"repeat", "fold"} <= {*array.dims}:
+                found |= _of_repeats(array, self.over, inner)
+            undefined = np.full(values.shape[1:], np.nan)
+            of_labels = [np.broadcast_to(found.get(x, undefined), undefined.shape) for x in labels]
+            variables[name] = (("statistic", *inner), np.stack(of_labels), array.attrs)
+            units = array.attrs.get("units", "")
+            if interval is None or of != name or units not in _UNITS_WITH_LIMITS:
+                continue
+            ends = self._limits(str(name), values, found, inner, interval)
+            described_ends = limits_of(str(name), units).items()
+            for (end, about), of_end in zip(described_ends, ends, strict=True):
+                limits[end] = (inner, of_end, about.attrs)
+        coords: dict[Hashable, Any] = {
+            "statistic": ("statistic", labels, COORDINATES["statistic"].attrs)
+        }
+        for name, coordinate in self.results.coords.items():
+            if not {*self.over} & {*coordinate.dims}:
+                coords[name] = coordinate.variable
+        attrs = {k: x for k, x in self.results.attrs.items() if k not in _INTERVAL_ATTRS}
+        attrs["aggregated_over"] = " ".join(self.over)
+        if interval is not None:
+            attrs |= attrs_of_interval(interval)
+        return xr.Dataset(variables | limits, coords, attrs)
+
+    def _interval_in_use(self) -> IntervalMethod | None:
+        attrs = self.results.attrs
+        if self.interval is None and attrs.get("interval_method") in REPEATED_INTERVALS:
+            return IntervalMethod(attrs["interval_method"], float(attrs["confidence"]))
+        return self.interval
+
+    def _labels(self) -> list[str]:
+        labels = ["mean", "sd", "se", "median", *(f"q{level:g}" for level in self.levels)]
+        labels += ["pooled", "number"]
+        sizes = self.results.sizes
+        if {"repeat", "fold"} <= {*self.over} and min(sizes["repeat"], sizes["fold"]) > 1:
+            labels += ["repeats_mean", "repeats_sd"]
+        return labels
+
+    def _in_front(self, array: xr.DataArray) -> np.ndarray:
+        """Return values in float64, the dimensions that are aggregated as one in front."""
+        dims = [dim for dim in self.over if dim in array.dims]
+        moved = array.variable.transpose(*dims, ...).values
+        return moved.reshape(-1, *moved.shape[len(dims) :]).astype(np.float64, copy=False)
+
+    def _pooled(self, name: str, inner: Sequence[str]) -> np.ndarray | float:
+        """Return summed counts over summed attempts; NaN unless the rate has counts."""
+        about = self._described(name)
+        if about is None:
+            return np.nan
+        if about.of_rates is not None and not about.threshold:
+            if not {"far", "frr"} <= {*self.results}:
+                return np.nan
+            far, frr = (np.asarray(self._pooled(name, inner)) for name in ("far", "frr"))
+            return about.of_rates(far, frr)
+        if about.quotient is None:
+            return np.nan
+        # Closed set in folds has the genuine attempts of other tasks.
+        names = [x if x in self.results else f"genuine_{x}" for x in about.quotient[1]]
+        if not {*names} <= {*self.results}:
+            return np.nan
+        rate = self.results[name]
+        attempts = xr.zeros_like(rate).where(rate.notnull())
+        for class_ in names:
+            attempts = attempts + self.results[class_]
+        dims = [dim for dim in self.over if dim in rate.dims]
+        pooled = (rate * attempts).sum(dims) / attempts.sum(dims)
+        return pooled.transpose(*inner).values
+
+    def _described(self, name: str) -> Variable | None:
+        task = str(self.results.attrs.get("result_type", "")).replace("-", "_")
+        try:
+            return described(TASKS.get(task, VARIABLES), name)
+        except KeyError:
+            return VARIABLES.get(name)
+
+    def _limits(
+        self,
+        name: str,
+        values: np.ndarray,
+        found: dict[str, np.ndarray],
+        inner: Sequence[str],
+        interval: IntervalMethod,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        number = found["number"]
+        if interval.method == "quantile":
+            ends = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
+            low, high = _quantiles(np.sort(values, axis=0), number, ends)
+        else:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                half = half_width(number, found["sd"], self._ratio(inner), interval.confidence)
+            least, largest = np.fmin.reduce(values), np.fmax.reduce(values)
+            no_spread = (least == largest) & ((least == 0) | (least == 1))
+            half = np.where(no_spread, np.nan, half)
+            low, high = found["mean"] - half, found["mean"] + half
+        about = self._described(name)
+        least_possible, most_possible = (-np.inf, np.inf) if about is None else about.bounds
+        is_defined = number > 1
+        low = np.where(is_defined, np.maximum(low, least_possible), np.nan)
+        return low, np.where(is_defined, np.minimum(high, most_possible), np.nan)
+
+    def _ratio(self, inner: Sequence[str]) -> np.ndarray | float:
+        """Return the mean size of test parts over that of training parts; NaN of empty ones."""
+        if "subjects" not in self.results or "part" not in self.results["subjects"].dims:
+            raise DataError(
+                'interval "nadeau-bengio" needs the sizes of parts, variable `subjects` over '
+                '`part`, which these results lack; expected "quantile"'
+            )
+        sizes = self.results["subjects"]
+        sizes = sizes.mean([dim for dim in self.over if dim in sizes.dims])
+        ratio = sizes.sel(part="test", drop=True) / sizes.sel(part="train", drop=True)
+        # The remaining dimensions in the places of those of the variable.
+        shape = [ratio.sizes.get(dim, 1) for dim in inner]
+        ratio = ratio.transpose(*[dim for dim in inner if dim in ratio.dims])
+        return np.where(np.isfinite(ratio.values), ratio.values, np.nan).reshape(shape)
+
+
+def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]:
+    """Return statistics along the first axis, NaN left out."""
+    is_defined = ~np.isnan(values)
+    number = is_defined.sum(axis=0).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(is_defined, values, 0).sum(axis=0) / number
+        squares = np.where(is_defined, values - mean, 0) ** 2
+        sd = np.sqrt(squares.sum(axis=0) / np.where(number > 1, number - 1, np.nan))
+        se = sd / np.sqrt(number)
+    median, *others = _quantiles(np.sort(values, axis=0), number, (0.5, *levels.tolist()))
+    found = {"mean": mean, "sd": sd, "se": se, "median": median}
+    found |= {f"q{level:g}": x for level, x in zip(levels, others, strict=True)}
+    return found | {"number": number}
+
+
+def _quantiles(
+    ascending: np.ndarray, number: np.ndarray, levels: Sequence[float]
+) -> list[np.ndarray]:
+    """Return quantiles between neighbours, as `numpy.quantile`, of the first `number` values."""
+    found = []
+    for level in levels:
+        position = level * np.maximum(number - 1, 0)
+        below = np.floor(position).astype(np.int64)
+        above = np.ceil(position).astype(np.int64)
+        low, high = (np.take_along_axis(ascending, x[None], 0)[0] for x in (below, above))
+        with np.errstate(invalid="ignore"):  # between two infinite ones
+            between = low + (high - low) * (position - below)
+        found.append(np.where(low == high, low, between))
+    return found
+
+
+def _of_repeats(
+    array: xr.DataArray, over: Sequence[str], inner: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return mean and standard deviation of the means of the repeats that have one."""
+    others = [dim for dim in over if dim != "repeat" and dim in array.dims]
+    means = array.mean(others).transpose("repeat", *inner).values
+    found = _statistics(means, np.empty(0))
+    return {"repeats_mean": found["mean"], "repeats_sd": found["sd"]}

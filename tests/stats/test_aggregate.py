@@ -1,0 +1,155 @@
+"""Statistics over partitions and folds, against plain loops over the values."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import bioeval as be
+from bioeval.stats import nadeau_bengio
+
+FOLDS = ("repeat", "fold")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def folds_of_own(rng, repeats=3, folds=4):
+    """Rates of folds whose sizes and attempts differ, some of them without an attempt."""
+    part = ("repeat", "fold", "part")
+    impostor = rng.integers(5, 60, (repeats, folds, 2))
+    impostor[0, 1, 1] = impostor[2, :, 0] = 0
+    genuine = rng.integers(1, 30, (repeats, folds, 2))
+    fa, fr = rng.binomial(impostor, 0.1), rng.binomial(genuine, 0.2)
+    fa[..., 0] = np.where(impostor[..., 0] > 0, 0, fa[..., 0])
+    far, frr = fa / np.where(impostor, impostor, np.nan), fr / genuine
+    data = {
+        "far": (part, far, {"units": "1"}),
+        "frr": (part, frr, {"units": "1"}),
+        "hter": (part, (far + frr) / 2, {"units": "1"}),
+        "impostor_attempts": (part, impostor, {"units": "attempts"}),
+        "genuine_attempts": (part, genuine, {"units": "attempts"}),
+        "subjects": (part, rng.integers(10, 20, (repeats, folds, 2)), {"units": "subjects"}),
+        "eer": (FOLDS, rng.random((repeats, folds)), {"units": "1"}),
+        "eer_low": (FOLDS, rng.random((repeats, folds))),
+        "system": (FOLDS, np.full((repeats, folds), "a")),
+        "prior": ((), 0.5),
+    }
+    attrs = {"result_type": "verification", "interval_method": "nadeau-bengio", "confidence": 0.9}
+    return xr.Dataset(data, {"part": ["train", "test"], "fold": np.arange(folds)}, attrs)
+
+
+def test_statistics_are_those_of_plain_loops(rng):
+    ds = folds_of_own(rng)
+    found = be.aggregate(ds, FOLDS, quantiles=(0, 0.3))
+    labels = ["mean", "sd", "se", "median", "q0", "q0.3", "pooled", "number"]
+    labels += ["repeats_mean", "repeats_sd"]
+    assert found["statistic"].values.tolist() == labels
+    assert found["far"].dims == ("statistic", "part")
+    assert found["prior"].equals(ds["prior"])
+    assert not {"system", "fold"} & {*found.variables}
+    for name in ("far", "frr", "hter", "genuine_attempts"):
+        for part in ("train", "test"):
+            values = ds[name].sel(part=part).values.tolist()
+            known = [x for row in values for x in row if not math.isnan(x)]
+            of_repeats = []
+            for row in values:
+                if there := [x for x in row if not math.isnan(x)]:
+                    of_repeats.append(sum(there) / len(there))
+            expected = {
+                "mean": sum(known) / len(known),
+                "sd": statistics.stdev(known),
+                "se": statistics.stdev(known) / math.sqrt(len(known)),
+                "median": statistics.median(known),
+                "q0": min(known),
+                "q0.3": np.quantile(known, 0.3),
+                "number": len(known),
+                "repeats_mean": sum(of_repeats) / len(of_repeats),
+                "repeats_sd": statistics.stdev(of_repeats),
+            }
+            for label, number in expected.items():
+                assert found[name].sel(part=part, statistic=label).item() == pytest.approx(
+                    number, rel=1e-12, abs=1e-15
+                )
+
+
+def test_pooled_rates_are_summed_counts_over_summed_attempts():
+    scores = be.simulate(30, 4, random_state=2)
+    galleries = [range(0, 40), range(20, 100), range(90, 120)]
+    tree = be.repeat(scores, [(range(120), x) for x in galleries], curves=True)
+    found = be.aggregate(tree)
+    accepted, attempts = 0, 0
+    for gallery in galleries:
+        ds = be.verification(
+            scores.select(range(120), gallery), thresholds=tree["verification/single"]["threshold"]
+        )
+        accepted, attempts = accepted + ds["fa"].values, attempts + int(ds["impostor_attempts"])
+    node = found["verification/single"]
+    pooled = node["far"].sel(statistic="pooled").values
+    np.testing.assert_allclose(pooled, accepted / attempts, rtol=1e-12)
+    assert np.isnan(node["eer"].sel(statistic="pooled"))
+    assert np.isfinite(node["eer"].sel(statistic="mean"))
+
+
+def test_half_total_error_of_pooled_rates(rng):
+    ds = folds_of_own(rng)
+    pooled = be.aggregate(ds, FOLDS).sel(statistic="pooled", part="test")
+    both = []
+    for name, attempts in (("far", "impostor_attempts"), ("frr", "genuine_attempts")):
+        of_test = ds.sel(part="test")
+        errors = np.nansum(of_test[name] * of_test[attempts])
+        both.append(errors / of_test[attempts].values.sum())
+    assert pooled["hter"].item() == pytest.approx(sum(both) / 2, rel=1e-12)
+
+
+def test_interval_of_the_attributes_or_the_argument(rng):
+    ds = folds_of_own(rng)
+    found = be.aggregate(ds, FOLDS)
+    sizes = [float(ds["subjects"].sel(part=x).mean()) for x in ("test", "train")]
+    of_part = nadeau_bengio(ds["frr"].sel(part="test"), *sizes, confidence=0.9)
+    limits = [found[f"frr_{end}"].sel(part="test").item() for end in ("low", "high")]
+    np.testing.assert_allclose(limits, [max(of_part.low, 0), of_part.high], rtol=1e-12)
+    assert np.isnan(found["far_low"].sel(part="train"))  # 0 in each fold
+    assert found["eer_low"].dims == ()  # of the mean, not of a fold
+    assert "genuine_attempts_low" not in found
+    method = be.stats.IntervalMethod("quantile", confidence=0.8)
+    middle = be.aggregate(ds, FOLDS, interval=method)
+    expected = np.nanquantile(ds["far"].sel(part="test"), (0.1, 0.9))
+    limits = [middle[f"far_{end}"].sel(part="test").item() for end in ("low", "high")]
+    np.testing.assert_allclose(limits, expected, rtol=1e-12)
+    assert (middle.attrs["interval_method"], middle.attrs["confidence"]) == ("quantile", 0.8)
+
+
+def test_one_of_two_dimensions_and_a_tree(rng):
+    ds = folds_of_own(rng)
+    tree = xr.DataTree.from_dict({"verification/single": ds, "other": xr.Dataset({"x": 1.0})})
+    found = be.aggregate(tree, "fold")
+    assert found["other"]["x"].item() == 1
+    far = found["verification/single"]["far"]
+    assert far.dims == ("statistic", "repeat", "part")
+    expected = ds["far"].mean("fold")
+    np.testing.assert_allclose(far.sel(statistic="mean").values, expected, rtol=1e-12)
+    ratio = ds["subjects"].sel(part="test").mean("fold") / ds["subjects"].sel(part="train").mean(
+        "fold"
+    )
+    frr = ds["frr"].sel(part="test")
+    half = stats.t.ppf(0.95, 3) * frr.std("fold", ddof=1) * np.sqrt(0.25 + ratio)
+    high = found["verification/single"]["frr_high"].sel(part="test")
+    np.testing.assert_allclose(high, np.minimum(frr.mean("fold") + half, 1), rtol=1e-12)
+
+
+def test_what_cannot_be_aggregated_is_refused(rng):
+    ds = folds_of_own(rng)
+    with pytest.raises(be.DataError, match=r"`over` is `partition`; .* `repeat`, `fold`"):
+        be.aggregate(ds)
+    with pytest.raises(be.DataError, match="from 0 to 1"):
+        be.aggregate(ds, FOLDS, quantiles=[2.5])
+    with pytest.raises(be.DataError, match="sizes of parts"):
+        be.aggregate(ds.drop_vars("subjects"), FOLDS)
+    with pytest.raises(be.DataError, match="interval"):
+        be.aggregate(ds, FOLDS, interval="wilson")
