@@ -123,7 +123,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     roc, tracked = be.plot.roc(result), be.tracking("t.csv", "t.csv")
     any_scores = [square, two, pairs, lists]
     found: dict[str, list[Any]] = {
-        **dict.fromkeys(("scores", "a", "b", "dev", "test", "pilot", "train"), any_scores),
+        **dict.fromkeys(("scores", "a", "b", "test", "pilot", "train"), any_scores),
         "cohort": any_scores,
         **dict.fromkeys(("gallery_cohort", "probe_cohort"), [two]),
         **dict.fromkeys(("result", "results", "rates", "ds", "tree"), [evaluated, result]),

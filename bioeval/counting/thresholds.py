@@ -97,13 +97,13 @@ def require_values(scores: Scores, task: str) -> None:
         )
 
 
-def require_two_sets(dev: Scores, test: Scores, task: str) -> None:
-    """Raise unless a threshold of a development set means the same on another set."""
-    for scores in (dev, test):
+def require_two_sets(train: Scores, test: Scores, task: str) -> None:
+    """Raise unless a threshold of a training set means the same on another set."""
+    for scores in (train, test):
         require_values(scores, task)
-    if dev.kind != test.kind:
+    if train.kind != test.kind:
         raise DataError(
-            f"`dev` holds {dev.kind} scores and `test` {test.kind} scores; "
+            f"`train` holds {train.kind} scores and `test` {test.kind} scores; "
             "a threshold of one means nothing to the other"
         )
 

@@ -263,7 +263,7 @@ SENTENCES: dict[str, str] = {
         "system that always {answer}; choose the threshold on scores like these, or calibrate them"
     ),
     "people-of-both-sets": Doubt(
-        "{who} of the {set} set are in the development set, too, and its errors are optimistic; "
+        "{who} of the test set are in the training set, too, and its errors are optimistic; "
         "judge them on other people"
     ),
     # Ranked lists of the nearest K
@@ -468,7 +468,7 @@ SENTENCES: dict[str, str] = {
         "{target:rate}, {needed:amounts} are needed (rule of 30){beside:template}"
     ),
     "wilson-without-subjects": Doubt(
-        "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
+        "the subjects of the test set are not known, so the intervals are Wilson's and "
         "assume independent attempts: they are too narrow, since the attempts of one subject are "
         "dependent; if names contain the subjects, give `subject_from`, such as "
         "'{pattern:name}'"

@@ -237,12 +237,12 @@ def people_and_attempts(subjects: int, genuine: int, impostor: int) -> Phrase:
     )
 
 
-def attempts_of(dataset: xr.Dataset, prefix: str = "") -> Phrase:
-    """Return the numbers of attempts in words, of the set whose variables have this prefix."""
+def attempts_of(dataset: xr.Dataset) -> Phrase:
+    """Return the numbers of attempts in words."""
     return say(
         "{genuine} genuine and {impostor:count impostor attempts}",
-        genuine=int(dataset[f"{prefix}genuine_attempts"]),
-        impostor=int(dataset[f"{prefix}impostor_attempts"]),
+        genuine=int(dataset["genuine_attempts"]),
+        impostor=int(dataset["impostor_attempts"]),
     )
 
 

@@ -353,7 +353,7 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
 def epc(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the expected performance curve: HTER on a test set against the weight of FAR.
 
-    Thresholds are chosen on the development set, one for each weight, so that systems are compared
+    Thresholds are chosen on the training set, one for each weight, so that systems are compared
     as they would be used. Bengio and Mariethoz 2004.
 
     Parameters

@@ -129,6 +129,7 @@ COORDINATES = {
     "partition": Variable("partition, by its place in the list, from 0"),
     "gallery": Variable("gallery, by its name"),
     "fold": Variable("fold of a repeat, in the order of the splitter"),
+    "part": Variable("part of the data: all, train (where a threshold was chosen) or test", ""),
     "statistic": Variable("statistic over the dimensions in attribute aggregated_over", ""),
     "subject": Variable("subject, by its label"),
     "templates": Variable("templates of each subject", "templates"),

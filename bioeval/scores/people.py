@@ -166,15 +166,15 @@ class LearntFrom(NamedTuple):
         subjects = scores.subjects.tolist() if knows_people(scores) else []
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
-    def people_in(self, judged: Scores, set_name: str) -> list[Message]:
+    def people_in(self, judged: Scores) -> list[Message]:
         """Return a message where a set is this one, or has people of it."""
         other = self.of(judged)
         if self.fingerprint == other.fingerprint:
-            return [Message("people-of-both-sets", set=set_name, who="all attempts")]
+            return [Message("people-of-both-sets", who="all attempts")]
         if not (shared := len(self.people & other.people)):
             return []
         who = f"{shared:,} of {counted(len(other.people), 'subjects')}"
-        return [Message("people-of-both-sets", set=set_name, who=who)]
+        return [Message("people-of-both-sets", who=who)]
 
 
 def people_of_probes(scores: Scores) -> np.ndarray:

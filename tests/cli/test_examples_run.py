@@ -49,7 +49,7 @@ def matrices() -> dict[str, be.Scores]:
     at = np.arange(len(WHO))
     meta = {"sex": np.array(["f", "m"])[WHO % 2], "sharpness": at * 7 % 11 / 11, "camera": at % 3}
     made = {}
-    plain = ("scores", "old", "new", "others", "face", "finger", "pilot", "dev", "test")
+    plain = ("scores", "old", "new", "others", "face", "finger", "pilot", "train", "test")
     for seed, name in enumerate(plain):
         made[name] = be.Scores(distances(seed), WHO, probe_meta=meta)
     for seed, name in enumerate(("reid", "osnet", "agw")):
@@ -74,7 +74,7 @@ def texts() -> dict[str, list[str]]:
     return {
         "people.csv": ["subject", *map(str, WHO)],
         "dev.txt": trials, "cohort.txt": cohort, "c.txt": cohort,
-        **{f"{name}.csv": presented for name in ("pad", "test", "dev")},
+        **{f"{name}.csv": presented for name in ("pad", "test", "train")},
         **{f"{name}.txt": boxes for name in (*tracked, "trackers/ByteTrack/one")},
         "dancetrack/val/one/seqinfo.ini": ["[Sequence]", "name=one", "seqLength=8"],
     }  # fmt: skip

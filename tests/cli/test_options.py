@@ -26,7 +26,7 @@ OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
 
 #: Options with a text of their own, where the command takes less than the call, or something else.
 OWN_TEXT = """
-    cohort dev far folds frames fusion images n_templates name names per_query probe protocol
+    cohort far folds frames fusion images n_templates name names per_query probe protocol
     rank_unit rates repeats system target task templates terms threshold title train unenrolled
     verbose weights worst
 """

@@ -172,7 +172,9 @@ def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule
             check_points(be.verification(scores, **WANTED), *attempts)
         assert math.isnan(threshold) or ds.threshold == float(threshold)
         _, (fr,), (fa,), _ = naive.verification_counts(*attempts[:2], [threshold], kind)
-        assert (ds.fa, ds.fr, ds.far) == (fa, fr, fa / len(attempts[1]))
+        for part in ("train", "test"):
+            of_part = ds.sel(part=part)
+            assert (of_part.fa, of_part.fr, of_part.far) == (fa, fr, fa / len(attempts[1]))
 
 
 def test_a_failed_genuine_attempt_bounds_frr():

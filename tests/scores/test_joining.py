@@ -649,12 +649,12 @@ def attack_of_pad(case: Case) -> Outcome:
 
 
 @door(*COLUMNS)
-def dev_of_pad(case: Case) -> Outcome:
-    """The threshold is chosen on a development set whose species are joined."""
+def train_of_pad(case: Case) -> Outcome:
+    """The threshold is chosen on a training set whose species are joined."""
     shown, other = Presentations(case), Presentations(case)
-    dev = other.values(), case.column(other.species, other.names)
+    train = other.values(), case.column(other.species, other.names)
     plain = [shown.value[x] for x in shown.names]
-    result = be.pad(plain, shown.marks(), threshold="d-eer", dev=dev)
+    result = be.pad(plain, shown.marks(), threshold="d-eer", train=train)
     threshold = other.d_eer()[1]
     rates = naive_pad.rates(shown.classes(), threshold, "exclude")
     truth = {"threshold": threshold, "bpcer": float(rates["bpcer"])}

@@ -329,7 +329,7 @@ def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(learn):
         result = be.verification(applied(1, 1))
     assert codes(result).count("trained-on-same-scores") == 1
     if learn != "fit_transform":
-        with pytest.warns(be.BioevalWarning, match="20 of 40 subjects of the evaluation set are"):
+        with pytest.warns(be.BioevalWarning, match="20 of 40 subjects of the test set are"):
             be.verification(applied(1, 0))
         unseen = codes(be.verification(applied(1, 2)))
         assert not {"people-of-both-sets", "trained-on-same-scores"} & {*unseen}
@@ -417,7 +417,7 @@ def test_a_threshold_on_another_scale_is_said_of_attacks():
         values, attack = presentations(factor)
         results = [
             be.pad(values, attack, threshold=0.5),
-            be.pad(values, attack, threshold="d_eer", dev=presentations(1.0)),
+            be.pad(values, attack, threshold="d_eer", train=presentations(1.0)),
         ]
         for result in results:
             assert ("threshold-beyond-scores" in codes(result)) == is_said

@@ -151,19 +151,19 @@ def test_the_threshold_of_a_study(study, rule, seed):
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.cases(8)
 def test_a_threshold_of_two_sets_decides_both(seed):
-    dev, test = world(2000 + 6 * seed), world(2000 + 6 * (seed + 41))
-    scaled = np.asarray(test.scores.values) * (np.ptp(dev.impostor) / np.ptp(test.impostor))
-    dtype = dev.scores.values.dtype
-    of_kind = np.asarray(dev.scores.values)
+    train, test = world(2000 + 6 * seed), world(2000 + 6 * (seed + 41))
+    scaled = np.asarray(test.scores.values) * (np.ptp(train.impostor) / np.ptp(test.impostor))
+    dtype = train.scores.values.dtype
+    of_kind = np.asarray(train.scores.values)
     mixed = (0.3 * scaled + 0.7 * of_kind + of_kind.std() / 7).astype(dtype)
-    scores = be.Scores(mixed, dev.scores.probe_labels + 100, kind=dev.scores.kind)
+    scores = be.Scores(mixed, train.scores.probe_labels + 100, kind=train.scores.kind)
     labels = scores.probe_labels
     genuine = labels[:, None] == labels
     exact = mixed.astype(np.float64)
     other = World(scores, exact[genuine & ~np.eye(len(labels), dtype=bool)], exact[~genuine])
-    ds = be.judge_threshold(dev.scores, scores, "far=0.05")
+    ds = be.judge_threshold(train.scores, scores, "far=0.05")
     printed = threshold_in(as_text(ds))
-    for part in (dev, other):
+    for part in (train, other):
         assert part.decided(printed) == part.decided(ds.threshold.item())
 
 
@@ -256,8 +256,8 @@ def test_the_other_tables_with_thresholds():
         near = [float(x) for x in re.findall(NUMBER, frame)]
         printed = min(near, key=lambda x: abs(x - at))
         assert ((ratios >= printed) == (ratios >= at)).all()
-    dev, test = world(5), world(11)
-    epc = be.epc(dev.scores, test.scores.replace(kind=dev.scores.kind), alphas=[0.2, 0.5])
+    train, test = world(5), world(11)
+    epc = be.epc(train.scores, test.scores.replace(kind=train.scores.kind), alphas=[0.2, 0.5])
     assert np.isfinite(epc.threshold_next).all()
 
 

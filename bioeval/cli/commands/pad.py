@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
-@option("--dev LIST", "Development set for the rule of --threshold.")
+@option("--train LIST", "Training set (development set) for the rule of --threshold.")
 @option("--key LIST", "Classes of the presentations of both sets, by their names, in any order.")
 @option(
     "--kind",
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 def pad_command(
     run: Run,
     data: str,
-    dev: str | None = None,
+    train: str | None = None,
     key: str | None = None,
     kind: Any = None,
     interval: str | None = None,
@@ -57,7 +57,7 @@ def pad_command(
     """Evaluate presentation attack detection: APCER by species, and BPCER.
 
     bioeval pad pad.csv --threshold d-eer
-    bioeval pad test.csv --dev dev.csv --threshold apcer=0.05
+    bioeval pad test.csv --train train.csv --threshold apcer=0.05
 
     Each line of LIST has a detection score, larger for bona fide, and the attack instrument species
     in a column `attack`, empty for bona fide. Instead of the column, it may have the class words of
@@ -70,10 +70,10 @@ def pad_command(
     from bioeval.studies.attacks.presentations import read_presentations
 
     limits, listed = run.interval(interval), read_presentations(data, key)
-    kinds, dev_set = {kind, listed.kind}, None
-    if dev is not None:
-        other = read_presentations(dev, key)
-        dev_set = other.values, other.attack
+    kinds, train_set = {kind, listed.kind}, None
+    if train is not None:
+        other = read_presentations(train, key)
+        train_set = other.values, other.attack
         kinds.add(other.kind)
     kinds -= {None, ""}
     if len(kinds) > 1:
@@ -81,13 +81,13 @@ def pad_command(
             f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
             "expected one kind"
         )
-    run.files, run.name = [data, *filter(None, [dev, key])], run.given_name or Path(data).stem
+    run.files, run.name = [data, *filter(None, [train, key])], run.given_name or Path(data).stem
     run.stages("counting")
     dataset = pad(
         listed.values,
         listed.attack,
         kind=next(iter(kinds), "similarity"),
-        dev=dev_set,
+        train=train_set,
         subjects=listed.subjects,
         instrument=listed.instruments,
         name=run.name,

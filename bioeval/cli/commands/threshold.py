@@ -80,7 +80,7 @@ def threshold_command(
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     bioeval threshold scores.npz --far 0.1% --assure 0.95
-    bioeval threshold dev.npz --far 1% --on test.npz
+    bioeval threshold train.npz --far 1% --on test.npz
     bioeval threshold others.npz --threshold 3.61 --promise far=1%
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
@@ -151,10 +151,11 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
     """Choose a threshold on the data, and print its errors on another set."""
     from bioeval.studies.thresholds.judged_threshold import judge_threshold
 
-    development, test = run.read(data, second), run.read_set(on)
-    judged = judge_threshold(development, test, target, interval=run.interval_for(test, None))
-    require_defined([judged["far"], judged["frr"]], [test])
-    run.finish(judged, more={"file": on[0], "dev": data})
+    train, test = run.read(data, second), run.read_set(on)
+    judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
+    of_test = judged.sel(part="test")
+    require_defined([of_test["far"], of_test["frr"]], [test])
+    run.finish(judged, more={"file": on[0], "train": data})
 
 
 def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:

@@ -60,7 +60,7 @@ def pad(
     n_thresholds: int | None = None,
     apcer_targets: Any = APCER_TARGETS,
     threshold: Any = None,
-    dev: tuple[Any, Any] | None = None,
+    train: tuple[Any, Any] | None = None,
     non_response: NonResponse = "exclude",
     instrument: Any = None,
     subjects: Any = None,
@@ -86,8 +86,8 @@ def pad(
     threshold : float or str, optional
         Threshold: a number, or the rule apcer=X, bpcer=X or d-eer. ``"apcer=x"`` is the loosest
         point with APCER at most `x`; ``"bpcer=x"`` the strictest with BPCER at most `x`.
-    dev : tuple of two array_like, optional
-        Scores and species of a development set, on which the rule chooses.
+    train : tuple of two array_like, optional
+        Scores and species of a training set (development set), on which the rule chooses.
     non_response : {"exclude", "reject"}
         Exclude presentations without a score, or count them as rejected. Excluded, they leave the
         denominators of APCER and BPCER.
@@ -148,12 +148,12 @@ def pad(
     )
     data = Presentations.of(values, attack, kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
-    if dev is not None and (rule is None or rule.name == "fixed"):
-        raise DataError("`dev` needs a rule as `threshold`, such as d_eer")
-    if isinstance(dev, tuple) and len(dev) == 2:
-        dev_rows = RowOrder(dev[0], of="the values of `dev`")
-        dev = dev[0], dev_rows.bring(dev[1], "the species of `dev`")
-        rows.remarks |= dev_rows.remarks
+    if train is not None and (rule is None or rule.name == "fixed"):
+        raise DataError("`train` needs a rule as `threshold`, such as d_eer")
+    if isinstance(train, tuple) and len(train) == 2:
+        train_rows = RowOrder(train[0], of="the values of `train`")
+        train = train[0], train_rows.bring(train[1], "the species of `train`")
+        rows.remarks |= train_rows.remarks
     options = interval_of(interval, (PEOPLE,))
     units = {
         name: _codes(name, labels, len(data.codes))
@@ -186,10 +186,10 @@ def pad(
     attrs: dict[str, str | int | float] = {}
     at: float | None = None
     if rule is not None:
-        at, after, attrs = _chosen(rule, data, dev, kind, warnings)
+        at, after, attrs = _chosen(rule, data, train, kind, warnings)
         variables |= _at_threshold(data, at, kind)
         variables["threshold_used_next"] = to_user(after, kind)
-        if at is not None and (dev is not None or rule.name == "fixed"):
+        if at is not None and (train is not None or rule.name == "fixed"):
             far, frr = (float(variables[f"{x}_at_threshold"][1]) for x in ("apcer_pooled", "bpcer"))
             given = rule.name == "fixed"
             warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=given)
@@ -287,19 +287,19 @@ def _doubts(
 
 
 def _chosen(
-    rule: DetectionRule, data: Presentations, dev: Any, kind: str, warnings: list[Message]
+    rule: DetectionRule, data: Presentations, train: Any, kind: str, warnings: list[Message]
 ) -> tuple[float | None, float, dict[str, str | int | float]]:
     """Return the distance that a rule chooses, the nearest one that it rejects, and its source."""
     source, chosen_on, written = data, "the same data; errors there are optimistic", str(rule)
     if rule.name == "fixed":
         rule = replace(rule, value=to_user(rule.value, kind))
         chosen_on = "given"
-    elif dev is not None:
-        if not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            raise DataError("`dev`: expected two arrays, scores and species")
-        scores, species = dev
-        source = Presentations.of(scores, species, kind, data.non_response, "dev: ")
-        chosen_on = "the development set"
+    elif train is not None:
+        if not isinstance(train, (tuple, list)) or len(train) != 2:
+            raise DataError("`train`: expected two arrays, scores and species")
+        scores, species = train
+        source = Presentations.of(scores, species, kind, data.non_response, "train: ")
+        chosen_on = "the training set"
     at = source.chosen(rule)
     after = math.nan
     if at is not None and rule.name != "fixed":

@@ -74,7 +74,7 @@ class ScoreTransformer(Parameters, ABC):
         """Return what `fit` found, and whether it learnt from these scores or their people."""
         remarks = dict.fromkeys(self.remarks_)
         for training, scores in zip(self._learnt_from, systems, strict=False):  # or from nothing
-            for message in training.people_in(without_attacks(scores), "evaluation"):
+            for message in training.people_in(without_attacks(scores)):
                 if message.arguments["who"] == "all attempts":
                     message = Message("trained-on-same-scores", model=model)
                 remarks[message] = None

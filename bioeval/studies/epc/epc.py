@@ -1,4 +1,4 @@
-"""Expected performance: thresholds chosen on a development set, errors on a test set."""
+"""Expected performance: thresholds chosen on a training set, errors on a test set."""
 
 from __future__ import annotations
 
@@ -31,17 +31,15 @@ from bioeval.views.messages import warns_of_doubts
 EPC: dict[str, Variable] = {
     "alpha": Variable("weight of FAR; 1 - alpha is that of FRR"),
     "threshold": Variable(
-        "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
+        "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the training set",
         "score",
         shown="threshold",
     ),
     "hter": Variable("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
-    "dev_error": Variable(
-        "smallest alpha FAR + (1 - alpha) FRR on the development set", shown="rate"
+    "least_error": Variable(
+        "smallest alpha FAR + (1 - alpha) FRR on the training set", shown="rate"
     ),
-    "dev_genuine_attempts": Variable("genuine attempts of the development set", "attempts"),
-    "dev_impostor_attempts": Variable("impostor attempts of the development set", "attempts"),
 }
 
 #: Default weights of FAR: 0, 0.01 ... 1.
@@ -50,26 +48,25 @@ ALPHAS = tuple(k / 100 for k in range(101))
 
 @warns_of_doubts
 @leaves_out_attacks
-def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Dataset:
-    """Evaluate expected performance: errors on a test set at thresholds of a development set.
+def epc(train: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Dataset:
+    """Evaluate expected performance: errors on a test set at thresholds of a training set.
 
     Parameters
     ----------
-    dev, test : Scores
-        Development and test set of one system: the same kind of scores, a matrix or a list of pairs
+    train, test : Scores
+        Training and test set of one system: the same kind of scores, a matrix or a list of pairs
         each; of other subjects, unless the threshold is to be used for these very subjects. A
         second system has two sets of its own.
     alphas : increasing sequence of float
         Weights of FAR, from 0 to 1. For each, the threshold minimises ``alpha FAR + (1 - alpha)
-        FRR`` on the development set, the strictest in a tie.
+        FRR`` on the training set, the strictest in a tie.
 
     Returns
     -------
     xarray.Dataset
         Over ``alpha``: ``threshold``, and at it ``hter far frr fa fr`` on the test set, with
-        ``dev_error``, the weighted error on the development set. Scalars ``genuine_attempts
-        impostor_attempts`` and, of the development set, ``dev_genuine_attempts
-        dev_impostor_attempts``.
+        ``least_error``, the weighted error on the training set. Over ``part``, ``"train"`` and
+        ``"test"``: ``genuine_attempts impostor_attempts``.
 
     Raises
     ------
@@ -80,7 +77,7 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
 
     Notes
     -----
-    Thresholds are the scores of the development set themselves and the one that rejects all
+    Thresholds are the scores of the training set themselves and the one that rejects all
     (``-inf``; ``inf`` for similarities; NaN where a score has that very value). Ties are decided on
     exact fractions, `alphas` by their decimal values. Bengio and Mariethoz 2004, "The expected
     performance curve: a new assessment measure for person authentication", Odyssey.
@@ -89,28 +86,27 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
     Examples
     --------
     >>> import bioeval as be
-    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
-    >>> be.epc(dev, test, alphas=[0.1, 0.5, 0.9]).hter.values.round(3)
+    >>> train, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> be.epc(train, test, alphas=[0.1, 0.5, 0.9]).hter.values.round(3)
     array([0.04 , 0.036, 0.054])
     """
     chosen = require_increasing_proportions("alphas", alphas)
-    require_all_scores(dev)
+    require_all_scores(train)
     require_all_scores(test)
-    require_two_sets(dev, test, "an EPC")
+    require_two_sets(train, test, "an EPC")
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported():
-        made = verify(dev, wanted=wanted)
+        made = verify(train, wanted=wanted)
     points = points_of(made.attempts, wanted, symmetric=False, with_rows=False)
     at = points.values["min_cost_threshold"]
-    known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
+    known = np.unique(to_user(at[~np.isnan(at)], train.kind))
     with rows_reported():
         judged = verify(test, given=known if len(known) else None).attempts
     after = np.minimum(made.attempts.next_scores(at), judged.next_scores(at))
     attempts = {
-        f"{part}{role}_attempts": getattr(made_of, f"{role}_attempts")
-        for part, made_of in (("", judged), ("dev_", made.attempts))
+        f"{role}_attempts": [getattr(x, f"{role}_attempts") for x in (made.attempts, judged)]
         for role in ("genuine", "impostor")
     }
     fa = np.zeros(len(at), dtype=np.int64)
@@ -124,32 +120,33 @@ def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Da
     variables = {
         **along(
             ("alpha",),
-            threshold=to_user(at, dev.kind),
-            threshold_next=to_user(after, dev.kind),
+            threshold=to_user(at, train.kind),
+            threshold_next=to_user(after, train.kind),
             hter=(far + frr) / 2,
             far=far,
             frr=frr,
             fa=fa,
             fr=fr,
-            dev_error=2 * points.values["min_cost"],
+            least_error=2 * points.values["min_cost"],
         ),
-        **attempts,
+        **along(("part",), **attempts),
     }
-    remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
-    remarks += LearntFrom.of(dev).people_in(test, "test")
+    remarks = [note.concerning("training set") for note in Provenance.of(train).notes]
+    remarks += LearntFrom.of(train).people_in(test)
     remarks += [
         without_attempts(role).concerning(f"{name} set")
-        for part, name in (("", "test"), ("dev_", "development"))
+        for part, name in ((1, "test"), (0, "training"))
         for role in ("genuine", "impostor")
-        if not attempts[f"{part}{role}_attempts"]
+        if not attempts[f"{role}_attempts"][part]
     ]
-    chosen_at = to_user(at[some], dev.kind).tolist()
+    chosen_at = to_user(at[some], train.kind).tolist()
     beyond = [beyond_scores(*x) for x in zip(chosen_at, far[some], frr[some], strict=True)]
     if beyond and all(beyond):  # for some alphas, the threshold may be at either end
         remarks += beyond[len(beyond) // 2]
     attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
-    attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
-    return dataset(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)
+    attrs |= {"chosen_on": "the training set", "train_fingerprint": train.fingerprint}
+    coordinates = {"alpha": np.array(chosen), "part": np.array(["train", "test"])}
+    return dataset(variables, EPC, coordinates, attrs)
 
 
 # Points that are shown of a longer curve.
@@ -163,7 +160,7 @@ _COLUMNS = (
     *(Column(name, heading) for name, heading in _RATES.items()),
     Column("fa", only="data"),
     Column("fr", only="data"),
-    Column("dev_error", only="data"),
+    Column("least_error", only="data"),
 )
 
 
@@ -172,12 +169,12 @@ def epc_section(results: ResultsBySystem) -> Section:
     several, facts = len(results) > 1, []
     (first, *_) = results.values()
     if not several:
-        facts.append(Fact("Development set", attempts_of(first, "dev_")))
-        facts.append(Fact("Test set", attempts_of(first)))
+        for part, name in (("train", "Training set"), ("test", "Test set")):
+            facts.append(Fact(name, attempts_of(first.sel(part=part))))
     minimised = say(
         "Thresholds minimise alpha {far} + (1 - alpha) {frr} on {sets}; errors are of the test "
         "set.",
-        sets="the development set of each system" if several else "the development set",
+        sets="the training set of each system" if several else "the training set",
     )
     places = np.linspace(0, first.sizes["alpha"] - 1, min(first.sizes["alpha"], _SHOWN))
     shown: list[int] = np.unique(places.round().astype(int)).tolist()

@@ -1,9 +1,9 @@
-"""A threshold of a development set, and its errors on an evaluation set."""
+"""A threshold of a training set, and its errors there and on a test set."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,12 @@ from bioeval.document.results import (
     interval_note,
     result_messages,
     rule_in_words,
+    table_of_variables,
     threshold_rule,
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
-from bioeval.results.dataset import Variables, about_attrs, dataset
+from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -46,53 +47,39 @@ from bioeval.views.writers.numbers import threshold_text
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the development set", "score", "threshold T", shown="threshold"
+        "threshold chosen on the training set", "score", "threshold T", shown="threshold"
     ),
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "eer"),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
-    "dcf": Variable(
-        f"cost of the decisions of the evaluation set at this threshold: {_COST}", "cost"
-    ),
-    "min_dcf": Variable(f"the least cost of any threshold on the evaluation set: {_COST}", "cost"),
-    "dev_far": Variable(
-        "FAR on the development set, which chose the threshold",
-        iso="FMR",
-        out_of="dev_impostor_attempts",
-    ),
-    "dev_frr": Variable(
-        "FRR on the development set, which chose the threshold",
-        iso="FNMR",
-        out_of="dev_genuine_attempts",
-    ),
-    "dev_dcf": Variable(f"cost on the development set, which chose the threshold: {_COST}", "cost"),
-    "dev_genuine_attempts": Variable("genuine attempts of the development set", "attempts"),
-    "dev_impostor_attempts": Variable("impostor attempts of the development set", "attempts"),
+    "dcf": Variable(f"cost of the decisions at this threshold: {_COST}", "cost"),
+    "min_dcf": Variable(f"the least cost of any threshold on the test set: {_COST}", "cost"),
 }
 
-#: Attributes about the intervals, which are those of the rates on the evaluation set.
+#: Attributes about the intervals, which are those of the rates on the test set.
 _OF_INTERVALS = (*("interval_method", "confidence", "interval_unit", "interval_for"), "replicates")
 
 
 @warns_of_doubts
 @leaves_out_attacks
 def judge_threshold(
-    dev: Scores,
+    train: Scores,
     test: Scores,
     target: Any = "far=0.001",
     *,
     interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
-    """Choose a threshold on a development set, and judge it on an evaluation set.
+    """Choose a threshold on a training set, and judge it on a test set.
 
     Parameters
     ----------
-    dev, test : Scores
-        Development and evaluation set of one system: the same kind of scores, a matrix or a list of
-        pairs each; of different subjects, unless the threshold is for these very subjects.
+    train, test : Scores
+        Training set (also called development set) and test set (evaluation set) of one system: the
+        same kind of scores, a matrix or a list of pairs each; of different subjects, unless the
+        threshold is for these very subjects.
     target : float or str
-        A number, or the rule that chooses the threshold on `dev`, as for :func:`study_threshold`:
-        ``"eer"``, ``"far=0.001"``, ``"min-dcf=0.01"`` (the threshold of minDCF at a prior of 0.01),
-        ``"cost=prior,c_miss,c_fa"`` ...
+        A number, or the rule that chooses the threshold on `train`, as for
+        :func:`study_threshold`: ``"eer"``, ``"far=0.001"``, ``"min-dcf=0.01"`` (the threshold of
+        minDCF at a prior of 0.01), ``"cost=prior,c_miss,c_fa"`` ...
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Method of the intervals on `test`, as for :func:`bioeval.verification`:
         ``"people"`` by default, and ``"wilson"`` where the subjects are not known.
@@ -100,19 +87,19 @@ def judge_threshold(
     Returns
     -------
     xarray.Dataset
-        ``threshold``, in the units of the scores, and on the evaluation set, at this threshold,
-        ``far frr fa fr`` with ``far_low far_high frr_low frr_high``; ``eer``; the numbers of
-        ``genuine_attempts impostor_attempts``. On the development set ``dev_far dev_frr
-        dev_genuine_attempts dev_impostor_attempts``. Of a target with a prior also ``dcf``, the
-        actual cost on the evaluation set, with ``dcf_low dcf_high``, ``min_dcf``, the least of any
-        threshold there, and ``dev_dcf``, which is minDCF of the development set.
+        ``threshold``, in the units of the scores. Over ``part``, the sets ``"train"`` and
+        ``"test"``, at this threshold: ``far frr fa fr`` and the numbers of ``genuine_attempts
+        impostor_attempts``, with ``far_low far_high frr_low frr_high``, which are NaN where it was
+        chosen. ``eer`` of the test set. Of a target with a prior also ``dcf(part)``, the actual
+        cost, with ``dcf_low dcf_high``, and ``min_dcf``, the least of any threshold on the test
+        set; of the training set, ``dcf`` is this least one.
 
     Raises
     ------
     DataError
         If the kinds of scores differ, or an option is wrong.
     ProtocolError
-        If scores hold only an order, or the development set lacks a class of attempts.
+        If scores hold only an order, or the training set lacks a class of attempts.
 
     Notes
     -----
@@ -125,46 +112,45 @@ def judge_threshold(
     Examples
     --------
     >>> import bioeval as be
-    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
-    >>> ds = be.judge_threshold(dev, test, "min-dcf=0.01")
-    >>> print(f"{ds.far:.4f} {ds.frr:.3f}, DCF {ds.dcf:.3f}, minDCF {ds.min_dcf:.3f}")
+    >>> train, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> ds = be.judge_threshold(train, test, "min-dcf=0.01")
+    >>> there = ds.sel(part="test")
+    >>> print(f"{there.far:.4f} {there.frr:.3f}, DCF {there.dcf:.3f}, minDCF {there.min_dcf:.3f}")
     0.0013 0.429, DCF 0.556, minDCF 0.522
     """
     rule = Rule.parse(target, "target")
-    require_scores(dev)
+    require_scores(train)
     require_scores(test)
-    require_two_sets(dev, test, "a threshold")
+    require_two_sets(train, test, "a threshold")
     unknown = interval is None and not knows_people(test)
     if interval is None:
         interval = "wilson" if unknown else "people"
     method = interval_of(interval)
-    require_all_scores(dev)
+    require_all_scores(train)
     with rows_reported():
-        chosen = chosen_threshold(dev, rule, argument="target")
+        chosen = chosen_threshold(train, rule, argument="target")
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
-    variables: Variables = {**chosen.in_units(dev.kind)}
-    rates, there = rates_at(test, chosen.threshold, method, costs)
-    on_dev, _ = rates_at(dev, chosen.threshold)
-    variables |= rates | {"eer": there["eer"].item()}
+    on_train, _ = rates_at(train, chosen.threshold)
+    on_test, at_threshold = rates_at(test, chosen.threshold, method, costs)
+    variables: Variables = {**chosen.in_units(train.kind), "eer": at_threshold["eer"].item()}
     if math.isfinite(chosen.threshold):
-        after = float(there["threshold_next"].values[0])
-        variables["threshold_next"] = _next_of_both(test, variables, after)
-    for name in ("far", "frr", "genuine_attempts", "impostor_attempts"):
-        variables[f"dev_{name}"] = on_dev[name]
-    if costs:
-        variables |= _costs(variables, rule)
-        variables["min_dcf"] = there["min_dcf"].values[0].item()
-    remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
-    remarks += LearntFrom.of(dev).people_in(test, "evaluation")
+        after = float(at_threshold["threshold_next"].values[0])
+        variables["threshold_next"] = _next_of_both(test, variables | on_test, after)
+    remarks = [note.concerning("training set") for note in Provenance.of(train).notes]
+    remarks += LearntFrom.of(train).people_in(test)
     remarks += [
-        without_attempts(role).concerning("evaluation set")
+        without_attempts(role).concerning("test set")
         for role in ("genuine", "impostor")
-        if not variables[f"{role}_attempts"]
+        if not on_test[f"{role}_attempts"]
     ]
     if costs:
+        on_train |= _cost(on_train, rule)
+        on_test |= _cost(on_test, rule)
+        variables["min_dcf"] = at_threshold["min_dcf"].values[0].item()
         prior, miss, accept = rule.values
-        remarks += actual_costs_above_1([variables["dcf"]], [prior], miss, accept)
-    for message in messages_of(there.attrs):
+        remarks += actual_costs_above_1([on_test["dcf"]], [prior], miss, accept)
+    variables |= along(("part",), **{name: [on_train[name], on_test[name]] for name in on_test})
+    for message in messages_of(at_threshold.attrs):
         if unknown and message.code == "dependent-attempts":
             pattern = str(subject_pattern_of(test))
             remarks.append(Message("wilson-without-subjects", pattern=pattern))
@@ -173,30 +159,30 @@ def judge_threshold(
     attrs: dict[str, Any] = about_attrs(
         Provenance.of(test), "judged-threshold", "threshold", remarks
     )
-    attrs |= {name: there.attrs[name] for name in _OF_INTERVALS if name in there.attrs}
+    attrs |= {x: at_threshold.attrs[x] for x in _OF_INTERVALS if x in at_threshold.attrs}
     attrs |= {
-        **rule.attrs("the development set"),
-        "dev_system": str(dev.name),
-        "dev_fingerprint": dev.fingerprint,
+        **rule.attrs("the training set"),
+        "train_system": str(train.name),
+        "train_fingerprint": train.fingerprint,
     }
-    return dataset(variables, JUDGED, {}, attrs)
+    return dataset(variables, JUDGED, {"part": np.array(["train", "test"])}, attrs)
 
 
 def _next_of_both(test: Scores, variables: Variables, after: float) -> float:
     """Return the nearest score of both sets that the threshold rejects, or a number before it.
 
-    `variables` have the score of the development set, `after` is that of the evaluation set. Where
-    its attempts are too many to be listed, they are counted at the decimal that is to be printed.
+    `variables` have the score of the training set, `after` is that of the test set. Where its
+    attempts are too many to be listed, they are counted at the decimal that is to be printed.
     """
-    at, of_dev = variables["threshold"], variables["threshold_next"]
+    at, of_train = variables["threshold"], variables["threshold_next"]
     nearer = max if test.kind in LARGER_IS_CLOSER else min
-    short = float(threshold_text(at, of_dev))
-    if math.isnan(of_dev) or nearer(after, short) == short:  # which is before both scores
-        return nearer(after, of_dev)
+    short = float(threshold_text(at, of_train))
+    if math.isnan(of_train) or nearer(after, short) == short:  # which is before both scores
+        return nearer(after, of_train)
     counted, _ = rates_at(test, to_user(short, test.kind))
     if any(counted[name] != variables[name] for name in ("fa", "fr")):
         return after
-    return float(np.nextafter(short, of_dev))
+    return float(np.nextafter(short, of_train))
 
 
 def rates_at(
@@ -231,27 +217,24 @@ def rates_at(
     return rates, there
 
 
-def _costs(variables: Variables, rule: Rule) -> Variables:
-    """Return the cost of the decisions on both sets, and its limits on the evaluation set."""
+def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
+    """Return the cost of the decisions of a set, and its limits, which are NaN without those."""
     prior, miss, accept = rule.values
     trivial = float(trivial_cost(prior, miss, accept))
     if not trivial:
-        return dict.fromkeys(("dcf", "dcf_low", "dcf_high", "dev_dcf"), math.nan)
+        return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
     of_frr, of_far = prior * miss / trivial, (1 - prior) * accept / trivial
-    low, high = of_cost(variables, of_frr, of_far)
-    costs: Variables = {"dcf_low": float(low), "dcf_high": float(high)}
-    for prefix in ("", "dev_"):
-        frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
-        costs[f"{prefix}dcf"] = of_frr * frr + of_far * far
-    return costs
+    low, high = of_cost(rates, of_frr, of_far)
+    dcf = of_frr * rates["frr"] + of_far * rates["far"]
+    return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}
 
 
-#: The rows of the table: variables of the evaluation and of the development set, and labels.
+#: The rows of the table: a variable of the test set, one of the training set, and the label.
 _ROWS: tuple[tuple[str, str, Text], ...] = (
-    ("far", "dev_far", Term("far")),
-    ("frr", "dev_frr", Term("frr")),
-    ("dcf", "dev_dcf", "DCF (actual)"),
-    ("min_dcf", "dev_dcf", "minDCF"),
+    ("far", "far", Term("far")),
+    ("frr", "frr", Term("frr")),
+    ("dcf", "dcf", "DCF (actual)"),
+    ("min_dcf", "dcf", "minDCF"),  # where the threshold was chosen, the cost is the least
     ("eer", "", "EER"),
 )
 
@@ -259,40 +242,41 @@ _ROWS: tuple[tuple[str, str, Text], ...] = (
 def judged_threshold_section(results: ResultsBySystem) -> Section:
     """Return what is said of a threshold of another set."""
     (ds,) = results.values()
-    name, rule = Label(str(ds.attrs["dev_system"])), threshold_rule(ds.attrs)
-    dev = say("{name}: {attempts}", name=name, attempts=attempts_of(ds, "dev_"))
-    facts = data_facts(
-        results, Fact("Development set", dev), Fact("Evaluation set", attempts_of(ds))
-    )
+    train, test = (ds.sel(part=part) for part in ("train", "test"))
+    name, rule = Label(str(ds.attrs["train_system"])), threshold_rule(ds.attrs)
+    trained = say("{name}: {attempts}", name=name, attempts=attempts_of(train))
+    facts = data_facts(results, Fact("Training set", trained), Fact("Test set", attempts_of(test)))
     prefix = "Given" if rule.name == "fixed" else "Chosen"
     blocks: list[Block] = [facts, Paragraph(accepts_where(ds, prefix), "answer")]
     if rule.name != "fixed":
-        by = say("By {rule}, chosen on the development set.", rule=rule_in_words(rule))
+        by = say("By {rule}, chosen on the training set.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
-    blocks += [_rates(ds), *interval_note(results), result_messages(results)]
+    blocks += [
+        _rates(train, test),
+        table_of_variables(ds, "part", id="parts"),
+        *interval_note(results),
+        result_messages(results),
+    ]
     return Section("judged_threshold", "", blocks, task=rates_are_of(ds.attrs))
 
 
-def _rates(ds: xr.Dataset) -> Table:
+def _rates(train: xr.Dataset, test: xr.Dataset) -> Table:
     """Return the errors of both sets at the threshold, and the costs of a target with a prior."""
-    rows: list[list[Text | None]] = []
-    for name, dev, label in _ROWS:
-        if name in ds:
-            rows.append([Label(name), label, cell_of(ds, name), cell_of(ds, dev)])
+    rows = [
+        [label, cell_of(test, name), cell_of(train, of_train)]
+        for name, of_train, label in _ROWS
+        if name in test
+    ]
     details, best = list[Text](), "EER is at"
-    if "dcf" in ds:
+    if "dcf" in test:
         best = "EER and minDCF are at"
-        prior, miss, accept = (Number(x, digits=6) for x in threshold_rule(ds.attrs).values)
+        prior, miss, accept = (Number(x, digits=6) for x in threshold_rule(test.attrs).values)
         text = "DCF at prior {prior}: a miss costs {miss} and a {false accept} {accept}"
         details.append(say(text, prior=prior, miss=miss, accept=accept))
+    headings = {"label": "", "test": "test set", "train": "training set"}
     return Table(
         "rates",
-        (
-            Column("rate", only="data"),
-            Column("label", only="readers"),
-            Column("evaluation", "evaluation set"),
-            Column("development", "development set"),
-        ),
+        [Column(name, heading, only="readers") for name, heading in headings.items()],
         rows,
         title="At this threshold",
         details=details,

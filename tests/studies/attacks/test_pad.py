@@ -91,13 +91,13 @@ def assert_threshold(value, best, found, sign):
     np.testing.assert_array_equal(value, expected)
 
 
-def test_a_threshold_of_a_development_set_is_used_on_the_other():
-    dev = [5.0, 4.0, 3.0, 2.0, 1.0], ["", "", "", "print", "print"]
-    ds = be.pad(*HAND, dev=([x / 10 for x in dev[0]], dev[1]), threshold="d-eer")
+def test_a_threshold_of_a_training_set_is_used_on_the_other():
+    train = [5.0, 4.0, 3.0, 2.0, 1.0], ["", "", "", "print", "print"]
+    ds = be.pad(*HAND, train=([x / 10 for x in train[0]], train[1]), threshold="d-eer")
     assert float(ds.threshold_used) == 0.3
     assert float(ds.bpcer_at_threshold) == 0
     assert float(ds.apcer_at_threshold) == 1
-    assert ds.attrs["chosen_on"] == "the development set"
+    assert ds.attrs["chosen_on"] == "the training set"
 
 
 def test_failed_scores_may_keep_the_curves_from_crossing():
@@ -212,9 +212,12 @@ def test_a_species_with_one_instrument_shows_no_limits():
         ({"non_response": "raise"}, "`non_response` is 'raise'"),
         ({"threshold": "eer"}, "`threshold` is 'eer'"),
         ({"threshold": "apcer=2"}, "with a rate from 0 to 1"),
-        ({"threshold": 0.5, "dev": ([1.0], [""])}, "`dev` needs a rule"),
-        ({"threshold": "d_eer", "dev": 3}, "expected two arrays"),
-        ({"threshold": "d_eer", "dev": ([1.0], [""])}, "dev: attack has no attack presentation"),
+        ({"threshold": 0.5, "train": ([1.0], [""])}, "`train` needs a rule"),
+        ({"threshold": "d_eer", "train": 3}, "expected two arrays"),
+        (
+            {"threshold": "d_eer", "train": ([1.0], [""])},
+            "train: attack has no attack presentation",
+        ),
         ({"apcer_targets": 2}, "expected rates from 0 to 1"),
         ({"subjects": [1, 2]}, "one for each presentation"),
         ({"interval": "wilson"}, "`interval` is 'wilson'"),

@@ -122,12 +122,12 @@ def test_nothing_left_is_not_a_rate(scores):
 @given(data=st.data())
 def test_epc_is_as_defined(data):
     kind = data.draw(st.sampled_from(("distance", "similarity")))
-    dev, test = (
+    train, test = (
         data.draw(cases.matrices(kinds=(kind,), dtypes=("float64",), masks=("none", "labelled")))
         for _ in range(2)
     )
-    ds = be.epc(be.Scores(**dev.scores()), be.Scores(**test.scores()), alphas=ALPHAS)
-    made = [naive.attempts_single(**case.naive()) for case in (dev, test)]
+    ds = be.epc(be.Scores(**train.scores()), be.Scores(**test.scores()), alphas=ALPHAS)
+    made = [naive.attempts_single(**case.naive()) for case in (train, test)]
     expected = [naive_groups.epc(*made, kind, alpha) for alpha in ALPHAS]
     for name, values in zip(("threshold", "far", "frr"), zip(*expected, strict=True), strict=True):
         values = list(values)
@@ -139,12 +139,12 @@ def test_epc_is_as_defined(data):
 
 def test_ties_of_epc_are_exact_and_go_to_the_stricter():
     genuine, impostor = [1.0, 2.0, 4.0], [3.0] * 3 + [9.0] * 4
-    dev = be.Scores.from_pairs(genuine + impostor, [True] * 3 + [False] * 7)
+    train = be.Scores.from_pairs(genuine + impostor, [True] * 3 + [False] * 7)
     expected = naive_groups.epc((genuine, impostor), (genuine, impostor), "distance", 0.4375)
-    ds = be.epc(dev, dev, alphas=[0.4375])
+    ds = be.epc(train, train, alphas=[0.4375])
     # 0.4375 * 3 / 7 = 0.1875 = 0.5625 / 3: accepting 4.0 costs what rejecting it saves.
-    assert ds.threshold.item() == expected[0] == 2.0 and ds.dev_error.dtype == np.float64
-    loose = be.epc(dev, dev, alphas=[0.4374])
+    assert ds.threshold.item() == expected[0] == 2.0 and ds.least_error.dtype == np.float64
+    loose = be.epc(train, train, alphas=[0.4374])
     assert loose.threshold.item() == 4.0
     # By decimal value: 0.7 * 1 / 7 = 0.3 / 3.
     pairs = be.Scores.from_pairs([1.0, 2.0, 4.0, 3.0, *[9.0] * 6], [True] * 3 + [False] * 7)
@@ -157,7 +157,7 @@ def test_ties_of_epc_are_exact_and_go_to_the_stricter():
         ("distance", {"alphas": [0.5, 0.4]}, "`alphas` is .*increasing"),
         ("distance", {"alphas": [-0.1]}, "from 0 to 1"),
         ("distance", {"alphas": "x"}, "`alphas` is 'x'"),
-        ("similarity", {}, "`dev` holds distance scores and `test` similarity scores"),
+        ("similarity", {}, "`train` holds distance scores and `test` similarity scores"),
     ],
 )
 def test_what_epc_refuses(scores, kind, options, message):
@@ -171,12 +171,12 @@ def test_epc_without_a_class_is_not_defined(scores):
     ds = be.epc(alone, scores, alphas=[0.5])
     assert np.isnan(ds.hter).all() and np.isnan(ds.threshold).all()
     found = [(m.code, m.about) for m in be.messages(ds)]
-    assert ("no-attempt", ("development set",)) in found
+    assert ("no-attempt", ("training set",)) in found
     ds = be.epc(scores, alone, alphas=[0.5])
     assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()
 
 
-def test_a_test_set_that_is_the_development_set_is_told(scores):
+def test_a_test_set_that_is_the_training_set_is_told(scores):
     (message,) = be.messages(be.epc(scores, scores, alphas=[0.5]))
     assert (message.code, message.arguments["who"]) == ("people-of-both-sets", "all attempts")
 

@@ -1,4 +1,4 @@
-"""A threshold of a development set on an evaluation set, against plain loops."""
+"""A threshold of a training set on a test set, against plain loops."""
 
 import json
 
@@ -38,68 +38,75 @@ def lists(seed, number=300, dtype=float, kind="similarity", decimals=2):
 @pytest.mark.parametrize("costs", [(0.01, 1, 1), (0.05, 10, 1), (0.5, 1, 1)])
 def test_rates_and_costs_are_those_of_the_definition(kind, costs):
     for seed in range(3):
-        dev, test = lists(seed, kind=kind), lists(seed + 10, kind=kind)
-        ds = be.judge_threshold(dev, test, "cost=" + ",".join(map(str, costs)), interval="wilson")
-        dev_cost, threshold = least(dev, *costs)
+        train, test = lists(seed, kind=kind), lists(seed + 10, kind=kind)
+        ds = be.judge_threshold(train, test, "cost=" + ",".join(map(str, costs)), interval="wilson")
+        train_cost, threshold = least(train, *costs)
         assert ds.threshold.item() == pytest.approx(threshold)
         *scores, scores_kind = both(test)
         _, (fr,), (fa,), _ = naive.verification_counts(*scores, [threshold], scores_kind)
-        assert (ds.fa.item(), ds.fr.item()) == (fa, fr)
+        on_train, on_test = (ds.sel(part=part) for part in ("train", "test"))
+        assert (on_test.fa.item(), on_test.fr.item()) == (fa, fr)
         far, frr = fa / len(scores[1]), fr / len(scores[0])
-        assert (ds.far.item(), ds.frr.item()) == (far, frr)
+        assert (on_test.far.item(), on_test.frr.item()) == (far, frr)
         prior, miss, accept = costs
         trivial = min(prior * miss, (1 - prior) * accept)
         cost = (prior * miss * frr + (1 - prior) * accept * far) / trivial
-        assert ds.dcf.item() == pytest.approx(cost, abs=1e-12)
+        assert on_test.dcf.item() == pytest.approx(cost, abs=1e-12)
         assert ds.min_dcf.item() == pytest.approx(least(test, *costs)[0], abs=1e-12)
-        assert ds.dev_dcf.item() == pytest.approx(dev_cost, abs=1e-12)
-        assert ds.min_dcf <= ds.dcf + 1e-12
+        assert on_train.dcf.item() == pytest.approx(train_cost, abs=1e-12)
+        assert on_test.min_dcf <= on_test.dcf + 1e-12
 
 
 def test_the_prior_of_min_dcf_is_a_cost_of_1():
-    dev, test = lists(1), lists(2)
-    one = be.judge_threshold(dev, test, "min-dcf=0.01")
+    train, test = lists(1), lists(2)
+    one = be.judge_threshold(train, test, "min-dcf=0.01")
     for target in ("cost=0.01,1,1", "min_dcf=0.01,1,1"):
-        assert be.judge_threshold(dev, test, target).identical(one)
+        assert be.judge_threshold(train, test, target).identical(one)
 
 
 def test_limits_of_the_cost_are_those_of_a_sum():
-    ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.05", interval="wilson")
+    judged = be.judge_threshold(lists(1), lists(2), "min-dcf=0.05", interval="wilson")
+    ds = judged.sel(part="test")
     of_frr, of_far = 1.0, 0.95 / 0.05
     low = of_frr * (ds.frr - ds.frr_low), of_far * (ds.far - ds.far_low)
     high = of_frr * (ds.frr_high - ds.frr), of_far * (ds.far_high - ds.far)
     assert ds.dcf_low.item() == pytest.approx(max(0.0, float(ds.dcf - np.hypot(*low))))
     assert ds.dcf_high.item() == pytest.approx(float(ds.dcf + np.hypot(*high)))
     assert ds.far_low < ds.far < ds.far_high
+    where_chosen = judged.sel(part="train")
+    assert all(
+        np.isnan(where_chosen[f"{x}_{end}"]) for x in ("far", "dcf") for end in ("low", "high")
+    )
 
 
 def test_a_threshold_that_accepts_nothing_and_one_that_accepts_all():
-    dev = be.Scores.from_pairs([0.9, 0.1, 0.2], [0, 1, 1], kind="similarity")
+    train = be.Scores.from_pairs([0.9, 0.1, 0.2], [0, 1, 1], kind="similarity")
     test = lists(3)
-    ds = be.judge_threshold(dev, test, "far=0.0")
+    ds = be.judge_threshold(train, test, "far=0.0").sel(part="test")
     assert ds.far == 0 and ds.frr == 1 and np.isinf(ds.threshold) and np.isnan(ds.far_low)
-    ds = be.judge_threshold(dev, test, -np.inf)
+    ds = be.judge_threshold(train, test, -np.inf).sel(part="test")
     assert ds.far == 1 and ds.frr == 0 and ds.attrs["chosen_on"] == "given"
 
 
-def shared_people(dev, test):
+def shared_people(train, test):
     """How many people of a test set are in the other, and how many it has."""
     people = set(test.subjects.tolist())
-    return len(people & set(dev.subjects.tolist())), len(people)
+    return len(people & set(train.subjects.tolist())), len(people)
 
 
 def test_messages_name_what_makes_rates_optimistic():
-    dev = lists(1)
-    assert "people-of-both-sets" in codes(be.judge_threshold(dev, dev, "eer"))
+    train = lists(1)
+    assert "people-of-both-sets" in codes(be.judge_threshold(train, train, "eer"))
     lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
-    ds = be.judge_threshold(dev, lone, "eer")
-    assert "no-attempt" in codes(ds) and np.isnan(ds.frr) and not np.isnan(ds.far)
+    ds = be.judge_threshold(train, lone, "eer")
+    assert "no-attempt" in codes(ds)
+    assert np.isnan(ds.frr).values.tolist() == [False, True] and not np.isnan(ds.far).any()
 
 
 def test_what_is_refused():
-    dev, test = lists(1), lists(2)
+    train, test = lists(1), lists(2)
     with pytest.raises(be.DataError, match="means nothing to the other"):
-        be.judge_threshold(dev, lists(2, kind="distance"), "eer")
+        be.judge_threshold(train, lists(2, kind="distance"), "eer")
     lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
     with pytest.raises(be.ProtocolError, match="no genuine attempt"):
         be.judge_threshold(lone, test, "eer")
@@ -117,41 +124,46 @@ def write(folder, name, scores):
 
 @pytest.fixture
 def files(tmp_path):
-    return [write(tmp_path, name, lists(i)) for i, name in enumerate(("dev", "eval"), 1)]
+    return [write(tmp_path, name, lists(i)) for i, name in enumerate(("train", "eval"), 1)]
 
 
 def test_the_command(files, tmp_path, capsys):
-    (dev, dev_trials), (test, trials) = files
-    plain = ["threshold", dev, "--kind", "similarity", "--trials", dev_trials]
+    (train, train_trials), (test, trials) = files
+    plain = ["threshold", train, "--kind", "similarity", "--trials", train_trials]
     given = [*plain, "--on", test, "--on", trials, "--target", "min-dcf=0.01"]
     out = tmp_path / "o"
     assert main([*given, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
     printed = capsys.readouterr().out
     found = json.loads((out / "summary.json").read_text())
     ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01", interval="wilson")
-    for name in ("threshold", "far", "frr", "dcf", "min_dcf", "dev_far"):
-        assert found[name] == pytest.approx(ds[name].item())
-    assert f"{ds.dcf.item():.4f}" in printed
-    assert f"{ds.dcf.item():.4f}" in (tmp_path / "p.html").read_text()
+    assert found["threshold"] == ds.threshold and found["min_dcf"] == pytest.approx(
+        ds.min_dcf.item()
+    )
+    for part in found["parts"]:
+        for name in ("far", "frr", "fa", "dcf"):
+            assert part[name] == pytest.approx(ds[name].sel(part=part["part"]).item())
+    dcf = f"{ds.dcf.sel(part='test').item():.4f}"
+    assert dcf in printed
+    assert dcf in (tmp_path / "p.html").read_text()
     for on, says in (
         ((trials, test), "without scores"),  # exchanged
-        ((test, dev_trials), "none of the names"),  # of the other set
+        ((test, train_trials), "none of the names"),  # of the other set
     ):
         assert main([*plain, "--on", on[0], "--on", on[1]]) == 2
         assert says in capsys.readouterr().err
 
 
 def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_path, capsys):
-    dev, test = files
+    train, test = files
     saved = str(tmp_path / "eval-llr.txt")
     given = ["calibration", *test, "--kind", "similarity", "--calibrate", "logistic", "--json"]
-    of_dev = ["--train", dev[0], "--train", dev[1]]
-    assert main([*given, *of_dev, "--save", saved]) == 0
+    of_train = ["--train", train[0], "--train", train[1]]
+    assert main([*given, *of_train, "--save", saved]) == 0
     found = json.loads(capsys.readouterr().out)["results"]["eval, calibrated"]
     made = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
     assert found["cllr"] == pytest.approx(be.calibration(made).cllr.item())
     np.testing.assert_allclose(be.load(saved).values, made.values)
-    assert main([*given, *of_dev, "--train", dev[1]]) == 2
+    assert main([*given, *of_train, "--train", train[1]]) == 2
     assert "is a third file" in capsys.readouterr().err
     assert main([*given, "--train", test[0], "--train", test[1]]) == 0
     codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
@@ -159,7 +171,7 @@ def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_pa
 
 
 def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_path, capsys):
-    paths = [str(tmp_path / f"{name}.npz") for name in ("dev", "test")]
+    paths = [str(tmp_path / f"{name}.npz") for name in ("train", "test")]
     for path, seed in zip(paths, (1, 2), strict=True):
         be.save(lists(seed), path)
     both, people = shared_people(lists(1), lists(2))
@@ -170,7 +182,7 @@ def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_pat
         assert main([*command, "--json"]) == 0, capsys.readouterr().err
         messages = json.loads(capsys.readouterr().out)["messages"]
         (found,) = (x for x in messages if x["code"] == "people-of-both-sets")
-        assert (found["set"], found["who"]) == ("evaluation", f"{both} of {people} subjects")
+        assert found["who"] == f"{both} of {people} subjects"
 
 
 def test_a_cost_above_1_is_said_of_a_calibration():
@@ -186,8 +198,8 @@ def test_a_cost_above_1_is_said_of_a_calibration():
 
 
 def test_min_dcf_is_an_option_of_run(files, capsys):
-    dev, _ = files
-    given = ["run", *dev, "--kind", "similarity"]
+    train, _ = files
+    given = ["run", *train, "--kind", "similarity"]
     assert main([*given, "--min-dcf", "0.05,0.01", "--min-dcf", "0.01,0.1", "--json"]) == 0
     printed = capsys.readouterr().out
     assert [printed.count(f'"cost_prior": {prior}') for prior in (0.05, 0.01, 0.1)] == [1, 1, 1]
@@ -215,9 +227,9 @@ def test_pairs_of_people_of_a_study_are_those_that_the_list_compares():
 
 
 def test_intervals_of_unknown_people_name_an_option_that_there_is():
-    dev, test = lists(1), lists(2)
+    train, test = lists(1), lists(2)
     unknown = be.Scores.from_pairs(test.values, test.genuine, kind=test.kind)
-    ds = be.judge_threshold(dev, unknown, "eer")
+    ds = be.judge_threshold(train, unknown, "eer")
     assert "wilson-without-subjects" in codes(ds) and "dependent-attempts" not in codes(ds)
-    asked = be.judge_threshold(dev, test, "eer", interval="wilson")
+    asked = be.judge_threshold(train, test, "eer", interval="wilson")
     assert "dependent-attempts" in codes(asked)
