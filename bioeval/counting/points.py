@@ -223,24 +223,46 @@ def allowed_errors(target: float, attempts: int) -> int:
     return c
 
 
-# Points of ROCs of which Python finds the hull sooner than a loop is loaded.
-FEW_POINTS = 1 << 10
+# Points of ROCs that are looked at together: few enough for the caches.
+POINTS_TOGETHER = 1 << 16
 
 
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return where the hulls of ROCs meet the line FAR = FRR; NaN where one does not.
 
-    FAR and FRR, (ROCs, points), are from strict to loose. The last point accepts most: it is (1, 0)
-    unless some attempts failed.
+    FAR and FRR, (ROCs, points), are from reject-all, (0, 1), to loose. The last point accepts most:
+    it is (1, 0) unless some attempts failed.
     """
-    from bioeval.kernels import hull
-
     rates = np.empty(len(far))
-    if far.size > FEW_POINTS:
-        hull.hull_equal_errors(far, frr, rates)
-        return rates
-    for k, (x, y) in enumerate(zip(far.tolist(), frr.tolist(), strict=True)):
-        rates[k] = hull.meeting(x, y, [0] * len(x))
+    step = max(1, POINTS_TOGETHER // far.shape[1])
+    for low in range(0, len(far), step):
+        some = slice(low, low + step)
+        rates[some] = _hull_equal_errors(far[some], frr[some])
+    return rates
+
+
+def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Find the edge of each hull that crosses the line, from the points on both sides of it.
+
+    While a point is below the edge, the lowest one takes the place of the end on its side.
+    """
+    is_strict = far < frr
+    end = np.argmin(is_strict, axis=1)  # the first of the other points, if there is one
+    rates = np.full(len(far), np.nan)
+    roc = np.flatnonzero(~is_strict[np.arange(len(far)), end])
+    end = end[roc]
+    start = end - 1
+    while len(roc):
+        x, y, row = far[roc], frr[roc], np.arange(len(roc))
+        x0, y0, x1, y1 = x[row, start], y[row, start], x[row, end], y[row, end]
+        gap0, gap1 = y0 - x0, y1 - x1
+        rates[roc] = x0 + gap0 / (gap0 - gap1) * (x1 - x0)
+        cost = (y0 - y1)[:, None] * x + (x1 - x0)[:, None] * y
+        lowest = np.argmin(cost, axis=1)
+        is_below = cost[row, lowest] < cost[row, start] * (1 - 1e-14)  # by more than rounding
+        roc, start, end, lowest = (every[is_below] for every in (roc, start, end, lowest))
+        strict = is_strict[roc, lowest]
+        start, end = np.where(strict, lowest, start), np.where(strict, end, lowest)
     return rates
 
 
