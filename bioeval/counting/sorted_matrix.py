@@ -1,0 +1,218 @@
+"""A matrix whose attempts are sorted once, for thousands of parts of it.
+
+Equal distances have equal codes, which increase with the distance; a comparison that failed has the
+largest one. What is picked from a sorted list is in order, so that no part is sorted again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bioeval.scores.arrays import scored
+from bioeval.scores.blocks import fused
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import columns_of_probes
+from bioeval.scores.rows import read_rows
+
+#: The largest matrix that is sorted: about 85 bytes a cell are in use then.
+MOST_CELLS = 1 << 23
+
+#: Rows, columns and people are numbers of 16 bits.
+MOST_TEMPLATES = 1 << 16
+
+
+class SortedCells(NamedTuple):
+    """Attempts in increasing order of their distances, those that failed last.
+
+    - `row`, `target` (uint16 (k,)): the target is a column or, of claims, the code of a person
+    - `code` (int32 (k,))
+    - `scored`: how many have a score
+    """
+
+    row: np.ndarray
+    target: np.ndarray
+    code: np.ndarray
+    scored: int
+
+    @classmethod
+    def among(cls, attempts: np.ndarray, *, rejected: bool) -> tuple[SortedCells, np.ndarray]:
+        """Sort the cells of a matrix that are not NaN; return them and the table of distances.
+
+        If failures are `rejected`, they are +inf, as of :func:`with_failures`.
+        """
+        place = np.flatnonzero(~np.isnan(attempts))
+        values = attempts.reshape(-1)[place]
+        order = np.argsort(values)
+        place, values = place[order], values[order]
+        first = np.ones(len(values), dtype=bool)
+        np.not_equal(values[1:], values[:-1], out=first[1:])
+        code = np.cumsum(first, dtype=np.int32) - np.int32(1)
+        distances, number = values[first], len(values)
+        if rejected:
+            number = int(values.searchsorted(np.inf))
+            distances = scored(distances[distances < np.inf])
+        row, target = np.divmod(place, attempts.shape[1])
+        cells = cls(row.astype(np.uint16), target.astype(np.uint16), code, number)
+        return cells, distances.astype(np.float64)
+
+    def chosen(self, flags: np.ndarray) -> SortedCells:
+        """Return some of the cells."""
+        scored = int(np.count_nonzero(flags[: self.scored]))
+        return SortedCells(self.row[flags], self.target[flags], self.code[flags], scored)
+
+    def backwards(self) -> SortedCells:
+        """Return the cells from the farthest to the nearest, those that failed last."""
+        order = np.append(np.arange(self.scored)[::-1], np.arange(self.scored, len(self.row)))
+        return SortedCells(self.row[order], self.target[order], self.code[order], self.scored)
+
+
+class SortedClasses(NamedTuple):
+    """Genuine and impostor attempts in order, and the distance of each code that has one."""
+
+    genuine: SortedCells
+    impostor: SortedCells
+    distances: np.ndarray
+
+    @classmethod
+    def of(cls, cells: SortedCells, distances: np.ndarray, mate: np.ndarray) -> SortedClasses:
+        """Divide cells by whether they are those of mates, a flag of each cell."""
+        return cls(cells.chosen(mate), cells.chosen(~mate), distances)
+
+
+class Candidates(NamedTuple):
+    """The candidates of each probe from near to far; of probe ``i`` from ``starts[i]``."""
+
+    starts: np.ndarray  # int64 (m + 1,)
+    column: np.ndarray  # uint16
+    code: np.ndarray  # int32
+
+    @classmethod
+    def among(cls, cells: SortedCells, rows: int) -> Candidates:
+        """Put sorted cells in the order of their rows."""
+        order = np.argsort(cells.row, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(cells.row, minlength=rows)))
+        return cls(starts, cells.target[order], cells.code[order])
+
+
+@dataclass(eq=False)
+class SortedMatrix:
+    """The attempts of a matrix with labels, in order.
+
+    - `attempts` (float (m, n)): distances, NaN where there is no attempt, +inf where it failed and
+      failures are `rejected`
+    - `probe`, `gallery` (int64 (m,), (n,)): the person of each template, by code; `people` codes
+    - `own_column` (int64 (m,)): the column of the probe itself, -1 if it is not in the gallery
+    """
+
+    attempts: np.ndarray
+    rejected: bool
+    probe: np.ndarray
+    gallery: np.ndarray
+    people: int
+    own_column: np.ndarray
+
+    @classmethod
+    def of(cls, scores: Scores) -> SortedMatrix:
+        """Read the attempts; raise :class:`DataError` for NaN that is to raise."""
+        block = read_rows(scores, slice(0, scores.shape[0]))
+        attempts = np.empty_like(block.values)
+        attempts[:, block.candidates] = block.values
+        codes, rejected = scores.codes, scores.nan == "reject"
+        own = columns_of_probes(scores)
+        return cls(attempts, rejected, codes.probe, codes.gallery, len(codes.values), own)
+
+    @cached_property
+    def is_mate(self) -> np.ndarray:
+        """Which cells are of one person, bool (m, n)."""
+        return self.probe[:, None] == self.gallery
+
+    @cached_property
+    def is_mirrored(self) -> bool:
+        """Whether row and column of each template are the same, and what they hold."""
+        m, n = self.attempts.shape
+        if m != n or not np.array_equal(self.own_column, np.arange(n)):
+            return False
+        return np.array_equal(self.attempts, self.attempts.T, equal_nan=True)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether all comparisons of two templates are attempts."""
+        is_attempt = ~np.isnan(self.attempts)
+        probe = np.flatnonzero(self.own_column >= 0)
+        is_attempt[probe, self.own_column[probe]] = True
+        return bool(is_attempt.all())
+
+    @cached_property
+    def _cells(self) -> tuple[SortedCells, np.ndarray]:
+        if not self.is_mirrored:
+            return SortedCells.among(self.attempts, rejected=self.rejected)
+        upper = np.where(np.tri(len(self.attempts), dtype=bool), np.nan, self.attempts)
+        cells, distances = SortedCells.among(upper, rejected=self.rejected)
+        both = np.stack([cells.row, cells.target], axis=1)
+        return SortedCells(
+            both.reshape(-1),
+            both[:, ::-1].reshape(-1),
+            np.repeat(cells.code, 2),
+            2 * cells.scored,
+        ), distances
+
+    @cached_property
+    def templates(self) -> SortedClasses:
+        """Comparisons of templates."""
+        cells, distances = self._cells
+        return SortedClasses.of(cells, distances, self.is_mate[cells.row, cells.target])
+
+    @cached_property
+    def upper(self) -> SortedClasses:
+        """Comparisons of a mirrored matrix, each for its mirror image, too."""
+        genuine, impostor, distances = self.templates
+        above, others = (x.chosen(x.row < x.target) for x in (genuine, impostor))
+        return SortedClasses(above, others, distances)
+
+    @cached_property
+    def mates(self) -> Candidates:
+        """The mates of each probe."""
+        return Candidates.among(self.templates.genuine, len(self.probe))
+
+    @cached_property
+    def others(self) -> Candidates:
+        """The candidates of other people of each probe."""
+        return Candidates.among(self.templates.impostor, len(self.probe))
+
+    def claims(self, fusion: str) -> SortedClasses:
+        """Return the claims of each probe in the whole gallery, fused by a rule of distances."""
+        order = np.argsort(self.gallery, kind="stable")
+        people, starts = np.unique(self.gallery[order], return_index=True)
+        claims = np.full((len(self.probe), self.people), np.nan)
+        claims[:, people] = self.fused(order, np.append(starts, len(order)), fusion)
+        cells, distances = SortedCells.among(claims, rejected=self.rejected)
+        return SortedClasses.of(cells, distances, self.probe[cells.row] == cells.target)
+
+    def fused(
+        self,
+        columns: np.ndarray,
+        starts: np.ndarray,
+        fusion: str,
+        rows: np.ndarray | slice = slice(None),
+    ) -> np.ndarray:
+        """Return claims (rows, people), of people whose `columns` are between `starts`."""
+        values = np.ascontiguousarray(self.attempts[rows][:, columns])
+        claims = fused(values, starts.astype(np.int64), fusion, rejected=self.rejected)
+        if self.rejected and claims.dtype != np.float64:  # a score of +inf is the largest number
+            largest = np.finfo(claims.dtype).max, np.finfo(np.float64).max
+            claims = np.where(claims == largest[0], largest[1], claims.astype(np.float64))
+        return claims
+
+
+def may_be_sorted(scores: Scores) -> bool:
+    """Return whether a matrix is in memory, has labels, and is not too large to be sorted."""
+    if scores.layout in ("pairs", "top-k") or not scores._labelled or scores.kind == "order":
+        return False
+    small = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
+    few = math.prod(scores.shape) <= MOST_CELLS and not scores._limited
+    return small and few and isinstance(scores.cells.source, np.ndarray)
