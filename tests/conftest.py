@@ -177,7 +177,7 @@ def compilation_is_not_announced() -> None:
 
     Tests of it switch it on; tests of another process compile what that process uses before.
     """
-    from bioeval.kernels.compiling import Compilations
+    from bioeval.kernels.cache import Compilations
 
     Compilations.warned = True
 

@@ -129,8 +129,7 @@ def sent(way: str, threads: int = 1) -> Iterator[None]:
     small = "listed" if way == "listed" else "small tiles"
     with counted_by(small) as patch, ThreadPoolExecutor(threads) as pool:
         patch.setattr(numba, "get_num_threads", lambda: threads)
-        patch.setattr(numba, "set_num_threads", lambda number: None)
-        patch.setattr("bioeval.kernels.compiling._threads", lambda: pool)
+        patch.setattr("bioeval.base.threads._pool", lambda: pool)
         yield
 
 

@@ -124,9 +124,9 @@ def test_a_kernel_file_stands_alone(path):
     if path.stem == "folds":  # of one folder, whose name changes with either
         names = {name for name in names if not name.startswith("bioeval.kernels.cells.")}
     allowed = KERNEL_LIBRARIES
-    if path.stem == "compiling":
-        allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "concurrent", "contextlib"}
-        allowed |= {"contextvars", "functools", "hashlib", "inspect", "operator", "os"}
+    if path.stem in ("cache", "compiling"):
+        allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "contextlib"}
+        allowed |= {"functools", "hashlib", "inspect", "operator", "os"}
         allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading", "time"}
     others = {name for name in names if name.partition(".")[0] not in allowed}
     assert not others, (

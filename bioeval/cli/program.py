@@ -156,7 +156,7 @@ def _os_error(error: OSError) -> int:
     message = f"{file}{error.strerror or error}"
     frames = traceback.walk_tb(error.__traceback__)
     if not file and any("numba" in frame.f_globals.get("__name__", "") for frame, _ in frames):
-        from bioeval.kernels.compiling import CACHE
+        from bioeval.kernels.cache import CACHE
 
         message += (
             f"; compiled kernels are kept in {CACHE}, and BIOEVAL_CACHE_DIR names another folder"

@@ -17,13 +17,13 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import cloudpickle
-import numba
 import numpy as np
 from distributed import CancelledError, KilledWorker
 from distributed.comm import CommClosedError
 
 from bioeval.base.errors import DataError
 from bioeval.base.progress import report_rows
+from bioeval.base.threads import at_most
 from bioeval.base.version import __version__
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
 from bioeval.counting.squares import Squares
@@ -162,12 +162,8 @@ def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
 
 def _answer(sent: Sent, question: Callable[[Any, range], Any], part: range) -> Any:
     """Answer about a part, on a worker."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # other parts are counted on the other threads of the worker
-    try:
+    with at_most(1):  # other parts are counted on the other threads of the worker
         return question(sent.made, part)
-    finally:
-        numba.set_num_threads(before)
 
 
 class _Pickler(cloudpickle.Pickler):

@@ -13,6 +13,7 @@ from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.too_few_templates import TooFewTemplates
+from bioeval.kernels import ranks as kernel
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
@@ -286,8 +287,6 @@ def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
             np.count_nonzero(~np.isnan(values), axis=1),
             np.fmin.reduce(values, axis=1, initial=np.inf),
         )
-    from bioeval.kernels import ranks as kernel
-
     closer, within, others = np.zeros((3, len(best)), dtype=np.int32)
     nearest = np.full(len(best), np.inf, dtype=values.dtype)
     loop = kernel.rank_columns if block.turned else kernel.rank_rows

@@ -8,6 +8,8 @@ import numpy as np
 
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
+from bioeval.kernels import mate_ranks as kernel
+from bioeval.kernels.count import count_within
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 
@@ -90,8 +92,6 @@ class MateRanks(Reducer):
             if side.few:
                 self._rank_few(side)
                 continue
-            from bioeval.kernels import mate_ranks as kernel
-
             gallery = side.candidates[: values.shape[1]]  # of lists, any: no places are tied
             rows = kernel.Rows(values, gallery, self.starts[probes], self.starts[probes + 1])
             mates = kernel.Ranked(self.distance, self.gallery)
@@ -172,7 +172,6 @@ class Within(Reducer):
                 np.add.at(self.counts, (probes[line], place), 1)
                 continue
             from bioeval.counting.thresholds import guide_to
-            from bioeval.kernels.count import count_within
 
             guide = guide_to(self.thresholds)
             count_within.on_one_thread(values, probes, self.thresholds, *guide, self.counts)

@@ -16,6 +16,8 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import report_rows
+from bioeval.base.threads import in_turns
+from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import Block, BlockLines, GalleryOrder, Genuine, Mates, is_few
 from bioeval.scores.excluded import excluded
@@ -219,8 +221,6 @@ class RowParts(Parts):
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
         """Show all blocks, or those of a part, to what `take` returns for each thread."""
         m, n = self.scores.shape
-        from bioeval.kernels.compiling import in_turns
-
         adding: list[tuple[Add, np.ndarray]] = []
         rows = range(m) if part is None else part
         height = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
@@ -279,8 +279,6 @@ class RowParts(Parts):
         order = self.gallery.order
         starts, genuine = self._genuine_cells
         starts = starts[low : low + len(raw) + 1]
-        from bioeval.kernels.rows import impostors
-
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
         failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if order is None else order

@@ -20,6 +20,7 @@ import numpy as np
 from bioeval.base.arguments import rate_in, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.messages import warn_user
+from bioeval.kernels.hull import lower_hull
 
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
@@ -159,8 +160,6 @@ class ErrorCurve:
 
     def corners(self) -> np.ndarray:
         """Return the places of the corners of the lower-left convex hull."""
-        from bioeval.kernels.hull import lower_hull
-
         chosen = np.empty(len(self.fa), dtype=np.int64)
         number = lower_hull(self.fa.astype(np.float64), self.fr.astype(np.float64), chosen)
         return chosen[:number]

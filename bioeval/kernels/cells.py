@@ -7,9 +7,8 @@ up whatever they hold.
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import compiled
+from bioeval.kernels.compiling import called_by_loops, compiled
 
 LARGEST = np.float32(3.4028235e38)
 
@@ -17,7 +16,7 @@ LARGEST = np.float32(3.4028235e38)
 LEAST, SPAN = -0x7F800001, 0xFF000001
 
 
-@register_jitable
+@called_by_loops
 def find_cells(row, centre, cells, line, cell):
     """Write the cell of each score of a row; `line` is room for as many float32.
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import compiled, parallel_rows
+from bioeval.kernels.compiling import called_by_loops, compiled, parallel_rows
 
 
-@register_jitable
+@called_by_loops
 def threshold_of(x, thresholds, base, scale, guide):
     """Return the first of increasing thresholds that is not below `x`.
 
@@ -124,7 +123,7 @@ class Near(NamedTuple):
     taken: np.ndarray  # (groups,), scratch: templates of each within the threshold reached
 
 
-@register_jitable
+@called_by_loops
 def cells_within(cells, x):
     """Count the cells up to `x`."""
     count = 0
@@ -133,7 +132,7 @@ def cells_within(cells, x):
     return count
 
 
-@register_jitable
+@called_by_loops
 def chance_within(near, count, usable, steps, out):
     """Write the chance that a drawn template is within each threshold, of `count` near ones."""
     last = len(out)
@@ -163,7 +162,7 @@ def chance_within(near, count, usable, steps, out):
         out[t] = -np.expm1(total)
 
 
-@register_jitable
+@called_by_loops
 def enough_within(row, start, stop, thresholds, needed):
     """Return the first threshold with `needed` cells within it, a range of cells left out."""
     low = 0
@@ -178,7 +177,7 @@ def enough_within(row, start, stop, thresholds, needed):
     return low
 
 
-@register_jitable
+@called_by_loops
 def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i` with the distances `row`."""
     starts, group = block.starts, block.group[i]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import compiled
+from bioeval.kernels.compiling import called_by_loops, compiled
 
 # Labels of a member in a search: not visited, at an even or odd distance from the root, and in an
 # earlier search without success, in whose reach no pair can be gained any more.
@@ -83,7 +82,7 @@ def match_most(start, neighbour, mate):
         _leave(queue[:tail], mate, label, parent, base, _FREE if gained else _DONE)
 
 
-@register_jitable
+@called_by_loops
 def _base(base, v):
     """Return the base of the blossom that a member is in."""
     while base[v] != v:
@@ -92,7 +91,7 @@ def _base(base, v):
     return v
 
 
-@register_jitable
+@called_by_loops
 def _exchange(parent, mate, u):
     """Exchange matched and unmatched pairs on the path from `u` back to the root."""
     while u >= 0:
@@ -102,7 +101,7 @@ def _exchange(parent, mate, u):
         u = following
 
 
-@register_jitable
+@called_by_loops
 def _meeting(u, v, parent, base, mate, visited, step):
     """Return the base where the paths of two members to the root meet."""
     while True:
@@ -115,7 +114,7 @@ def _meeting(u, v, parent, base, mate, visited, step):
         u, v = v, u
 
 
-@register_jitable
+@called_by_loops
 def _shrink(u, v, common, search, tail):
     """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
     parent, base, mate, label, queue = search
@@ -133,7 +132,7 @@ def _shrink(u, v, common, search, tail):
     return tail
 
 
-@register_jitable
+@called_by_loops
 def _leave(tree, mate, label, parent, base, last):
     """Label the members that a search has visited (the queue and their mates) `last`."""
     for v in tree:

@@ -1,9 +1,8 @@
 """Multi-template scores: fuse each subject's templates into one score a row."""
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import compiled, parallel_rows
+from bioeval.kernels.compiling import called_by_loops, compiled, parallel_rows
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, WORST = 0, -1, -2
@@ -12,7 +11,7 @@ MEDIAN, MEAN, WORST = 0, -1, -2
 HUGE, SHRUNK = 2.0**960, 2.0**-64
 
 
-@register_jitable
+@called_by_loops
 def sort(values):
     """Sort a few values (Shell's sort; that of numpy takes a second to compile)."""
     n = len(values)
@@ -30,7 +29,7 @@ def sort(values):
         gap //= 3
 
 
-@register_jitable
+@called_by_loops
 def rounded_sum(values, count):
     """Return the exact sum of finite values, rounded once; their array is used up.
 
@@ -69,7 +68,7 @@ def rounded_sum(values, count):
     return total
 
 
-@register_jitable
+@called_by_loops
 def mean_of(values, count):
     """Return the exact sum of some values, rounded once, over their number; NaN if undefined.
 
@@ -161,7 +160,7 @@ def fuse_groups(begin, end, block, starts, rule, fused):
 def _least_of(size):
     """Return a kernel for groups of one size, common enough for a loop of its own."""
 
-    @register_jitable
+    @called_by_loops
     def least_of(line, nearest):
         for g in range(len(nearest)):
             part = line[g * size : (g + 1) * size]
@@ -178,7 +177,7 @@ least_of_5 = _least_of(5)
 least_of_10 = _least_of(10)
 
 
-@register_jitable
+@called_by_loops
 def least_of_scores(part):
     """Return the least of a few scores that are not NaN; NaN if all are."""
     least = np.nan

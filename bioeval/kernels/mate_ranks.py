@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.compiling import called_by_loops, parallel_rows
 
 
 class Rows(NamedTuple):
@@ -52,7 +51,7 @@ CHUNK = 64
 FEW = 64
 
 
-@register_jitable
+@called_by_loops
 def _collect(row, last, near, wanted):
     """Write the values up to the farthest mate; return their number.
 
@@ -77,7 +76,7 @@ def _collect(row, last, near, wanted):
     return s
 
 
-@register_jitable
+@called_by_loops
 def _first_above(values, x):
     """Return the first place of increasing values that is above `x`, which is not NaN."""
     low, high = np.int64(0), np.int64(len(values))
@@ -90,7 +89,7 @@ def _first_above(values, x):
     return low
 
 
-@register_jitable
+@called_by_loops
 def _count_few(near, mates, closer, tied):
     """Count the values below, and exactly at, each of a few mates."""
     for t in range(len(mates)):
@@ -104,7 +103,7 @@ def _count_few(near, mates, closer, tied):
         tied[t] = same
 
 
-@register_jitable
+@called_by_loops
 def _count_many(near, mates, closer, tied):
     """Count the values below, and exactly at, each of many sorted mates."""
     k = len(mates)

@@ -1,9 +1,8 @@
 """Facts of each probe for identification: the mates are known before."""
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import compiled
+from bioeval.kernels.compiling import called_by_loops, compiled
 
 
 @compiled
@@ -50,7 +49,7 @@ def rank_columns(tile, best, closer, within, there, other):
 LANES = 16
 
 
-@register_jitable
+@called_by_loops
 def least(row, low):
     """Return the least of a number and of scores, NaN left out."""
     lows = np.full(LANES, low)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.compiling import called_by_loops, parallel_rows
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.
@@ -69,7 +68,7 @@ class Trials(NamedTuple):
     times: np.ndarray  # int64 (groups,): how often each trial is made
 
 
-@register_jitable
+@called_by_loops
 def out_of_reach(mean, trials, limit):
     """Whether fewer than `limit` successes surely have a chance below `TINY`.
 
@@ -88,21 +87,21 @@ def out_of_reach(mean, trials, limit):
     return bound > -np.log(TINY)
 
 
-@register_jitable
+@called_by_loops
 def add_times(target, source, factor):
     """Add a multiple of one array to another."""
     for k in range(len(source)):
         target[k] += source[k] * factor
 
 
-@register_jitable
+@called_by_loops
 def one_more(target, source, below, y, x):
     """Write ``source y + below x``."""
     for k in range(len(target)):
         target[k] = source[k] * y + below[k] * x
 
 
-@register_jitable
+@called_by_loops
 def successes(trials, count, u, limit, terms):
     """Write the chances of 0, 1, ... successes in the first `count` trials.
 
@@ -174,7 +173,7 @@ def successes(trials, count, u, limit, terms):
         out[k] = spare[k] if low <= k <= high else 0.0
 
 
-@register_jitable
+@called_by_loops
 def closer_and_same(cells, x):
     """Count the cells below `x` and those equal to it."""
     closer = 0
@@ -185,7 +184,7 @@ def closer_and_same(cells, x):
     return closer, same
 
 
-@register_jitable
+@called_by_loops
 def closer_of_each(row, starts, x, closer):
     """Write the number of cells of each group below `x`."""
     p = np.uint64(starts[0])  # unsigned, so that no index need be checked for being negative
@@ -198,7 +197,7 @@ def closer_of_each(row, starts, x, closer):
         closer[g] = count
 
 
-@register_jitable
+@called_by_loops
 def usable_mates(row, block, i, distance, where):
     """Write the mates of a row, nearest first and ties in gallery order; return their number."""
     count = 0
@@ -220,7 +219,7 @@ def usable_mates(row, block, i, distance, where):
     return count
 
 
-@register_jitable
+@called_by_loops
 def trials_of_each(row, block, policy, x, place, ties, usable, closer, number, trials):
     """Write the trial of each subject; `ties` says whether any is tied with the mate.
 
@@ -259,7 +258,7 @@ def trials_of_each(row, block, policy, x, place, ties, usable, closer, number, t
     return kinds, shift, loose, untied
 
 
-@register_jitable
+@called_by_loops
 def repeated_trials(number, kinds, trials):
     """Append one repeated trial for all subjects that have the same chance.
 
@@ -283,7 +282,7 @@ def repeated_trials(number, kinds, trials):
     return kinds, shift
 
 
-@register_jitable
+@called_by_loops
 def add_ranks(trials, kinds, loose, rules, weight, terms, chance):
     """Add the distribution of the number of successes, times a weight, to the ranks."""
     if loose == 0:
@@ -303,7 +302,7 @@ def add_ranks(trials, kinds, loose, rules, weight, terms, chance):
             chance[k] += weight * rules.weights[q] * terms[0, k]
 
 
-@register_jitable
+@called_by_loops
 def rank_row(row, block, i, usable, policy, rules, ranks):
     """Rank the mates of row `i` with the distances `row`."""
     low = ranks.first[i]

@@ -18,6 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bioeval.kernels.fuse import (
+    MEAN,
+    WORST,
+    fuse_groups,
+    fuse_nearest,
+    nearest_in_layers,
+    nearest_of_row_layers,
+)
 from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.fusion_rules import parse_fusion
 
@@ -221,8 +229,6 @@ class Block(NamedTuple):
         columns = self.columns
         assert columns is not None
         if columns.layers is not None:  # of tiles, which are laid out for the nearest template
-            from bioeval.kernels.fuse import nearest_in_layers, nearest_of_row_layers
-
             people, probes = int(columns.layers[0]), len(self.probes)
             values, shape = self.values[:probes], (probes, people)
             if self.turned:
@@ -234,8 +240,6 @@ class Block(NamedTuple):
         assert columns.starts is not None
         if self.few or fusion != "best":
             return fused(self.values, columns.starts, fusion, rejected=self.rejected)
-        from bioeval.kernels.fuse import fuse_nearest
-
         nearest = np.empty((len(self.values), len(columns.people)), dtype=self.values.dtype)
         fuse_nearest.on_one_thread(self.values, columns.starts, nearest)
         return nearest
@@ -250,8 +254,6 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
     method, kth = parse_fusion(fusion)
     if method == "best":
         return np.fmin.reduceat(values, starts[:-1], axis=1)
-    from bioeval.kernels.fuse import MEAN, WORST, fuse_groups
-
     rule = {"worst": WORST, "mean": MEAN}.get(method, kth)
     dtype = values.dtype if method == "worst" and not rejected else np.float64
 

@@ -35,6 +35,8 @@ from bioeval.base.arguments import require_array, require_choice
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
+from bioeval.base.threads import in_turns
+from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values, plain
 
@@ -183,8 +185,6 @@ class _Side:
     @cached_property
     def in_kernel(self) -> Any:
         """The side in the form that kernels take."""
-        from bioeval.kernels.distance import Embeddings
-
         exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
         return Embeddings(exact, factor, self.squared, np.arange(len(self.squared)))
 
@@ -401,8 +401,6 @@ class EmbeddingSource:
         if metric == "bhattacharyya":
             _multiply(left, right, products)
             return _of_coefficients(products, left, right, self._near)
-        from bioeval.kernels.distance import finish_euclidean
-
         _multiply(left, right, products)
         finish_euclidean.on_one_thread(
             products, 0, left.in_kernel, right.in_kernel, self._near, metric == "cosine"
@@ -532,8 +530,6 @@ def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None
 
     So none waits for another, and last digits do not depend on the number of threads.
     """
-    from bioeval.kernels.compiling import in_turns
-
     with _ONE_THREAD:
         in_turns(compute, steps)
 

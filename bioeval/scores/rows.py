@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
 
-import numba
 import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
+from bioeval.base.threads import at_most
 from bioeval.scores.arrays import Mask, as_distances, distance_dtype, with_failures
 from bioeval.scores.blocks import Block, GalleryOrder, is_few
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
@@ -136,14 +136,10 @@ def threads_for(scores: Scores) -> Iterator[None]:
 
     The counts are the same on any number of threads.
     """
-    before = numba.get_num_threads()
-    small = math.prod(scores.shape) < SERIAL_CELLS
-    numba.set_num_threads(1 if small else min(OPTIONS["threads"] or before, before))
-    try:
-        with memory_limited(scores._memory_limit) if scores._limited else nullcontext():
-            yield
-    finally:
-        numba.set_num_threads(before)
+    is_small = math.prod(scores.shape) < SERIAL_CELLS
+    limited = memory_limited(scores._memory_limit) if scores._limited else nullcontext()
+    with at_most(1 if is_small else OPTIONS["threads"] or math.inf), limited:
+        yield
 
 
 def attempted(scores: Scores, low: int, high: int) -> np.ndarray:

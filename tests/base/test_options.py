@@ -5,6 +5,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.options import OPTIONS
+from bioeval.base.threads import threads_for_parts
 from bioeval.scores.rows import threads_for
 
 SCORES = be.simulate(20, 4, random_state=1)
@@ -56,9 +57,9 @@ def test_only_the_outer_call_reports_its_rows():
 def test_no_more_threads_count():
     large = be.simulate(130, 4, random_state=1)
     with be.set_options(threads=1), threads_for(large):
-        assert numba.get_num_threads() == 1
+        assert threads_for_parts(4) == 1
     with be.set_options(threads=10**6), threads_for(large):
-        assert numba.get_num_threads() <= numba.config.NUMBA_NUM_THREADS
+        assert threads_for_parts(10**6) <= numba.config.NUMBA_NUM_THREADS
     one, several = be.evaluate(SCORES), None
     with be.set_options(threads=1):
         several = be.evaluate(SCORES)

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 from bioeval.base.progress import shown_by
-from bioeval.kernels import compiling
+from bioeval.kernels import cache
+from bioeval.kernels.compiling import compiled
 
 CACHES = ("BIOEVAL_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 PROGRAM = """
 import numba
-from bioeval.kernels import compiling
+from bioeval.kernels import cache
 from bioeval.kernels import ranks
-print(compiling.CACHE)
-assert compiling.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
+print(cache.CACHE)
+assert cache.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
 """
 
 
@@ -28,7 +29,7 @@ def test_every_kernel_is_compiled_and_kept_by_bioeval(root):
     """Numba's own decorator would keep it where no edit of another file is noticed."""
     files = sorted((root / "bioeval").rglob("*.py"))
     own = [x.name for x in files if re.search(r"\bnjit\b", x.read_text(encoding="utf-8"))]
-    assert own == ["compiling.py"], (
+    assert own == ["cache.py"], (
         f"numba's njit in {own}. CONTRIBUTING.md, 'Rules', Kernels: use `compiled` or "
         "`parallel_rows` of bioeval.kernels."
     )
@@ -64,7 +65,7 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
     assert done.stderr.count("\n") == 1
     assert "set BIOEVAL_CACHE_DIR" in done.stderr
     folder = Path(done.stdout.strip())
-    assert folder.name.startswith("bioeval-") and not folder.name.startswith(compiling._NAME)
+    assert folder.name.startswith("bioeval-") and not folder.name.startswith(cache._NAME)
     assert not folder.exists()  # removed at the end
 
 
@@ -73,7 +74,7 @@ def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
     writable = str(installed / "own")
     for home, named, expected in (
-        (installed, {}, installed / ".cache" / f"{compiling._NAME}{compiling._digest()}"),
+        (installed, {}, installed / ".cache" / f"{cache._NAME}{cache._digest()}"),
         (installed / "file", {"NUMBA_CACHE_DIR": writable}, writable),
         (installed / "file", {"BIOEVAL_CACHE_DIR": writable}, writable),
     ):
@@ -87,9 +88,9 @@ def kernels(tmp_path, monkeypatch) -> Path:
     """The folder of two kernels, one of which uses what the other file has."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    (folder / "compiling.py").write_text("")
+    (folder / "cache.py").write_text("")
     (folder / "other.py").write_text("STEP = 1\n")
-    monkeypatch.setattr(compiling, "__file__", str(folder / "compiling.py"))
+    monkeypatch.setattr(cache, "__file__", str(folder / "cache.py"))
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.delenv("BIOEVAL_CACHE_DIR", raising=False)
@@ -97,16 +98,16 @@ def kernels(tmp_path, monkeypatch) -> Path:
 
 
 def test_each_state_of_the_kernels_has_a_folder_of_its_own(kernels, monkeypatch):
-    first = compiling._cache_folder()
+    first = cache._cache_folder()
     assert Path(first).parent == kernels / "__pycache__"
-    assert compiling._cache_folder() == first
+    assert cache._cache_folder() == first
     (kernels / "other.py").write_text("STEP = 2\n")
-    second = compiling._cache_folder()
+    second = cache._cache_folder()
     assert second != first
     (kernels / "other.py").write_text("STEP = 1\n")
-    assert compiling._cache_folder() == first
+    assert cache._cache_folder() == first
     monkeypatch.setattr(numba, "__version__", "0.0")
-    assert compiling._cache_folder() not in (first, second)
+    assert cache._cache_folder() not in (first, second)
 
 
 @pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "BIOEVAL_CACHE_DIR"])
@@ -114,18 +115,18 @@ def test_a_named_folder_that_cannot_be_written_to_has_a_substitute(
     kernels, monkeypatch, capsys, tmp_path, name
 ):
     """With one line; processes that are started know the substitute, and numba does not."""
-    wrong = kernels / "compiling.py" / "inside"
+    wrong = kernels / "cache.py" / "inside"
     monkeypatch.setenv("BIOEVAL_CACHE_DIR", "")  # so that it is put back at the end
     monkeypatch.setenv(name, str(wrong))
     before = os.environ.get("NUMBA_CACHE_DIR")
-    monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(compiling.Compilations, "warned", False)
-    result = compiling._cache_folder()
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(cache.Compilations, "warned", False)
+    result = cache._cache_folder()
     message = capsys.readouterr().err
     assert f"{name}, {wrong}, cannot be written to" in message and message.count("\n") == 1
     assert Path(result).is_dir() and os.environ["BIOEVAL_CACHE_DIR"] == result
     assert os.environ.get("NUMBA_CACHE_DIR") == before
-    assert compiling._cache_folder() == result
+    assert cache._cache_folder() == result
     assert capsys.readouterr().err == ""
 
 
@@ -133,23 +134,23 @@ def test_states_that_were_not_used_for_long_are_removed(kernels):
     result = []
     for step in range(9):
         (kernels / "other.py").write_text(f"STEP = {step}\n")
-        result.append(Path(compiling._cache_folder()))
+        result.append(Path(cache._cache_folder()))
         os.utime(result[-1], (step, step))
         if step == 6:  # the first is used again, later than all others
             (kernels / "other.py").write_text("STEP = 5\n")
-            compiling._cache_folder()
+            cache._cache_folder()
     assert len(set(result)) == 9
     kept = {path for path in result if path.exists()}
     assert {result[5], result[8]} < kept
-    assert len(kept) == compiling._MOST
+    assert len(kept) == cache._MOST
 
 
 def test_other_programs_keep_their_compiled_functions_elsewhere():
     before = numba.config.CACHE_DIR
-    function = compiling.compiled(lambda x: x)
-    assert before == numba.config.CACHE_DIR
+    function = compiled(lambda x: x)
+    assert function(1) == 1 and before == numba.config.CACHE_DIR
     if not numba.config.DISABLE_JIT:
-        assert function.stats.cache_path.startswith(compiling.CACHE)
+        assert function.loop.stats.cache_path.startswith(cache.CACHE)
 
 
 # ------------------------------------------------------------------------ what is said

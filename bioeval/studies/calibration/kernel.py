@@ -5,12 +5,11 @@ threads.
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.compiling import called_by_loops, parallel_rows
 
 
-@register_jitable
+@called_by_loops
 def softplus(x):
     """Return ``log(1 + e^x)`` without overflow."""
     return max(x, 0.0) + np.log1p(np.exp(-abs(x)))

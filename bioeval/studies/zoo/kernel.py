@@ -5,9 +5,8 @@ for each permutation.
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.compiling import called_by_loops, parallel_rows
 
 
 @parallel_rows("row_sums")
@@ -54,7 +53,7 @@ def add_scores(
                         infinite_of_column[j] += 1
 
 
-@register_jitable
+@called_by_loops
 def mixed(x):
     """Return the output of SplitMix64 for a state, uint64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,0 +1,68 @@
+"""Threads on which parts of one piece of work run side by side.
+
+Numba says how many there may be, and is loaded only where there is more than one part to run.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+
+_MOST: contextvars.ContextVar[float] = contextvars.ContextVar("threads", default=math.inf)
+
+
+@contextmanager
+def at_most(threads: float) -> Iterator[None]:
+    """Run on no more than so many threads inside."""
+    before = _MOST.get()
+    _MOST.set(min(threads, before))
+    try:
+        yield
+    finally:
+        _MOST.set(before)
+
+
+def threads_for_parts(parts: int) -> int:
+    """Return on how many threads so many parts run, at least 1."""
+    most = min(parts, _MOST.get())
+    if most < 2:
+        return 1
+    import numba
+
+    return int(min(most, numba.get_num_threads()))
+
+
+def in_turns(function: Callable[[Iterator[int]], None], steps: int) -> None:
+    """Run `function` on as many threads as there may be; each takes the next step in turn."""
+    turns = iter(range(steps))
+    side_by_side([functools.partial(function, turns)] * threads_for_parts(steps))
+
+
+def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
+    """Run each part on a thread, the first on the calling one."""
+    futures = [_pool().submit(contextvars.copy_context().run, part) for part in parts[1:]]
+    try:
+        parts[0]()
+    finally:
+        wait(futures)  # they write to the arrays of the caller
+    for other in futures:
+        other.result()
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    import numba
+
+    return ThreadPoolExecutor(
+        numba.config.NUMBA_NUM_THREADS,  # type: ignore[attr-defined]
+        thread_name_prefix="bioeval",
+    )
+
+
+if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
