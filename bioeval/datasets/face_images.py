@@ -27,6 +27,9 @@ PEOPLE, IMAGES, SIDE = 40, 10, 64
 #: Number of people in the training of eigenfaces and fisherfaces; the others are evaluated.
 FITTED = 20
 
+#: Number of principal components of which templates are stored.
+COMPONENTS = 64
+
 #: Each system, and what it is.
 SYSTEMS = {
     "eigenfaces": "principal components of the images (Turk and Pentland, 1991)",
@@ -49,6 +52,9 @@ _ROWS = {
 SCHEME = "faces:"
 
 _FOLDER = Path(__file__).parent
+
+#: Where scripts/face_templates.py has written the templates of systems that are fitted.
+TEMPLATES = _FOLDER / "face_templates.npz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +95,14 @@ def faces(
     *,
     metric: Metric = "euclidean",
     people: Literal["unseen", "seen", "all"] = "unseen",
-    components: int = 64,
+    components: int = COMPONENTS,
 ) -> Scores: ...
 def faces(
     system: str | None = None,
     *,
     metric: Metric = "euclidean",
     people: str = "unseen",
-    components: int = 64,
+    components: int = COMPONENTS,
 ) -> Faces | Scores:
     """Real faces: 400 images of 40 people, or what a system makes of them.
 
@@ -149,9 +155,8 @@ def faces(
     >>> print(round(be.verification(scores).eer.item(), 3))
     0.183
     """
-    data = _all_faces()
     if system is None:
-        return data
+        return _all_faces()
     require_choice("system", system, SYSTEMS)
     require_choice("people", people, _ROWS)
     rows = _ROWS[people]
@@ -162,10 +167,10 @@ def faces(
             "'unseen', or 'seen' for people 1 to 20 alone"
         )
     return Scores.from_embeddings(
-        _templates(system, components)[rows],
-        data.people[rows],
+        templates_of(system, components)[rows],
+        _people()[rows],
         metric=metric,
-        probe_meta={"image": data.image_ids[rows]},
+        probe_meta={"image": _image_ids()[rows]},
         name=system,
     )
 
@@ -195,32 +200,59 @@ def _all_faces() -> Faces:
     with Image.open(_FOLDER / "faces.png") as sheet:  # a row for each person, ten images wide
         grey = np.asarray(sheet)
     images = grey.reshape(PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
-    descriptors = np.load(_FOLDER / "face_descriptors.npy", allow_pickle=False).astype(np.float32)
+    images.flags.writeable = False
+    about = (_FOLDER / "FACES.txt").read_text("utf-8")
+    return Faces(images, _people(), _image_ids(), _descriptors(), about)
+
+
+@functools.cache
+def _people() -> np.ndarray:
     people = np.repeat([f"s{person}" for person in range(1, PEOPLE + 1)], IMAGES)
+    people.flags.writeable = False
+    return people
+
+
+@functools.cache
+def _image_ids() -> np.ndarray:
     numbers = np.tile(np.arange(1, IMAGES + 1), PEOPLE)
-    ids = np.array([f"{SCHEME}{who}/{number}" for who, number in zip(people, numbers, strict=True)])
-    for array in (images, people, ids, descriptors):
-        array.flags.writeable = False
-    return Faces(images, people, ids, descriptors, (_FOLDER / "FACES.txt").read_text("utf-8"))
+    ids = np.array([f"{SCHEME}{who}/{k}" for who, k in zip(_people(), numbers, strict=True)])
+    ids.flags.writeable = False
+    return ids
+
+
+@functools.cache
+def _descriptors() -> np.ndarray:
+    descriptors = np.load(_FOLDER / "face_descriptors.npy", allow_pickle=False).astype(np.float32)
+    descriptors.flags.writeable = False
+    return descriptors
 
 
 @functools.cache
 def _row_of_name() -> dict[str, int]:
-    return {name: row for row, name in enumerate(_all_faces().image_ids.tolist())}
+    return {name: row for row, name in enumerate(_image_ids().tolist())}
 
 
-def _templates(system: str, components: int) -> np.ndarray:
+def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
     """Return the templates of a system, one for each image."""
-    data = _all_faces()
     if system == "deep":
-        return data.descriptors
+        return _descriptors()
+    if system in _FITTED_SYSTEMS:
+        require_integer("components", components, low=1, high=FITTED * IMAGES)
+        if components == COMPONENTS:
+            with np.load(TEMPLATES, allow_pickle=False) as stored:
+                return stored[system]
+    return computed_templates(system, components)
+
+
+def computed_templates(system: str, components: int = COMPONENTS) -> np.ndarray:
+    """Return the templates of a system that are computed from the images."""
+    data = _all_faces()
     grey = data.images.reshape(len(data.images), -1) / 255
     if system == "pixels":
         return grey
     from sklearn.decomposition import PCA
 
     fitted = _ROWS["seen"]
-    require_integer("components", components, low=1, high=FITTED * IMAGES)
     pca = PCA(components, svd_solver="full").fit(grey[fitted])
     projected = pca.transform(grey)
     if system == "eigenfaces":

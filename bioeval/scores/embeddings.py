@@ -38,6 +38,7 @@ from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.threads import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
+from bioeval.scores.blocks import is_few
 from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values, plain
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
@@ -402,9 +403,8 @@ class EmbeddingSource:
             _multiply(left, right, products)
             return _of_coefficients(products, left, right, self._near)
         _multiply(left, right, products)
-        finish_euclidean.on_one_thread(
-            products, 0, left.in_kernel, right.in_kernel, self._near, metric == "cosine"
-        )
+        finish = _finish_few if is_few(math.prod(self.shape)) else finish_euclidean.on_one_thread
+        finish(products, 0, left.in_kernel, right.in_kernel, self._near, metric == "cosine")
         return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
@@ -566,6 +566,30 @@ def _multiply(left: _Side, right: _Side, out: np.ndarray) -> None:
         np.matmul(x, y.T, out=out)
     else:
         out[...] = np.matmul(x, y.T)[: out.shape[0], : out.shape[1]]
+
+
+def _finish_few(
+    products: np.ndarray, first: int, x: Embeddings, y: Embeddings, near: Any, cosine: bool
+) -> None:
+    """Do what :func:`finish_euclidean` does, to the last bit, without a loop to compile."""
+    products = products[:, first : first + len(y.squared)]
+    total = x.squared[:, None] + y.squared
+    products *= -2
+    products += total
+    total *= near
+    pairs = np.argwhere(products < total)
+    step = max(1, _BLOCK // x.exact.shape[1])
+    for low in range(0, len(pairs), step):
+        row, column = pairs[low : low + step].T
+        left, right = x.rows[row], y.rows[column]
+        difference = x.exact[left] * x.factor[left, None]
+        difference = difference - y.exact[right] * y.factor[right, None]
+        # A cumulative sum adds one feature after the other, as the loop does.
+        products[row, column] = np.square(difference).cumsum(axis=1)[:, -1]
+    if cosine:
+        products *= 0.5
+    else:
+        np.sqrt(np.maximum(products, 0, out=products), out=products)
 
 
 def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:

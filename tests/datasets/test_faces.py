@@ -9,10 +9,11 @@ import json
 import numpy as np
 import pytest
 from named_arguments import refused
+from scipy.spatial.distance import pdist
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.datasets.face_images import image_of
+from bioeval.datasets.face_images import computed_templates, image_of, templates_of
 
 #: EER of single-template verification, AUC, rank-1 rate: all-against-all by Euclidean distance.
 MEASURED = {
@@ -60,6 +61,14 @@ def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, r
     np.testing.assert_allclose(np.asarray(found.values)[0, 13], expected, rtol=1e-9)
     assert "divided by 255" in be.datasets.faces.__doc__
     assert "divided by 255" in (root / "docs/faces.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("system", ["eigenfaces", "fisherfaces"])
+def test_stored_templates_are_those_that_are_computed(system):
+    """Distances are the same: a library of linear algebra may turn a component around."""
+    stored, computed = templates_of(system), computed_templates(system)
+    assert stored.shape == computed.shape
+    np.testing.assert_allclose(pdist(stored), pdist(computed), rtol=1e-9)
 
 
 def test_templates_carry_their_images():

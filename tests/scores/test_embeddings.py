@@ -245,6 +245,22 @@ def test_distances_are_the_same_on_any_number_of_threads(metric):
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_distances_are_those_of_many(metric, dtype, monkeypatch):
+    """To the last bit, also of vectors that are equal or nearly, with and without their length."""
+    x = np.random.default_rng(9).normal(size=(60, 130)).astype(dtype)
+    x[5:20] = x[0] * np.linspace(1, 2, 15, dtype=dtype)[:, None]
+    x[20:40] *= 1e-4
+    x[20:40] += x[0]
+    x[40] = np.nan
+    few = [scores_of(x, x[::-1], metric, dtype), scores_of(x, x, metric, dtype)]
+    monkeypatch.setattr("bioeval.scores.blocks.LISTED", 0)
+    many = [scores_of(x, x[::-1], metric, dtype), scores_of(x, x, metric, dtype)]
+    for one, other in zip(few, many, strict=True):
+        np.testing.assert_array_equal(np.asarray(one.values), np.asarray(other.values))
+
+
 def test_a_column_that_differs_within_an_average_is_named():
     x = np.random.default_rng(5).normal(size=(6, 4))
     clips = ["c1", "c1", "c2", "c2", "c3", "c3"]
