@@ -132,6 +132,31 @@ class Stream:
         low = self.uniforms(n)
         return np.lexsort((low, self.uniforms(n)))
 
+    def permutations(self, count: int, n: int) -> np.ndarray:
+        """Return 0 to n - 1 in `count` random orders, int64 of shape (count, n).
+
+        One after the other is drawn: those of two calls are those of one.
+        """
+        return self.grouped(count, np.zeros(n, dtype=np.int64), 1)
+
+    def grouped(self, count: int, group: np.ndarray, groups: int) -> np.ndarray:
+        """Return `count` random orders of members, group after group, int64 of shape (count, n).
+
+        `group`, (n,) or (count, n), is the group of each member, numbered from 0. The order in a
+        group is that of words of 64 bits, less those that number the groups and the members.
+        """
+        n = group.shape[-1]
+        for_group, for_member = ((max(x, 1) - 1).bit_length() for x in (groups, n))
+        words = self._bits.random_raw(count * n).reshape(count, n)
+        words >>= np.uint64(for_group + for_member)
+        words <<= np.uint64(for_member)
+        words |= np.arange(n, dtype=np.uint64)
+        if groups > 1:
+            words |= group.astype(np.uint64) << np.uint64(64 - for_group)
+        words.sort(axis=1)  # no two are equal, so that every way of sorting gives the same
+        words &= np.uint64((1 << for_member) - 1)
+        return words.view(np.int64)
+
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Turn a seed into a seed sequence; a Generator or RandomState is advanced by one draw."""

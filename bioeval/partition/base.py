@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, bad_choice
-from bioeval.base.random import Stream, seed_sequence
+from bioeval.base.random import seed_sequence
 from bioeval.scores.labels import (
     NO_PERSON,
     Codes,
@@ -75,18 +75,19 @@ class LabelCodes:
 
     def at(self, index: np.ndarray) -> LabelCodes:
         """Return the codes of some samples, renumbered from 0 among their labels."""
-        part = self._renumbered(self.codes[index])
-        part.labels, part.values = self.labels[index], self.values[part.values]
+        part = copy(self)
+        part.__dict__.pop("_numbers", None)
+        codes = self.codes[index]
+        counts = np.bincount(codes, minlength=len(self))
+        part.labels, part.values = self.labels[index], self.values[counts > 0]
+        part.codes, part.counts = (np.cumsum(counts > 0) - 1)[codes], counts[counts > 0]
         return part
 
     def combined(self, other: LabelCodes) -> LabelCodes:
         """Return codes of the combinations of these labels and others of the same samples."""
-        return self._renumbered(self.codes * len(other) + other.codes)
-
-    def _renumbered(self, codes: np.ndarray) -> LabelCodes:
-        """Return codes from 0 of numbers, which are the values."""
         part = copy(self)
         part.__dict__.pop("_numbers", None)
+        codes = self.codes * len(other) + other.codes
         part.values, new, part.counts = np.unique(codes, return_inverse=True, return_counts=True)
         part.codes = new.reshape(-1)
         return part
@@ -145,7 +146,8 @@ class SplitInput:
         part.n = len(index)
         part.subjects = self.subjects.at(index)
         part._columns = {name: column[index] for name, column in self._columns.items()}
-        part.__dict__.pop("place", None)
+        part.place = np.empty(part.n, dtype=np.int64)
+        part.place[np.argsort(self.place[index])] = np.arange(part.n)
         return part
 
     @cached_property
@@ -262,31 +264,12 @@ def _of_scores(who: str, scores: Scores, y: object, groups: object, meta: Any) -
     return y, groups, scores.probe_meta if meta is None else meta
 
 
-def place_in_subject(
-    samples: SplitInput, who: LabelCodes, chosen: np.ndarray, rank: np.ndarray
-) -> np.ndarray:
-    """Return the place of each chosen sample within its subject, by rank; 0 for others.
+def by_name(samples: SplitInput) -> np.ndarray:
+    """Return the samples subject after subject, by name within a subject.
 
-    Of equal ranks the first by its name comes first; `who` may be parts of subjects.
+    Draws that follow depend on the order of rows only where there are no names.
     """
-    index = np.flatnonzero(chosen)
-    order = index[np.lexsort((samples.place[index], rank[index], who.codes[index]))]
-    counts = np.bincount(who.codes[order], minlength=len(who))
-    place = np.zeros(len(chosen), dtype=np.int64)
-    place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
-    return place
-
-
-def random_rank(samples: SplitInput, draws: Stream) -> np.ndarray:
-    """Return a random rank of each sample among all.
-
-    It is drawn by subject, and by name within a subject: only without names does the order of a
-    subject's own templates have an influence.
-    """
-    rank = np.empty(samples.n, dtype=np.int64)
-    in_order = np.lexsort((samples.place, samples.subjects.codes))
-    rank[in_order] = draws.permutation(samples.n)
-    return rank
+    return np.lexsort((samples.place, samples.subjects.codes))
 
 
 def _length(who: str, name: str, value: Any) -> int:
@@ -427,27 +410,30 @@ class Division(Parameters, ABC, Generic[Parts]):
             If these samples cannot be divided so.
         """
         samples = SplitInput(type(self).__name__, X, y, groups, meta)
-        if samples.no_person.any():
-            splits = self._splits_of_people(samples)
-        else:
-            splits = self._splits(samples)
+        blocks = self._blocks_of_people if samples.no_person.any() else self._blocks
+        splits = (
+            self._parts._make([flags.nonzero()[0] for flags in parts])
+            for block in blocks(samples)
+            for parts in block
+        )
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 
-    def _splits_of_people(self, samples: SplitInput) -> Iterator[Parts]:
+    def _blocks_of_people(self, samples: SplitInput) -> Iterator[np.ndarray]:
         """Yield splits of the templates of people, with the others in each part but the probes."""
-        people, no_people = np.flatnonzero(~samples.no_person), np.flatnonzero(samples.no_person)
-        if not len(people):
+        people = ~samples.no_person
+        if not people.any():
             raise DataError(
                 f"{samples.who}: all {samples.n} templates are of no person; expected people to "
                 "divide"
             )
-        for parts in self.among(people, samples.n)._splits(samples.at(people)):
-            chosen = []
-            for name, part in zip(parts._fields, parts, strict=True):
-                added = no_people[:0] if "probes" in name or not len(part) else no_people
-                chosen.append(np.union1d(people[part], added))
-            yield parts._make(chosen)
+        divided = np.flatnonzero(people)
+        probes = np.array(["probes" in name for name in self._parts._fields])
+        for block in self.among(divided, samples.n)._blocks(samples.at(divided)):
+            whole = np.empty((*block.shape[:2], samples.n), dtype=bool)
+            whole[:, :, people] = block
+            whole[:, :, ~people] = (block.any(axis=2) & ~probes)[:, :, None]
+            yield whole
 
     def _require_numbers(self, **lowest: int) -> None:
         """Raise :class:`DataError` for a count below the lowest, or for what is no seed."""
@@ -467,8 +453,12 @@ class Division(Parameters, ABC, Generic[Parts]):
         """Return how many splits there are; the arguments are not needed."""
         return self.n_splits * self.n_repeats
 
+    #: What is yielded of a split.
+    _parts: type[Parts]
+
     @abstractmethod
-    def _splits(self, samples: SplitInput) -> Iterator[Parts]: ...
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        """Yield the samples of each part, bool (splits, parts, n), of some splits at a time."""
 
 
 class Splitter(Division[Parts]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -18,8 +17,7 @@ from bioeval.partition.base import (
     ProbesGallery,
     SplitInput,
     Splitter,
-    place_in_subject,
-    random_rank,
+    by_name,
 )
 
 TooFew = Literal["raise", "enrol", "probe", "drop"]
@@ -28,29 +26,8 @@ TOO_FEW: tuple[TooFew, ...] = get_args(TooFew)
 _MORE_TEMPLATES = "enrol fewer templates, or make a part that has more of each subject"
 
 
-class _Drawn(Splitter[ProbesGallery]):
-    @abstractmethod
-    def drawn(
-        self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int
-    ) -> ProbesGallery:
-        """Return the division of one repeat."""
-
-    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_repeats):
-            yield self.drawn(samples, seed, repeat)
-
-
-class TemplatesEnough(NamedTuple):
-    """Whether subjects have templates enough to be enrolled and to probe."""
-
-    may_enrol: np.ndarray  # bool, by sample
-    wanted: np.ndarray  # int, by unit: templates to enrol
-    with_too_few: np.ndarray  # bool, by subject
-
-
 @dataclass(eq=False, repr=False)
-class ProbeGallerySplit(_Drawn):
+class ProbeGallerySplit(Splitter[ProbesGallery]):
     """Some templates of each subject are enrolled, the others probe.
 
     Yields ``ProbesGallery(probes, gallery)``. Every subject is enrolled; for some that are
@@ -117,6 +94,8 @@ class ProbeGallerySplit(_Drawn):
     n_repeats: int = 1
     random_state: RandomState = None
 
+    _parts = ProbesGallery
+
     def __post_init__(self) -> None:
         """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
         who, quality, enrol = type(self).__name__, self.quality, self.enrol
@@ -164,141 +143,12 @@ class ProbeGallerySplit(_Drawn):
     def _random_gallery(self) -> bool:
         return self.n_gallery is not None and self.quality is None
 
-    def drawn(
-        self,
-        samples: SplitInput,
-        seed: np.random.SeedSequence,
-        repeat: int,
-        outside: np.ndarray | None = None,
-        probing: np.ndarray | None = None,
-    ) -> ProbesGallery:
-        """Return the division of one repeat, but for subjects `outside`; those `probing` probe.
-
-        Both are flags of subjects. Whether one has too few templates does not depend on them.
-        """
-        draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-        who, enough, units = samples.subjects, self.enough(samples), self._units(samples)
-        may, few = enough.may_enrol, enough.with_too_few[who.codes]
-        place = self._place(samples, units, may, draws)
-        gallery = may & (place < enough.wanted[units.codes])
-        probe = ~(gallery if self.enrol is None else may)
-        if self.n_probe is not None:
-            order = draws.permutation(samples.n)[samples.place]
-            probe &= place_in_subject(samples, who, probe, order) < self.n_probe
-        gallery[few] = self.too_few == "enrol"
-        probe[few] = self.too_few == "probe"
-        if outside is not None and probing is not None:
-            gallery &= ~outside[who.codes]
-            probe = np.where(outside[who.codes], probing[who.codes], probe)
-        for name, role in (("gallery", gallery), ("probes", probe)):
-            if not role.any():
-                raise DataError(
-                    f"{samples.who}: no {name} left: all subjects that could be enrolled have too "
-                    f'few templates, with `too_few="{self.too_few}"`; {_MORE_TEMPLATES}'
-                )
-        return ProbesGallery(np.flatnonzero(probe), np.flatnonzero(gallery))
-
-    def enough(self, samples: SplitInput) -> TemplatesEnough:
-        """Return which subjects have templates enough.
-
-        A subject with too few is an error if `too_few` says so.
-        """
-        who, units = samples.subjects, self._units(samples)
-        may = self._may_enrol(samples)
-        candidates = np.bincount(units.codes[may], minlength=len(units))
-        wanted = self._wanted(candidates)
-        if units is not who:
-            wanted = np.minimum(wanted, candidates)
-        subject = np.empty(len(units), dtype=np.int64)
-        subject[units.codes] = who.codes
-
-        def of_subjects(numbers: np.ndarray) -> np.ndarray:
-            sums = np.zeros(len(who), dtype=np.int64)
-            np.add.at(sums, subject, numbers)
-            return sums
-
-        there, needed = of_subjects(candidates), np.maximum(of_subjects(wanted), 1)
-        kept = needed if self.enrol is None else there
-        few = (there < needed) | (who.counts - kept < 1)
-        if few.any() and self.too_few == "raise":
-            first = int(np.argmax(few))
-            need = f"{needed[first]} to enrol and one to probe"
-            if self.enrol is not None:
-                least = 1 if self.n_gallery is None else needed[first]
-                need = f"{least} to enrol by metadata and another to probe"
-            treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
-            better = f". Better: {_MORE_TEMPLATES}" if few.all() else ""
-            raise DataError(
-                f"{samples.who}: {few.sum()} of {len(who)} subjects have too few templates "
-                f"({who.show(np.flatnonzero(few))}): each needs {need}. Choose their treatment: "
-                f"{treatments}{better}"
-            )
-        return TemplatesEnough(may_enrol=may, wanted=wanted, with_too_few=few)
-
-    def _units(self, samples: SplitInput) -> LabelCodes:
-        """Return what `n_gallery` templates are enrolled of: subjects, or their combinations."""
-        units = samples.subjects
-        for name in self._by:
-            if name != "subject":
-                units = units.combined(samples.labelled(name))
-        return units
-
-    def _may_enrol(self, samples: SplitInput) -> np.ndarray:
-        """Return which samples may be enrolled, by their metadata."""
-        may = np.ones(samples.n, dtype=bool)
-        for name, wanted in (self.enrol or {}).items():
-            column = samples.labelled(name)
-            listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
-            values = list(wanted) if listed else [wanted]
-            codes = list(map(column.code, values))
-            if not codes or min(codes) < 0:
-                missing = values[codes.index(-1)] if codes else wanted
-                raise DataError(
-                    f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
-                    f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
-                    f"{nearest_name(missing, column.values.tolist()[:10_000])}"
-                )
-            may &= np.isin(column.codes, codes)
-        return may
-
-    def _wanted(self, candidates: np.ndarray) -> np.ndarray:
-        """Return how many templates of each subject are to be enrolled, at least one."""
-        if self.n_gallery is None:
-            return np.maximum(candidates, 1)
-        size = shuffling.as_size(type(self).__name__, "n_gallery", self.n_gallery)
-        if isinstance(size, int):
-            return np.full(len(candidates), size, dtype=np.int64)
-        nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-        most = candidates - 1 if self.enrol is None else candidates
-        return np.maximum(np.minimum(nearest, most), 1)
-
-    def _place(
-        self, samples: SplitInput, units: LabelCodes, may: np.ndarray, draws: Stream
-    ) -> np.ndarray:
-        """Return the place of each candidate within its unit; the first are enrolled."""
-        rank: np.ndarray = np.zeros(samples.n)
-        if self.quality is not None:
-            values = samples.numbers(self.quality)
-            if values is None:
-                dtype = samples.column(self.quality).dtype
-                raise DataError(
-                    f"{samples.who}: meta[{self.quality!r}] has dtype {dtype}; expected numbers"
-                )
-            missing = np.isnan(values)
-            if missing.any():
-                raise DataError(
-                    f"{samples.who}: meta[{self.quality!r}] has "
-                    f"{counted(int(missing.sum()), 'missing values')}, the first at position "
-                    f"{int(np.argmax(missing))}; give -inf to what should not be enrolled"
-                )
-            rank = -values
-        elif self._random_gallery:
-            rank = random_rank(samples, draws)
-        return place_in_subject(samples, units, may, rank)
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        yield from _enrolments(self, self, samples)
 
 
 @dataclass(eq=False, repr=False)
-class EnrolledSplit(_Drawn):
+class EnrolledSplit(Splitter[ProbesGallery]):
     """Some subjects are not enrolled; all their templates are non-mated probes.
 
     Yields ``ProbesGallery(probes, gallery)``: the templates of the enrolled subjects are
@@ -334,7 +184,7 @@ class EnrolledSplit(_Drawn):
     >>> splitter = EnrolledSplit(ProbeGallerySplit(1), unenrolled=0.5, random_state=0)
     >>> probes, gallery = next(splitter.split(y=subject))
     >>> print(subject[gallery], subject[probes])
-    ['bob' 'dan'] ['ann' 'ann' 'bob' 'cem' 'cem' 'dan']
+    ['ann' 'dan'] ['ann' 'bob' 'bob' 'cem' 'cem' 'dan']
     """
 
     probe_gallery: ProbeGallerySplit
@@ -343,6 +193,8 @@ class EnrolledSplit(_Drawn):
     enrolled: float | int | None = None
     n_repeats: int = 1
     random_state: RandomState = None
+
+    _parts = ProbesGallery
 
     def __post_init__(self) -> None:
         """Check the options; `enrolled` takes the place of `unenrolled`."""
@@ -367,36 +219,215 @@ class EnrolledSplit(_Drawn):
                 )
         self._require_numbers(n_repeats=1)
 
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        unenrolled = self.unenrolled if self.enrolled is None else None
+        yield from _enrolments(self, self.probe_gallery, samples, unenrolled, self.enrolled)
+
+
+def _enrolments(
+    splitter: ProbeGallerySplit | EnrolledSplit,
+    rule: ProbeGallerySplit,
+    samples: SplitInput,
+    *outside: float | int | None,
+) -> Iterator[np.ndarray]:
+    """Yield probes and gallery; `outside`: how many subjects are not enrolled, or how many are."""
+    draws = EnrolmentDraws.of(seed_sequence(splitter.random_state))
+    enrolment = Enrolment(rule, samples, draws)
+    for count in shuffling.blocks(splitter.n_repeats, samples.n):
+        yield enrolment.drawn(count, *outside)
+
+
+class EnrolmentDraws(NamedTuple):
+    """The random numbers of the templates that are enrolled, of those that probe, and of people."""
+
+    gallery: Stream
+    probes: Stream
+    subjects: Stream
+
+    @classmethod
+    def of(cls, seed: np.random.SeedSequence) -> EnrolmentDraws:
+        """Return those of a seed."""
+        purposes = shuffling.GALLERY, shuffling.PROBES, shuffling.UNENROLLED
+        return cls(*(shuffling.stream(seed, x) for x in purposes))
+
+
+class Enrolment:
+    """Which of some samples are enrolled and which probe, by the rule of a ProbeGallerySplit."""
+
+    def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
+        """Find which subjects have templates enough; an error if the rule says so."""
+        self._rule, self._samples, self._draws = rule, samples, draws
+        who, units = samples.subjects, self._units()
+        self._may_enrol = may = self._allowed()
+        candidates = np.bincount(units.codes[may], minlength=len(units))
+        wanted = self._wanted(candidates)
+        if units is not who:
+            wanted = np.minimum(wanted, candidates)
+        #: Which subjects have templates enough, bool (subjects,).
+        self.is_able = ~self._too_few(units, candidates, wanted)
+        in_order = by_name(samples)
+        quality = self._quality()
+        if quality is not None:
+            in_order = in_order[np.argsort(-quality[in_order], kind="stable")]
+        in_order = in_order[may[in_order]]
+        self._within = shuffling.Within(in_order, units.codes[in_order], len(units))
+        self._enrolled = self._within.place < wanted[self._within.group]
+
     def drawn(
-        self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int
-    ) -> ProbesGallery:
-        """Return the division of one repeat."""
-        who, inner = samples.subjects, self.probe_gallery
-        numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
-        order = numbers.permutation(len(who))
-        outside = np.zeros(len(who), dtype=bool)
-        if self.enrolled is None:
-            size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
+        self,
+        count: int,
+        unenrolled: float | int | None = None,
+        enrolled: float | int | None = None,
+    ) -> np.ndarray:
+        """Return probes and gallery, bool (count, 2, n), of the next repeats.
+
+        Some subjects are not enrolled where it is said how many are not, or how many are.
+        """
+        rule, samples, who = self._rule, self._samples, self._samples.subjects
+        random = self._draws.gallery if rule._random_gallery else None
+        gallery = shuffling.flags(self._within.drawn(random, count)[:, self._enrolled], samples.n)
+        probe = ~(
+            gallery if rule.enrol is None else np.broadcast_to(self._may_enrol, gallery.shape)
+        )
+        if rule.n_probe is not None:
+            probe = self._at_most(rule.n_probe, probe)
+        few = ~self.is_able[who.codes]
+        gallery[:, few] = rule.too_few == "enrol"
+        probe[:, few] = rule.too_few == "probe"
+        if unenrolled is not None or enrolled is not None:
+            is_outside = self._outside(count, unenrolled, enrolled)
+            probes = is_outside
+            if enrolled is not None and rule.too_few == "drop":
+                probes = is_outside & self.is_able
+            gallery &= ~is_outside[:, who.codes]
+            probe = np.where(is_outside[:, who.codes], probes[:, who.codes], probe)
+        for name, role in (("gallery", gallery), ("probes", probe)):
+            if not role.any(axis=1).all():
+                raise DataError(
+                    f"{samples.who}: no {name} left: all subjects that could be enrolled have too "
+                    f'few templates, with `too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
+                )
+        return np.stack([probe, gallery], axis=1)
+
+    def _at_most(self, number: int, probe: np.ndarray) -> np.ndarray:
+        """Return at most a number of probes of each subject; each row has as many of a subject."""
+        who = self._samples.subjects
+        in_order = by_name(self._samples)
+        group = np.where(probe, who.codes, len(who))[:, in_order]
+        drawn = self._draws.probes.grouped(len(probe), group, len(who) + 1)
+        first = np.sort(group[0])
+        place = np.arange(len(first)) - np.searchsorted(first, first)
+        return shuffling.flags(
+            in_order[drawn[:, (place < number) & (first < len(who))]], self._samples.n
+        )
+
+    def _outside(
+        self, count: int, unenrolled: float | int | None, enrolled: float | int | None
+    ) -> np.ndarray:
+        """Return the subjects that are not enrolled, bool (count, subjects)."""
+        who, name = self._samples.subjects, self._samples.who
+        if unenrolled is not None:
+            size = shuffling.as_size(name, "unenrolled", unenrolled)
             number = shuffling.number_of_units(size, len(who), up=True)
             if number >= len(who):
                 raise DataError(
-                    f"{samples.who}: unenrolled is {self.unenrolled!r}: {number} of {len(who)} "
+                    f"{name}: unenrolled is {unenrolled!r}: {number} of {len(who)} "
                     "subjects; at least one has to be enrolled"
                 )
-            outside[order[:number]] = True
-            unenrolled = outside
-        else:
-            few = inner.enough(samples).with_too_few
-            able = order[~few[order]]
-            outside[:] = True
-            size = shuffling.as_size(samples.who, "enrolled", self.enrolled)
-            number = shuffling.number_of_units(size, len(able), up=False)
-            if not 1 <= number <= len(able):
+            order = self._draws.subjects.permutations(count, len(who))
+            return shuffling.flags(order[:, :number], len(who))
+        able = np.flatnonzero(self.is_able)
+        size = shuffling.as_size(name, "enrolled", enrolled)
+        number = shuffling.number_of_units(size, len(able), up=False)
+        if not 1 <= number <= len(able):
+            raise DataError(
+                f"{name}: `enrolled` is {enrolled!r}: {number} "
+                f"subjects, but {len(able)} of {len(who)} have templates enough to be enrolled "
+                f"and to probe; expected 1 to {len(able)}, or a larger proportion"
+            )
+        order = self._draws.subjects.permutations(count, len(able))
+        return ~shuffling.flags(able[order[:, :number]], len(who))
+
+    def _units(self) -> LabelCodes:
+        """Return what `n_gallery` templates are enrolled of: subjects, or their combinations."""
+        units = self._samples.subjects
+        for name in self._rule._by:
+            if name != "subject":
+                units = units.combined(self._samples.labelled(name))
+        return units
+
+    def _allowed(self) -> np.ndarray:
+        """Return which samples may be enrolled, by their metadata."""
+        may = np.ones(self._samples.n, dtype=bool)
+        for name, wanted in (self._rule.enrol or {}).items():
+            column = self._samples.labelled(name)
+            listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
+            values = list(wanted) if listed else [wanted]
+            codes = list(map(column.code, values))
+            if not codes or min(codes) < 0:
+                missing = values[codes.index(-1)] if codes else wanted
                 raise DataError(
-                    f"{samples.who}: `enrolled` is {self.enrolled!r}: {number} "
-                    f"subjects, but {len(able)} of {len(who)} have templates enough to be enrolled "
-                    f"and to probe; expected 1 to {len(able)}, or a larger proportion"
+                    f"{self._samples.who}: enrol has {name!r}: {missing!r}, but no template has "
+                    f"this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
+                    f"{nearest_name(missing, column.values.tolist()[:10_000])}"
                 )
-            outside[able[:number]] = False
-            unenrolled = outside & ~few if inner.too_few == "drop" else outside
-        return inner.drawn(samples, seed, repeat, outside, unenrolled)
+            may &= np.isin(column.codes, codes)
+        return may
+
+    def _wanted(self, candidates: np.ndarray) -> np.ndarray:
+        """Return how many templates of each subject are to be enrolled, at least one."""
+        if self._rule.n_gallery is None:
+            return np.maximum(candidates, 1)
+        size = shuffling.as_size(self._samples.who, "n_gallery", self._rule.n_gallery)
+        if isinstance(size, int):
+            return np.full(len(candidates), size, dtype=np.int64)
+        nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
+        most = candidates - 1 if self._rule.enrol is None else candidates
+        return np.maximum(np.minimum(nearest, most), 1)
+
+    def _quality(self) -> np.ndarray | None:
+        """Return the numbers by which templates are chosen; None without a column."""
+        samples, name = self._samples, self._rule.quality
+        if name is None:
+            return None
+        values = samples.numbers(name)
+        if values is None:
+            dtype = samples.column(name).dtype
+            raise DataError(f"{samples.who}: meta[{name!r}] has dtype {dtype}; expected numbers")
+        missing = np.isnan(values)
+        if missing.any():
+            raise DataError(
+                f"{samples.who}: meta[{name!r}] has "
+                f"{counted(int(missing.sum()), 'missing values')}, the first at position "
+                f"{int(np.argmax(missing))}; give -inf to what should not be enrolled"
+            )
+        return values
+
+    def _too_few(self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Return which subjects have too few templates; of units how many may and shall enrol."""
+        rule, who = self._rule, self._samples.subjects
+        subject = np.empty(len(units), dtype=np.int64)
+        subject[units.codes] = who.codes
+
+        def of_subjects(numbers: np.ndarray) -> np.ndarray:
+            sums = np.zeros(len(who), dtype=np.int64)
+            np.add.at(sums, subject, numbers)
+            return sums
+
+        there, needed = of_subjects(candidates), np.maximum(of_subjects(wanted), 1)
+        kept = needed if rule.enrol is None else there
+        few = (there < needed) | (who.counts - kept < 1)
+        if few.any() and rule.too_few == "raise":
+            first = int(np.argmax(few))
+            need = f"{needed[first]} to enrol and one to probe"
+            if rule.enrol is not None:
+                least = 1 if rule.n_gallery is None else needed[first]
+                need = f"{least} to enrol by metadata and another to probe"
+            treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
+            better = f". Better: {_MORE_TEMPLATES}" if few.all() else ""
+            raise DataError(
+                f"{self._samples.who}: {few.sum()} of {len(who)} subjects have too few templates "
+                f"({who.show(np.flatnonzero(few))}): each needs {need}. Choose their treatment: "
+                f"{treatments}{better}"
+            )
+        return few

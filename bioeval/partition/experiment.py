@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
@@ -16,15 +15,19 @@ from bioeval.partition import shuffling
 from bioeval.partition.base import (
     Division,
     SplitInput,
-    place_in_subject,
-    random_rank,
+    by_name,
     require_seed,
 )
-from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit, TooFew
+from bioeval.partition.enrolment import (
+    EnrolledSplit,
+    Enrolment,
+    EnrolmentDraws,
+    ProbeGallerySplit,
+    TooFew,
+)
 from bioeval.partition.shuffle_splits import (
     UNITS,
     PartitionUnit,
-    ThreeParts,
     check_sizes,
     drawn_parts,
 )
@@ -110,8 +113,8 @@ class Experiment(Division[ExperimentParts]):
     >>> for parts in experiment.split(y=subject):
     ...     enrolled, probes = subject[parts.gallery], subject[parts.probes]
     ...     print(np.unique(subject[parts.train]), enrolled, np.setdiff1d(probes, enrolled))
-    ['bob' 'eve'] ['cem' 'dan' 'fay'] ['ann']
-    ['bob' 'cem'] ['ann' 'dan' 'eve'] ['fay']
+    ['ann' 'fay'] ['bob' 'dan' 'eve'] ['cem']
+    ['bob' 'fay'] ['cem' 'dan' 'eve'] ['ann']
 
     One template in three of each seen subject trains, and one subject is only tested:
 
@@ -133,6 +136,8 @@ class Experiment(Division[ExperimentParts]):
     unseen: float | int | None = None
     repeats: int = 1
     random_state: RandomState = None
+
+    _parts = ExperimentParts
 
     def __post_init__(self) -> None:
         """Check the options, and those that do not go together."""
@@ -177,9 +182,9 @@ class Experiment(Division[ExperimentParts]):
 
     @property
     def _sizes(self) -> dict[str, float | int | None]:
-        """The sizes of the parts, in the order in which subjects are assigned to them."""
-        parts = {"validation_size": self.validation, "train_size": self.train}
-        return {"test_size": None, **{k: v for k, v in parts.items() if not _absent(v)}}
+        """The sizes of the parts."""
+        parts = {"train_size": self.train, "validation_size": self.validation}
+        return {**{k: v for k, v in parts.items() if not _absent(v)}, "test_size": None}
 
     @property
     def by_subject(self) -> bool:
@@ -208,51 +213,68 @@ class Experiment(Division[ExperimentParts]):
         """Return the number of repeats; the arguments are not needed."""
         return self.repeats
 
-    def _splits(self, samples: SplitInput) -> Iterator[ExperimentParts]:
-        """Yield the parts of each repeat, those of the threshold and of the test divided alike."""
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        """Yield the parts of some repeats, those of the threshold and of the test divided alike."""
         seed = seed_sequence(self.random_state)
         apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
-        for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
-            chosen = validation if len(validation) else train
-            where = samples.at(test)
-            unenrolled, enrolled = (
-                None if _absent(x) else shuffling.as_size(samples.who, "size", x)
-                for x in (self.unenrolled, self.enrolled)
-            )
-            judged = self._divided(where, test, unenrolled, enrolled, seed, repeat)
-            # The same proportion in the part of the threshold.
-            if isinstance(unenrolled, int):
-                unenrolled = min(unenrolled / len(where.subjects), 1 - 1e-9)
-            if isinstance(enrolled, int) and self._galleries is not None:
-                able = np.count_nonzero(~self._galleries.enough(where).with_too_few)
-                enrolled = min(enrolled / int(able), 1 - 1e-9)
-            other = chosen, chosen
-            if len(chosen):
-                where = samples.at(chosen)
-                where.who = f"{samples.who} (part of the threshold)"
-                other = self._divided(where, chosen, unenrolled, enrolled, apart, repeat)
-            yield ExperimentParts(train, validation, *judged, *other)
+        draws = EnrolmentDraws.of(seed), EnrolmentDraws.of(apart)
+        for block in self._divided(samples, seed):
+            train, validation, test = np.moveaxis(block, 1, 0)
+            chosen = np.where(validation.any(axis=1, keepdims=True), validation, train)
+            parts = np.stack([train, validation, test, test, chosen, chosen], axis=1)
+            if self._galleries is not None:
+                for split in parts:
+                    self._enrol(self._galleries, samples, split, draws)
+            yield parts
 
-    def _parts(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[ThreeParts]:
-        """Yield training, validation and test of each repeat."""
-        nothing = np.empty(0, dtype=np.int64)
-        if not self.chooses:
-            whole = ThreeParts(nothing, nothing, np.arange(samples.n))
-            yield from itertools.repeat(whole, self.repeats)
-        elif not self.by_subject:
+    def _enrol(
+        self,
+        rule: ProbeGallerySplit,
+        samples: SplitInput,
+        split: np.ndarray,
+        draws: tuple[EnrolmentDraws, EnrolmentDraws],
+    ) -> None:
+        """Divide the test part of a split, and that of the threshold, into probes and gallery."""
+        unenrolled, enrolled = (
+            None if _absent(x) else shuffling.as_size(samples.who, "size", x)
+            for x in (self.unenrolled, self.enrolled)
+        )
+        test, chosen = np.flatnonzero(split[2]), np.flatnonzero(split[4])
+        where = samples.at(test)
+        enrolment = Enrolment(rule, where, draws[0])
+        split[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
+        if not len(chosen):
+            return
+        # The same proportion in the part of the threshold.
+        if isinstance(unenrolled, int):
+            unenrolled = min(unenrolled / len(where.subjects), 1 - 1e-9)
+        if isinstance(enrolled, int):
+            enrolled = min(enrolled / int(np.count_nonzero(enrolment.is_able)), 1 - 1e-9)
+        where = samples.at(chosen)
+        where.who = f"{samples.who} (part of the threshold)"
+        drawn = Enrolment(rule, where, draws[1]).drawn(1, unenrolled, enrolled)
+        split[4:, chosen] = drawn[0]
+
+    def _divided(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+        """Yield training, validation and test of some repeats, bool (repeats, 3, n)."""
+        if not self.by_subject:
             yield from self._parts_by_sample(samples, seed)
+            return
+        there = ["train_size" in self._sizes, "validation_size" in self._sizes, True]
+        if self.chooses:
+            blocks = drawn_parts(samples, True, self._sizes, seed, self.repeats)
         else:
-            for parts in drawn_parts(samples, True, self._sizes, seed, self.repeats):
-                yield ThreeParts(
-                    parts.get("train_size", nothing),
-                    parts.get("validation_size", nothing),
-                    parts["test_size"],
-                )
+            counts = shuffling.blocks(self.repeats, samples.n)
+            blocks = (np.ones((count, 1, samples.n), dtype=bool) for count in counts)
+        for block in blocks:
+            parts = np.zeros((len(block), 3, samples.n), dtype=bool)
+            parts[:, there] = block
+            yield parts
 
     def _parts_by_sample(
         self, samples: SplitInput, seed: np.random.SeedSequence
-    ) -> Iterator[ThreeParts]:
-        """Yield the parts of each repeat.
+    ) -> Iterator[np.ndarray]:
+        """Yield the parts of some repeats, bool (repeats, 3, n).
 
         Training has its share of the templates of each seen subject, rounded down but at least one;
         validation its share, rounded up; the test has at least one. A subject with one template is
@@ -277,40 +299,19 @@ class Experiment(Division[ExperimentParts]):
             validation if isinstance(validation, int) else np.ceil(validation * who.counts - dust)
         )
         held = trained + np.clip(number, 0, who.counts - 1 - trained).astype(np.int64)
-        for repeat in range(self.repeats):
-            draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS, repeat)
-            seen = np.zeros(len(who), dtype=bool)
-            seen[able[draws.permutation(len(able))[unseen:]]] = True
-            every = np.ones(samples.n, dtype=bool)
-            place = place_in_subject(samples, who, every, random_rank(samples, draws))
-            in_training = place < np.where(seen, trained, 0)[who.codes]
-            tested = place >= np.where(seen, held, 0)[who.codes]
-            yield ThreeParts(
-                np.flatnonzero(in_training),
-                np.flatnonzero(~in_training & ~tested),
-                np.flatnonzero(tested),
+        draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS)
+        of_seen = shuffling.stream(seed, shuffling.UNSEEN)
+        order = by_name(samples)
+        within = shuffling.Within(order, who.codes[order], len(who))
+        for count in shuffling.blocks(self.repeats, samples.n):
+            seen = shuffling.flags(
+                able[of_seen.permutations(count, len(able))[:, unseen:]], len(who)
             )
-
-    def _divided(
-        self,
-        samples: SplitInput,
-        part: np.ndarray,
-        unenrolled: float | int | None,
-        enrolled: float | int | None,
-        seed: np.random.SeedSequence,
-        repeat: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probes and the gallery of a part."""
-        galleries = self._galleries
-        if galleries is None:
-            return part, part
-        split: ProbeGallerySplit | EnrolledSplit = galleries
-        if enrolled is not None:
-            split = EnrolledSplit(galleries, enrolled=enrolled)
-        elif unenrolled is not None:
-            split = EnrolledSplit(galleries, unenrolled=unenrolled)
-        probes, gallery = split.drawn(samples, seed, repeat)
-        return part[probes], part[gallery]
+            place = np.empty((count, samples.n), dtype=np.int64)
+            np.put_along_axis(place, within.drawn(draws, count), within.place[None], axis=1)
+            is_train = place < np.where(seen, trained, 0)[:, who.codes]
+            is_test = place >= np.where(seen, held, 0)[:, who.codes]
+            yield np.stack([is_train, ~is_train & ~is_test, is_test], axis=1)
 
 
 def _absent(size: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, received
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
     LabelCodes,
@@ -20,15 +20,13 @@ from bioeval.partition.base import (
     SplitInput,
     Splitter,
     TrainTest,
-    place_in_subject,
-    random_rank,
+    by_name,
 )
 
 
 class _Folds(Splitter[Any]):
     #: What is yielded of a fold: the others, and itself.
     _parts: type[TrainTest | ProbesGallery] = TrainTest
-    _purpose: int
     shuffle: bool
     stratify: str | None
 
@@ -44,16 +42,17 @@ class _Folds(Splitter[Any]):
             )
         require_column(who, self.stratify)
 
-    def _splits(self, samples: SplitInput) -> Iterator[Any]:
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_repeats):
-            draws = shuffling.stream(seed, self._purpose, repeat) if self.shuffle else None
-            fold = self._fold_of_sample(samples, draws)
-            for k in range(self.n_splits):
-                yield self._parts(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        seed = seed_sequence(self.random_state) if self.shuffle else None
+        folds = self._folds(samples, seed)
+        for repeats in shuffling.blocks(self.n_repeats, samples.n):
+            yield from shuffling.fold_flags(folds(repeats), self.n_splits)
 
     @abstractmethod
-    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
+    def _folds(
+        self, samples: SplitInput, seed: np.random.SeedSequence | None
+    ) -> Callable[[int], np.ndarray]:
+        """Return what draws the fold of each sample, (repeats, n), in the next repeats."""
 
     def _require_enough(self, units: int, unit: str) -> None:
         """Raise unless there is a unit for each fold."""
@@ -119,12 +118,12 @@ class SubjectKFold(_Folds):
     6
     >>> for train, test in splitter.split(y=["ann", "ann", "bob", "cem"]):
     ...     print(train, test)
+    [3] [0 1 2]
+    [0 1 2] [3]
     [0 1] [2 3]
     [2 3] [0 1]
     [0 1] [2 3]
     [2 3] [0 1]
-    [2] [0 1 3]
-    [0 1 3] [2]
     """
 
     n_splits: int = 5
@@ -135,15 +134,15 @@ class SubjectKFold(_Folds):
     stratify: str | None = None
 
     by_subject = True
-    _purpose = shuffling.SUBJECT_FOLDS
 
-    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
-        """Return the fold of each sample: that of its subject."""
+    def _folds(
+        self, samples: SplitInput, seed: np.random.SeedSequence | None
+    ) -> Callable[[int], np.ndarray]:
         who = samples.subjects
         self._require_enough(len(who), "subject")
         strata = samples.strata(self.stratify, by_subject=True)
-        order = shuffling.arrange(len(who), strata, draws)
-        return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
+        shuffle = shuffling.Shuffle(len(who), strata, seed, shuffling.SUBJECT_FOLDS)
+        return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, who.codes]
 
 
 @dataclass(eq=False, repr=False)
@@ -189,16 +188,16 @@ class SampleKFold(_Folds):
     random_state: RandomState = None
     stratify: str | None = None
 
-    _purpose = shuffling.SAMPLE_FOLDS
-
-    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
+    def _folds(
+        self, samples: SplitInput, seed: np.random.SeedSequence | None
+    ) -> Callable[[int], np.ndarray]:
         self._require_enough(samples.n, "sample")
         strata = samples.strata(self.stratify)
-        place = np.arange(samples.n) if draws is None else samples.place
-        in_order = np.argsort(place)
-        strata = None if strata is None else strata[in_order]
-        order = shuffling.arrange(samples.n, strata, draws)
-        return shuffling.into_folds(order, strata, self.n_splits)[place]
+        place = np.arange(samples.n) if seed is None else samples.place
+        if strata is not None:
+            strata = strata[np.argsort(place)]
+        shuffle = shuffling.Shuffle(samples.n, strata, seed, shuffling.SAMPLE_FOLDS)
+        return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, place]
 
 
 @dataclass(eq=False, repr=False)
@@ -237,10 +236,11 @@ class GalleryKFold(_Folds):
     random_state: RandomState = None
 
     stratify = None
-    _parts, _purpose = ProbesGallery, shuffling.GALLERY
+    _parts = ProbesGallery
 
-    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
-        """Return the fold of each sample among those of its subject."""
+    def _folds(
+        self, samples: SplitInput, seed: np.random.SeedSequence | None
+    ) -> Callable[[int], np.ndarray]:
         who = samples.subjects
         few = np.flatnonzero(who.counts < self.n_splits)
         if len(few):
@@ -253,9 +253,18 @@ class GalleryKFold(_Folds):
                 f"subjects have fewer templates ({who.show(few)}); each needs one for each fold: "
                 f"{instead}"
             )
-        rank = samples.place if draws is None else random_rank(samples, draws)
-        every = np.ones(samples.n, dtype=bool)
-        return place_in_subject(samples, who, every, rank) % self.n_splits
+        order = by_name(samples)
+        within = shuffling.Within(order, who.codes[order], len(who))
+        draws = None if seed is None else shuffling.stream(seed, shuffling.GALLERY)
+
+        def folds(repeats: int) -> np.ndarray:
+            fold = np.empty((repeats, samples.n), dtype=np.int64)
+            np.put_along_axis(
+                fold, within.drawn(draws, repeats), within.place[None] % self.n_splits, axis=1
+            )
+            return fold
+
+        return folds
 
 
 def require_column(who: str, stratify: object) -> None:
@@ -268,6 +277,7 @@ def require_column(who: str, stratify: object) -> None:
 
 
 class _FoldsByColumn(Splitter[TrainTest]):
+    _parts = TrainTest
     _unit = "sample"
 
     def __init__(self, column: Any, name: str):
@@ -287,15 +297,13 @@ class _FoldsByColumn(Splitter[TrainTest]):
         number[tested] = np.arange(len(tested))
         self._fold, self.n_splits = number[labels.codes], len(tested)
 
-    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
-        """Yield the folds as given, if they are given for as many samples."""
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         if samples.n != len(self._fold):
             raise DataError(
                 f"{samples.who}: folds are given for {len(self._fold)} {self._unit}s, but there "
                 f"are {samples.n}; expected one for each"
             )
-        for k in range(self.n_splits):
-            yield TrainTest(np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k))
+        yield from shuffling.fold_flags(self._fold[None], self.n_splits)
 
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the folds of some of `n` samples, for all of which they may be given."""

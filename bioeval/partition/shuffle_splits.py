@@ -35,20 +35,21 @@ class _Shuffle(Splitter[TrainTest]):
     train_size: float | int | None = None
     random_state: RandomState = None
 
+    _parts = TrainTest
+
     def __post_init__(self) -> None:
         """Check the options; the part without a size takes the rest."""
         self._require_numbers(n_splits=1)
         sizes = {"test_size": self.test_size, "train_size": self.train_size}
         check_sizes(type(self).__name__, sizes)
 
-    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         test = self.test_size
         if test is None and self.train_size is None:
             test = _DEFAULT_TEST
-        sizes = {"test_size": test, "train_size": self.train_size}
+        sizes = {"train_size": self.train_size, "test_size": test}
         seed = seed_sequence(self.random_state)
-        for parts in drawn_parts(samples, self.by_subject, sizes, seed, self.n_splits):
-            yield TrainTest(parts["train_size"], parts["test_size"])
+        yield from drawn_parts(samples, self.by_subject, sizes, seed, self.n_splits)
 
 
 class SubjectShuffleSplit(_Shuffle):
@@ -74,8 +75,8 @@ class SubjectShuffleSplit(_Shuffle):
     >>> subject = np.array(["ann", "ann", "bob", "cem", "cem", "dan"])
     >>> for train, test in SubjectShuffleSplit(2, test_size=1, random_state=0).split(y=subject):
     ...     print(subject[train], subject[test])
-    ['ann' 'ann' 'bob' 'dan'] ['cem' 'cem']
-    ['bob' 'cem' 'cem' 'dan'] ['ann' 'ann']
+    ['ann' 'ann' 'cem' 'cem' 'dan'] ['bob']
+    ['ann' 'ann' 'bob' 'cem' 'cem'] ['dan']
     """
 
     by_subject = True
@@ -132,9 +133,9 @@ class TrainValidationTest(Division[ThreeParts]):
     >>> parts = next(TrainValidationTest(1, 1, random_state=0).split(y=subject))
     >>> for name, index in parts._asdict().items():
     ...     print(name, np.unique(subject[index]))
-    train ['ann' 'cem' 'eve']
+    train ['ann' 'dan' 'eve']
     validation ['bob']
-    test ['dan']
+    test ['cem']
     """
 
     validation_size: float | int = 0.2
@@ -144,6 +145,8 @@ class TrainValidationTest(Division[ThreeParts]):
     unit: PartitionUnit = "subject"
     n_splits: int = 1
     random_state: RandomState = None
+
+    _parts = ThreeParts
 
     def __post_init__(self) -> None:
         """Check the options; the training part takes the rest unless it has a size."""
@@ -162,15 +165,14 @@ class TrainValidationTest(Division[ThreeParts]):
     @property
     def _sizes(self) -> dict[str, Any]:
         return {
-            "test_size": self.test_size,
-            "validation_size": self.validation_size,
             "train_size": self.train_size,
+            "validation_size": self.validation_size,
+            "test_size": self.test_size,
         }
 
-    def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
-        sizes, seed = self._sizes, seed_sequence(self.random_state)
-        for parts in drawn_parts(samples, self.by_subject, sizes, seed, self.n_splits):
-            yield ThreeParts(parts["train_size"], parts["validation_size"], parts["test_size"])
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        seed = seed_sequence(self.random_state)
+        yield from drawn_parts(samples, self.by_subject, self._sizes, seed, self.n_splits)
 
 
 def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
@@ -191,18 +193,21 @@ def drawn_parts(
     sizes: Mapping[str, Any],
     seed: np.random.SeedSequence,
     repeats: int,
-) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the samples of the part of each size, for each repeat."""
-    total, purpose, units = samples.n, shuffling.SAMPLE_PARTS, "samples"
+) -> Iterator[np.ndarray]:
+    """Yield the samples of the part of each size, bool (splits, sizes, n), of some repeats."""
     if by_subject:
-        total, purpose, units = len(samples.subjects), shuffling.SUBJECT_PARTS, "subjects"
+        unit, purpose, units = samples.subjects.codes, shuffling.SUBJECT_PARTS, "subjects"
+        total = len(samples.subjects)
+    else:
+        unit, purpose, units = samples.place, shuffling.SAMPLE_PARTS, "samples"
+        total = samples.n
     counts = _count_units(samples.who, sizes, total, units)
-    for repeat in range(repeats):
-        draws = shuffling.stream(seed, purpose, repeat)
-        part = np.full(total, -1)
-        part[draws.permutation(total)[: sum(counts)]] = np.repeat(np.arange(len(counts)), counts)
-        part = part[samples.subjects.codes if by_subject else samples.place]
-        yield {name: np.flatnonzero(part == k) for k, name in enumerate(sizes)}
+    ends = np.cumsum(counts)
+    part = np.searchsorted(ends, np.arange(total), side="right")  # of each place in an order
+    draws = shuffling.stream(seed, purpose)
+    for count in shuffling.blocks(repeats, samples.n):
+        place = draws.permutations(count, total)
+        yield part[place][:, None, unit] == np.arange(len(sizes))[:, None]
 
 
 def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,52 +21,122 @@ from bioeval.base.random import Stream
 # a partition that follows the population it divides would be no random partition.
 _PARTITION = 0x50415254
 # The streams of different purposes are kept apart as well.
-SUBJECT_FOLDS, SAMPLE_FOLDS, SUBJECT_PARTS, SAMPLE_PARTS, GALLERY, UNENROLLED, CLAIMS = range(7)
+(
+    SUBJECT_FOLDS,
+    SAMPLE_FOLDS,
+    SUBJECT_PARTS,
+    SAMPLE_PARTS,
+    GALLERY,
+    UNENROLLED,
+    CLAIMS,
+    STRATA,
+    PROBES,
+    UNSEEN,
+) = range(10)
+
+# Samples of all repeats that are drawn at once, and of all splits whose parts are flags at once.
+_DRAWN, _FLAGGED = 1 << 15, 1 << 18
 
 
-def stream(seed: np.random.SeedSequence, purpose: int, key: int) -> Stream:
-    """Return the random numbers for one repeat of one purpose."""
+def stream(seed: np.random.SeedSequence, purpose: int, key: int = 0) -> Stream:
+    """Return the random numbers of one purpose; those of all repeats follow one another."""
     inner = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _PARTITION, purpose))
     return Stream(inner, key)
 
 
-def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarray:
-    """Return the units in the order in which they are assigned to parts.
+def blocks(repeats: int, n: int) -> Iterator[int]:
+    """Yield the numbers of repeats of `n` samples that are drawn at once."""
+    step = max(1, _DRAWN // max(n, 1))
+    for low in range(0, repeats, step):
+        yield min(step, repeats - low)
 
-    The units of a stratum are kept adjacent. Random numbers make the order random, of the strata
-    and within each; the order of units of different strata has no influence. Otherwise it is
-    ascending.
+
+class Shuffle:
+    """Random orders of `n` units, or the ascending order without a seed.
+
+    The units of a stratum are adjacent: the order of the strata is random, and that within each;
+    how units of different strata are mixed has no influence.
     """
-    if strata is None:
-        if draws is None:
-            return np.arange(n)
-        return draws.permutation(n)
-    grouped = np.argsort(strata, kind="stable")
-    if draws is None:
-        return grouped
-    place = draws.permutation(n)
-    block = draws.permutation(int(strata.max()) + 1)
-    return grouped[np.lexsort((place, block[strata[grouped]]))]
 
+    def __init__(
+        self,
+        n: int,
+        strata: np.ndarray | None,
+        seed: np.random.SeedSequence | None,
+        purpose: int,
+    ):
+        self._n, self._strata = n, strata
+        self._members = None if strata is None else np.argsort(strata, kind="stable")
+        self._draws = self._of_strata = None
+        if seed is not None:
+            self._draws = stream(seed, purpose)
+            self._of_strata = stream(seed, STRATA, purpose)
 
-def into_folds(order: np.ndarray, strata: np.ndarray | None, folds: int) -> np.ndarray:
-    """Return the fold of each unit.
+    def folds(self, count: int, folds: int) -> np.ndarray:
+        """Return the fold of each unit in the next `count` orders, (count, n).
 
-    The folds differ by at most one unit, and with strata also within each stratum: the units
-    are dealt like cards, stratum after stratum.
-    """
-    n = len(order)
-    fold = np.empty(n, dtype=np.int64)
-    if strata is None:
-        sizes = n // folds + (np.arange(folds) < n % folds)
-        fold[order] = np.repeat(np.arange(folds), sizes)
-    else:
-        dealt = np.arange(n) % folds
-        stratum = strata[order]
-        block = np.cumsum(np.append(False, stratum[1:] != stratum[:-1]))
+        The folds differ by at most one unit, and with strata also within each stratum: the units
+        are dealt like cards, stratum after stratum.
+        """
+        n = self._n
+        if self._strata is None or self._members is None:
+            sizes = n // folds + (np.arange(folds) < n % folds)
+            place = np.arange(n)[None]
+            if self._draws is not None:
+                place = self._draws.permutations(count, n)
+            return np.repeat(np.arange(folds), sizes)[place]
+        stratum = self._strata[self._members][None]
+        order = self._members[None]
+        if self._draws is not None and self._of_strata is not None:
+            number = int(self._strata.max()) + 1
+            stratum = self._of_strata.permutations(count, number)[:, stratum[0]]
+            drawn = self._draws.grouped(count, stratum, number)
+            order, stratum = self._members[drawn], np.sort(stratum, axis=1)
         # The same number of each stratum to each fold, but neighbours stay together.
-        fold[order] = dealt[np.lexsort((dealt, block))]
-    return fold
+        dealt = np.sort(stratum * folds + np.arange(n) % folds, axis=1) % folds
+        fold = np.empty(order.shape, dtype=np.int64)
+        np.put_along_axis(fold, order, dealt, axis=1)
+        return fold
+
+
+def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
+    """Yield the samples outside each fold and those in it, (splits, 2, n), repeat after repeat.
+
+    `fold` (repeats, n) is that of each sample.
+    """
+    splits = np.arange(len(fold) * folds)
+    step = max(1, _FLAGGED // fold.shape[1])
+    for low in range(0, len(splits), step):
+        repeat, number = np.divmod(splits[low : low + step], folds)
+        inside = fold[repeat] == number[:, None]
+        yield np.stack([~inside, inside], axis=1)
+
+
+class Within:
+    """Samples, group after group, in random order within each group.
+
+    Their `group` and their `place` within it, (n,), are the same in all orders.
+    """
+
+    def __init__(self, sample: np.ndarray, group: np.ndarray, groups: int):
+        """Take samples in an order of their own, with the group of each, numbered from 0."""
+        order = np.argsort(group, kind="stable")
+        self.sample, self.group, self.groups = sample[order], group[order], groups
+        number = np.bincount(self.group, minlength=groups)
+        self.place = np.arange(len(order)) - (np.cumsum(number) - number)[self.group]
+
+    def drawn(self, draws: Stream | None, count: int) -> np.ndarray:
+        """Return the samples in `count` orders, (count, n); without numbers in the one given."""
+        if draws is None:
+            return np.broadcast_to(self.sample, (count, len(self.sample)))
+        return self.sample[draws.grouped(count, self.group, self.groups)]
+
+
+def flags(chosen: np.ndarray, n: int) -> np.ndarray:
+    """Return which of `n` samples are chosen, bool (count, n), of their numbers (count, m)."""
+    is_chosen = np.zeros((len(chosen), n), dtype=bool)
+    np.put_along_axis(is_chosen, chosen, True, axis=1)
+    return is_chosen
 
 
 def as_size(who: str, name: str, size: Any) -> int | float:

@@ -552,7 +552,7 @@ def test_repeated_folds_in_one_command(capsys):
         (["--fusion", "kth:0"], "--fusion is 'kth:0'; expected kth:K"),
         (["--min-dcf", "0.1", "--no-auc"], "leave out --no-auc"),
         (["--train", "half"], "'half'; expected a proportion (0.3), or a whole number (20)"),
-        (["--train", 4], "the sizes ask for test 0, train 4 of 4 subjects"),
+        (["--train", 4], "the sizes ask for train 4, test 0 of 4 subjects"),
         (["--gallery-templates", "session=1"], "the metadata column is 'session'"),
         (["--gallery-templates", 9], 'too_few = "enrol" in a protocol card'),
         (["--train", 0], "such as --train 0.5, or a threshold that is fixed"),

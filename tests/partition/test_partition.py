@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bioeval as be
 from bioeval import partition as bp
+from bioeval.base.random import Stream
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
 SUBJECT = np.repeat(NAMES, [3, 1, 4, 2, 2, 5, 1])
@@ -531,34 +532,90 @@ def test_goldens():
     def codes(splitter):
         return "".join(map(str, fold_codes(splitter, SUBJECT)))
 
-    assert codes(SPLITTERS[0]) == "111000001100222222"
-    assert codes(bp.SampleKFold(4, shuffle=True, random_state=7)) == "120010010221233331"
-    assert codes(SPLITTERS[2]) == "102110233201013230"
+    assert codes(SPLITTERS[0]) == "222000000011222221"
+    assert codes(bp.SampleKFold(4, shuffle=True, random_state=7)) == "112210203103103023"
+    assert codes(SPLITTERS[2]) == "301330121010013222"
     assert repeated_fold_codes(SPLITTERS[1], SUBJECT).tolist() == [
         [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
-        [1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
-        [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0],
+        [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0],
     ]
     assert repeated_fold_codes(SPLITTERS[3], SUBJECT).tolist() == [
-        [0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0],
-        [0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0],
+        [0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 1],
+        [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1],
     ]
     assert at(SPLITTERS[4].split(y=SUBJECT), 1)[1:] == [
-        [10, 11, 12, 13, 14, 15, 16],
-        [4, 5, 6, 7, 17],
+        [0, 1, 2, 12, 13, 14, 15, 16],
+        [3, 8, 9],
     ]
-    assert at(SPLITTERS[5].split(y=SUBJECT), 1) == [[0, 1, 2, 3, 10], [0, 3, 9, 11, 13]]
+    assert at(SPLITTERS[5].split(y=SUBJECT), 1) == [[0, 3, 6, 10, 16], [7, 8, 9, 11, 16]]
     assert [part.tolist() for part in next(SPLITTERS[6].split(y=SUBJECT))] == [
-        [8, 9, 17],
-        [0, 1, 2, 3],
-        [4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16],
+        [8, 9, 12, 13, 14, 15, 16],
+        [0, 1, 2, 4, 5, 6, 7],
+        [3, 10, 11, 17],
     ]
     assert at(SPLITTERS[7].split(y=SUBJECT), 1) == [
-        [2, 5, 8, 11, 12],
-        [0, 4, 8, 11, 13],
-        [2, 5, 8, 11, 14],
+        [2, 5, 8, 10, 14],
+        [0, 6, 8, 10, 14],
+        [0, 7, 9, 10, 16],
     ]
-    assert at(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 12]]
+    assert at(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 10, 14]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+@pytest.mark.parametrize("sizes", [[1], [7], [3, 1, 5, 2], [1, 1]])
+def test_orders_are_those_of_random_words(sizes, count):
+    """Each member has a word, whose lowest bits give way to the numbers of group and member."""
+    group = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    n, dropped = len(group), (len(sizes) - 1).bit_length() + (len(group) - 1).bit_length()
+    seed = np.random.SeedSequence(5)
+    words = np.random.PCG64(np.random.SeedSequence(5, spawn_key=(2,))).random_raw(count * n)
+    expected = []
+    for row in range(count):
+        word = [int(x) >> dropped for x in words[row * n : (row + 1) * n]]
+        expected.append(sorted(range(n), key=lambda k: (group[k], word[k], k)))
+    stream = Stream(seed, 2)
+    first = stream.grouped(1, group, len(sizes))
+    rest = stream.grouped(count - 1, group, len(sizes))
+    assert [*first.tolist(), *rest.tolist()] == expected
+
+
+def test_every_order_is_as_probable():
+    orders = Stream(np.random.SeedSequence(1), 0).permutations(12_000, 4)
+    number = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(number) == 24
+    assert ((number - 500) ** 2 / 500).sum() < 50  # chi-squared of 23 degrees: 1 in 1,000 is above
+
+
+REPEATED = [
+    *(
+        kind(n_repeats=300, shuffle=True, random_state=3)
+        for kind in (bp.SubjectKFold, bp.SampleKFold)
+    ),
+    bp.SubjectKFold(2, n_repeats=300, shuffle=True, random_state=3, stratify="camera"),
+    bp.SampleKFold(2, n_repeats=300, shuffle=True, random_state=3, stratify="subject"),
+    bp.GalleryKFold(4, n_repeats=300, shuffle=True, random_state=3),
+    bp.SubjectShuffleSplit(300, test_size=0.3, random_state=3),
+    bp.SampleShuffleSplit(300, test_size=0.3, random_state=3),
+    bp.TrainValidationTest(n_splits=300, random_state=3),
+    bp.ProbeGallerySplit(2, n_probe=1, n_repeats=300, random_state=3),
+    bp.EnrolledSplit(bp.ProbeGallerySplit(1), n_repeats=300, random_state=3),
+    bp.EnrolledSplit(bp.ProbeGallerySplit(1), enrolled=9, n_repeats=300, random_state=3),
+    bp.Experiment(0.5, None, 1, 0.2, repeats=300, random_state=3),
+    bp.Experiment(0.3, 0.2, unit="sample", unseen=0.1, repeats=300, random_state=3),
+]
+
+
+@pytest.mark.parametrize("splitter", REPEATED, ids=repr)
+def test_more_repeats_keep_those_before_them(splitter):
+    subject = np.repeat(np.arange(50), 4)
+    given = {"y": subject, "meta": {"camera": subject % 2}}
+    name = next(x for x in ("n_repeats", "repeats", "n_splits") if x in splitter.get_params())
+    few = base.clone(splitter).set_params(**{name: 3})
+    every = [[x.tolist() for x in split] for split in splitter.split(**given)]
+    first = [[x.tolist() for x in split] for split in few.split(**given)]
+    assert every[: len(first)] == first
+    assert len({repr(x) for x in every}) > len(every) - 3  # nearly all are different
 
 
 def test_seeds():
@@ -651,12 +708,12 @@ WRONG_DATA = [
      "has 1 values; expected 3"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": 5}, "expected a mapping"),
     (bp.SubjectShuffleSplit(test_size=0.9), {"y": list("abc")},
-     "the sizes ask for test 3, train 0 of 3 subjects; each part needs at least one"),
+     "the sizes ask for train 0, test 3 of 3 subjects; each part needs at least one"),
     (bp.SampleShuffleSplit(test_size=3, train_size=3), {"X": range(5)},
-     "test 3, train 3 of 5 samples"),
-    (bp.SubjectShuffleSplit(train_size=0.1), {"y": list("abc")}, "test 3, train 0 of 3 subjects"),
+     "train 3, test 3 of 5 samples"),
+    (bp.SubjectShuffleSplit(train_size=0.1), {"y": list("abc")}, "train 0, test 3 of 3 subjects"),
     (bp.TrainValidationTest(0.5, 0.5), {"y": list("abcd")},
-     "test 2, validation 2, train 0 of 4 subjects"),
+     "train 0, validation 2, test 2 of 4 subjects"),
     (bp.ProbeGallerySplit(2), {"y": list("aabbbc")},
      r"2 of 3 subjects have too few templates \('a', 'c'\): each needs 2 to enrol and one to"),
     (bp.ProbeGallerySplit(1, too_few="probe"), {"y": list("abc")}, "no gallery left: all subjects"),

@@ -164,7 +164,7 @@ def cross_evaluate(
     >>> ds.far.sizes
     Frozen({'repeat': 1, 'fold': 4})
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
-    array([0.0099, 0.0059])
+    array([0.0099, 0.0191])
     """
     splitter = as_splitter(splitter)
     at_frr = check_targets(frr_targets, "frr_targets")
