@@ -74,14 +74,16 @@ def assert_folds(
             assert math.isnan(found)
         else:
             assert found == threshold
-        for prefix, (genuine, impostor, fr, fa) in zip(("train_", ""), expected, strict=True):
+        for part, (genuine, impostor, fr, fa) in zip(("train", "test"), expected, strict=True):
+            of_part = one.sel(part=part)
             names = ("genuine_attempts", "impostor_attempts", "fr", "fa")
-            counts = [one[prefix + name].item() for name in names]
-            assert counts == [genuine, impostor, fr, fa], prefix
+            counts = [of_part[name].item() for name in names]
             defined = threshold is not None
+            expected_counts = [genuine, impostor, *((fr, fa) if defined else (math.nan,) * 2)]
+            np.testing.assert_equal(counts, expected_counts, part)
             for rate, count, attempts in (("frr", fr, genuine), ("far", fa, impostor)):
                 wanted = count / attempts if attempts and defined else math.nan
-                np.testing.assert_equal(one[prefix + rate].item(), wanted)
+                np.testing.assert_equal(of_part[rate].item(), wanted)
             if defined:
-                assert one[prefix + "ga"].item() == genuine - fr
-                assert one[prefix + "gr"].item() == impostor - fa
+                assert of_part["ga"].item() == genuine - fr
+                assert of_part["gr"].item() == impostor - fa

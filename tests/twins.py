@@ -12,7 +12,6 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.results.layouts import expanded
 from bioeval.studies.folds import cross_evaluate
 
 
@@ -54,16 +53,11 @@ def assert_same_but_d_prime(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
 
 
-def in_folds(*args: Any, templates: str = "single", **options: Any) -> Any:
+def crossed(*args: Any, templates: str = "single", **options: Any) -> Any:
     """Cross-evaluate the attempts that a card says: of single templates, or of all of a subject."""
     of_card = functools.partial(cross_evaluate.Use, templates)
     with mock.patch.object(cross_evaluate, "Use", of_card):
         return be.cross_evaluate(*args, **options)
-
-
-def crossed(*args: Any, **options: Any) -> Any:
-    """Cross-evaluate, with a variable for each statistic of a rate."""
-    return expanded(in_folds(*args, **options))
 
 
 def floats(values: Any) -> np.ndarray:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
-#: Rates by which a gallery among several has a result.
-_OF_EACH_GALLERY = ("eer", "recognition_rate")
-
 #: Messages of results that say why all rates of a task are not defined.
 _UNDEFINED = ("no-query-with-match", "no-attempt", "no-threshold")
 
@@ -41,17 +38,14 @@ def require_rates(
     At given thresholds a rate of one class of attempts is a result, too.
     """
     from bioeval.views.sections.rows import rows_of_task
-    from bioeval.views.tasks import datasets, has_folds
+    from bioeval.views.sections.systems import in_parts
+    from bioeval.views.tasks import averaged, datasets
 
     results = dict(datasets(tree))
-    of_galleries = any("partition" in dataset.dims for dataset in results.values())
-    if has_folds(tree) or of_galleries:
-        rates = []
-        for dataset in results.values():
-            for name, values in dataset.items():
-                if str(name).endswith("_mean") or (of_galleries and name in _OF_EACH_GALLERY):
-                    rates.append(values)
-        require_defined(rates, [scores], protocol, results.values())
+    if any(map(in_parts, results.values())):
+        rows = [row for dataset in results.values() for row in averaged(dataset)]
+        if not any(len(row.each()) for row in rows):
+            _refuse([scores], protocol, results.values())
         return
     defined = set()
     for dataset in results.values():

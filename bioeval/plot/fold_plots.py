@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,6 +21,7 @@ from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.support import unsupported_targets
 from bioeval.results.words import percent
+from bioeval.stats.aggregate import aggregate
 from bioeval.studies.thresholds.section import new_people, refusal_of
 from bioeval.views.messages import sentence_about
 from bioeval.views.tasks import Averaged, averaged, unit_of
@@ -40,11 +42,20 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         As for :func:`bioeval.plot.roc`.
     """
     plot = Display(pick(data, "folds", single=True), ax, style)
-    attrs = plot.systems[0].dataset.attrs
-    how = "" if attrs["chosen_on"] == "given" else " (optimistic)"
-    names = "test parts, mean", f"training parts, mean{how}"
-    _draw_folds(plot, style, "", "train_{}_mean", names)
-    return _end_folds(plot, str(attrs["task"]), limits_in_words(attrs))
+    ds = plot.systems[0].dataset
+    how = "" if ds.attrs["chosen_on"] == "given" else " (optimistic)"
+    means = aggregate(ds, ("repeat", "fold"))
+    means = means.assign({rate: means[rate].sel(statistic="mean") for rate in ("far", "frr")})
+    _draw_folds(
+        plot,
+        style,
+        ds.sel(part="test"),
+        {
+            "test parts, mean": means.sel(part="test"),
+            f"training parts, mean{how}": means.sel(part="train"),
+        },
+    )
+    return _end_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs))
 
 
 def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
@@ -59,8 +70,14 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
     """
     plot = Display(pick(data, "threshold_study", single=True), ax, style)
     ds = plot.systems[0].dataset
+    each = xr.Dataset({rate: ds[f"fold_{rate}"] for rate in ("far", "frr")})
+    ends = {"far": "far_mean", "frr": "frr_mean"}
+    ends |= {x: x for rate in ends for x in (f"{rate}_low", f"{rate}_high")}
+    expected = xr.Dataset({name: ds[x] for name, x in ends.items()})
+    there = [name for name in ends if f"optimistic_{name}" in ds]
+    chosen = xr.Dataset({name: ds[f"optimistic_{name}"] for name in there})
     names = f"expected of {new_people(ds)}", "where it was chosen (optimistic)"
-    _draw_folds(plot, style, "fold_", "optimistic_{}", names)
+    _draw_folds(plot, style, each, dict(zip(names, (expected, chosen), strict=True)))
     level = f"{100 * float(ds.attrs['confidence']):g} %"
     bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
     if "optimistic_far_low" in ds:
@@ -69,20 +86,26 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
 
 
 def _draw_folds(
-    plot: Display, style: Mapping[str, Any], fold: str, chosen: str, names: tuple[str, str]
+    plot: Display,
+    style: Mapping[str, Any],
+    folds: xr.Dataset,
+    points: Mapping[str, xr.Dataset],
 ) -> None:
     """Draw FAR and FRR of each fold, their mean, and the rates where thresholds were chosen.
 
-    `fold` stands before the names of the values of each fold, `chosen` has a place for the rate.
+    The two `points` by their labels have ``far frr``, and may have limits of these.
     """
     ax, ds = plot.ax_, plot.systems[0].dataset
-    far, frr = (ds[f"{fold}{rate}"].values.ravel() for rate in ("far", "frr"))
+    far, frr = (folds[rate].values.ravel() for rate in ("far", "frr"))
     each: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
     label = f"test part of a {unit_of(ds.attrs)}"
     ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **each)
-    _point(plot, "{}_mean", "{}", names[0], fmt="o", capsize=4)
-    hollow: dict[str, Any] = {"markerfacecolor": "white", "linewidth": 1.0}
-    _point(plot, chosen, chosen.removesuffix("_mean"), names[1], fmt="D", **hollow)
+    looks: list[dict[str, Any]] = [
+        {"fmt": "o", "capsize": 4},
+        {"fmt": "D", "markerfacecolor": "white", "linewidth": 1.0},
+    ]
+    for (label, point), look in zip(points.items(), looks, strict=True):
+        _draw_point(plot, point, label, **look)
     ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
     ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
     rule = threshold_rule(ds.attrs)
@@ -100,15 +123,13 @@ def _draw_folds(
         plot.empty("No fold has attempts of both classes")
 
 
-def _point(plot: Display, value: str, limits: str, label: str, **style: Any) -> None:
-    """Draw the mean FAR and FRR of folds with their intervals, if any."""
-    ds = plot.systems[0].dataset
+def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> None:
+    """Draw a FAR and FRR with their intervals, if any."""
     middle: dict[str, Any] = {}
     bars: dict[str, Any] = {}
     for axis, rate in (("x", "far"), ("y", "frr")):
-        names = (f"{limits.format(rate)}_{end}" for end in ("low", "high"))
-        low, high = (float(ds.get(name, np.nan)) for name in names)
-        middle[axis] = at = float(ds[value.format(rate)])
+        low, high = (float(point.get(f"{rate}_{end}", np.nan)) for end in ("low", "high"))
+        middle[axis] = at = float(point[rate])
         bars[f"{axis}err"] = np.maximum([[at - low], [high - at]], 0)
     how: dict[str, Any] = {"color": Style.text, "markersize": 7, "linewidth": 1.6, **style}
     drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **how)
@@ -172,7 +193,8 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
         rates = _rates_of_folds(curve.system)
         for rate in rates:
-            of_folds = curve.system.dataset[rate].values.reshape(-1, len(curve.x))
+            each = curve.system.dataset[rate].sel(part="test")
+            of_folds = each.values.reshape(-1, len(curve.x))
             plot.cloud(curve, ((curve.x, y) for y in of_folds), marker=".", linestyle="none")
             arrays.extend(of_folds)
         # Nothing is known between the ranks of folds.
@@ -190,7 +212,7 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     plot_style.rate_axis(plot.ax_, min(map(np.nanmin, arrays)) if plot.lines_ else 0.0)
     cms = say("{Cumulative match score, cms}(k)")
     dir_ = say("{Detection and identification rate, dir}(k)")
-    y = plot.write(cms if "cms_mean" in first else dir_)
+    y = plot.write(cms if "cms" in first else dir_)
     return plot.end("Mean", "Rank k", y, caption=caption)
 
 
@@ -198,22 +220,29 @@ def _mean_curves(systems: list[System]) -> list[Curve]:
     """Return the mean curves of the systems, of rates over ranks at rank 1."""
     curves = []
     for number, system in enumerate(systems):
+        means = system
+        if rates := _rates_of_folds(system):
+            of_test = aggregate(system.dataset, ("repeat", "fold")).sel(part="test")
+            of_test = of_test.assign({f"{x}_mean": of_test[x].sel(statistic="mean") for x in rates})
+            means = replace(system, dataset=of_test)
         for rate, word in _RATES.items():
             y = f"{rate}_mean"
-            if y not in system.dataset or not system.dataset[y].ndim:
-                continue  # one value for all folds
+            if y not in means.dataset:
+                continue
             # The colour and the line style of what it is; of systems, each has its colour.
-            over_ranks = system.dataset[y].dims == ("rank",)
+            over_ranks = means.dataset[y].dims == ("rank",)
             x, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
-            curve = Curve.of(system, x, y, "" if over_ranks else word, 1, f"{rate}_")
+            curve = Curve.of(means, x, y, "" if over_ranks else word, 1, f"{rate}_")
             hue = number if len(systems) > 1 else look
-            curves.append(replace(curve, hue=hue, dash=look))
+            curves.append(replace(curve, system=system, hue=hue, dash=look))
     return curves
 
 
 def _rates_of_folds(system: System) -> list[str]:
     """Return the rate over ranks that the test part of each fold has; none of other partitions."""
-    return [rate for rate in ("cms", "dir") if f"train_{rate}_mean" in system.dataset]
+    if "fold" not in system.dataset.dims:
+        return []
+    return [rate for rate in ("cms", "dir") if rate in system.dataset]
 
 
 # --------------------------------------------------------------------- scalars of each fold
@@ -261,7 +290,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 
 def _draw_row(ax: Axes, place: int, row: Averaged, style: Mapping[str, Any]) -> None:
     """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
-    mean, low, high = (row.summary(name) for name in ("mean", "low", "high"))
+    mean, (low, high) = row.summary("mean"), row.ends()
     every = np.array([mean, low, high, *row.each()])
     least, width = np.nanmin(every), np.nanmax(every) - np.nanmin(every)
     ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
@@ -283,7 +312,7 @@ def _draw_row(ax: Axes, place: int, row: Averaged, style: Mapping[str, Any]) -> 
 
 def _in_digits(row: Averaged) -> str:
     """Return mean and interval of a row with the decimals of its scalar, a rate in per cent."""
-    low, high = row.summary("low"), row.summary("high")
+    low, high = row.ends()
     interval = ""
     if np.isfinite([low, high]).all():
         interval = f" [{_number(row, low)}, {_number(row, high)}]"

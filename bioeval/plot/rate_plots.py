@@ -22,10 +22,10 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, shown
 from bioeval.plot.plot_style import SIZE, SQUARE, Style
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
-from bioeval.results.layouts import expanded
 from bioeval.results.support import unsupported_targets
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
+from bioeval.stats.aggregate import aggregate
 from bioeval.views.tasks import unit_of
 from bioeval.views.writers.lines import written
 
@@ -43,8 +43,8 @@ def mean_curves(data: Any) -> Any:
         return {name: mean_curves(result) for name, result in data.items()}
     if not isinstance(data, xr.Dataset) or "fold" not in data.dims:
         return data
-    results = expanded(data)
-    if "frr_at_far_mean" not in results:
+    results = data
+    if "frr_at_far" not in results:
         if results.attrs.get("result_type") != "verification":
             return results.drop_vars(["far", "gar", "frr"], errors="ignore")
         raise DataError(
@@ -54,7 +54,9 @@ def mean_curves(data: Any) -> Any:
     results = results.sortby("far_target")
     number = results.sizes["far_target"]
     far, fold_frr = results["far_target"].values, results["frr_at_far"].values.reshape(-1, number)
-    mean, low, high = (results[f"frr_at_far_{key}"].values for key in ("mean", "low", "high"))
+    over_folds = aggregate(results[["frr_at_far", "subjects"]], ("repeat", "fold"))
+    low, high = (over_folds[f"frr_at_far_{end}"].values for end in ("low", "high"))
+    mean = over_folds["frr_at_far"].sel(statistic="mean").values
     variables = {"far": far, "frr": mean, "frr_low": low, "frr_high": high}
     variables |= {"gar": 1 - mean, "gar_low": 1 - high, "gar_high": 1 - low}
     fold_far = np.broadcast_to(far, fold_frr.shape)
@@ -63,7 +65,8 @@ def mean_curves(data: Any) -> Any:
     attrs = {**results.attrs, "far_targets": number}
     curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
     for role in ("genuine_attempts", "impostor_attempts"):
-        curves[role] = round(float(results[role].sum()) / results.sizes.get("repeat", 1))
+        attempts_of_test = float(results[role].sel(part="test").sum())
+        curves[role] = round(attempts_of_test / results.sizes["repeat"])
     return curves
 
 

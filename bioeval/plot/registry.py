@@ -44,14 +44,21 @@ def _of_one(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
 
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _FOLD = ("repeat", "fold")
+_PART = (*_FOLD, "part")
 _RATES = _along("threshold", "far", "frr")
 _SPECIES = ("threshold", "species")
 _OVER_SPECIES: Needs = {"iapar_of_species": _SPECIES, **_RATES}
 _ATTACKS = _along("threshold", "ga", "fa", "ia")
 _APCER: Needs = {"apcer_of_species": _SPECIES, "bpcer": ("threshold",)}
 _PRIORS = "prior_log_odds"
-_MEANS = _along("rank", "cms_mean"), _along("threshold", "far_mean"), _along("rank", "dir_mean")
-_FOLDS: Needs = {"far": _FOLD, "frr": _FOLD, "train_far_mean": ()}
+_MEANS = (
+    _along("rank", "cms_mean"),
+    _along("threshold", "far_mean"),
+    dict.fromkeys(("cms",), (*_PART, "rank")),
+    dict.fromkeys(("dir",), (*_PART, "rank")),
+)
+_FOLDS: Needs = {"far": _PART, "frr": _PART}
+_PARTS_OF_FOLDS: Needs = {"subjects": _PART}
 _PARTS = _along("partition", "genuine_attempts"), _along("partition", "attempts")
 _GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
 _CONDITIONS = _along("group", "frr", "far")
@@ -78,7 +85,7 @@ _ALL = (
     _plot("epc", "epc", _along("alpha", "hter", "threshold")),
     _plot("repeated", "repeat", *_MEANS),
     _of_one("folds", "cross_evaluate", _FOLDS),
-    _of_one("spread", "cross_evaluate", {"genuine_attempts": _FOLD}, *_PARTS),
+    _of_one("spread", "cross_evaluate", _PARTS_OF_FOLDS, *_PARTS),
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
     _of_one("groups", "by_group", _GROUPS, _CONDITIONS),
     _plot("error_discard", "error_discard", {"frr": ("fraction",), "pauc": ()}),

@@ -24,6 +24,7 @@ from bioeval.results.variables import (
     Variable,
     averaged_over_folds,
 )
+from bioeval.stats.aggregate import aggregate
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
 
@@ -56,18 +57,25 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     return single.equals(multi)
 
 
+#: Dimensions whose values are summed up.
+OVER = ("repeat", "fold", "partition")
+
 # The others follow, in the order of their descriptions.
 _FIRST = (*("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),)
 
 
 class Averaged(NamedTuple):
-    """One number of each fold: a scalar, at a rank or a FAR target where it has these."""
+    """One number of each fold or partition: a scalar, at a rank or a target where it has these.
+
+    Of folds, that of the test part.
+    """
 
     label: str  # in the words of the view, with its unit
     name_in_text: Text  # of a document
     scalar: Variable
     places: dict[str, tuple[int, Any]]
     dataset: xr.Dataset
+    statistics: xr.Dataset  # over folds or partitions
 
     @property
     def at(self) -> dict[str, Any]:
@@ -85,27 +93,39 @@ class Averaged(NamedTuple):
         return self.scalar.name in POINTS_OF_PARTS
 
     def summary(self, key: str) -> float:
-        """Return a summary such as ``mean``; NaN without one."""
-        if "partition" in self.dataset.dims:
-            return _over_partitions(self.each(), key)
-        return self._value(f"{self.name}_{key}")
+        """Return a statistic such as ``mean``; NaN without one."""
+        return self._statistic(key, "test")
 
     def training(self) -> float:
-        """Return the mean over training parts."""
-        return self._value(f"train_{self.name}_mean")
+        """Return the mean over training parts; NaN of what test parts alone have."""
+        if "part" not in self.dataset[self.name].dims:
+            return np.nan
+        return self._statistic("mean", "train")
+
+    def ends(self) -> tuple[float, float]:
+        """Return the limits of the mean, or without such the middle 95 % of the values."""
+        if f"{self.name}_low" in self.statistics:
+            low, high = (self._at(self.statistics, f"{self.name}_{x}") for x in ("low", "high"))
+            return float(low), float(high)
+        return self.summary("q0.025"), self.summary("q0.975")
 
     def each(self) -> np.ndarray:
-        """Return the value of each fold that has one."""
-        values = self._at(self.name).ravel()
+        """Return the value of each fold or partition that has one."""
+        values = self._at(self.dataset, self.name).ravel()
         return values[~np.isnan(values)]
 
-    def _value(self, name: str) -> float:
-        return float(self._at(name)) if name in self.dataset else np.nan
+    def _statistic(self, key: str, part: str) -> float:
+        labels = self.statistics["statistic"].values.tolist()
+        if key not in labels:
+            return np.nan
+        return float(self._at(self.statistics, self.name, part)[labels.index(key)])
 
-    def _at(self, name: str) -> np.ndarray:
+    def _at(self, dataset: xr.Dataset, name: str, part: str = "test") -> np.ndarray:
         """Return the values of a variable at the place."""
         places = {dim: place for dim, (place, _) in self.places.items()}
-        return values_at(self.dataset[name].variable, places)
+        if "part" in dataset[name].dims:
+            places["part"] = dataset["part"].values.tolist().index(part)
+        return values_at(dataset[name].variable, places)
 
 
 def figure_scalars() -> dict[str, Variable]:
@@ -119,17 +139,6 @@ def figure_scalars() -> dict[str, Variable]:
     return {name: scalar for name, scalar in known.items() if scalar.label}
 
 
-def _over_partitions(values: np.ndarray, key: str) -> float:
-    """Return mean, standard deviation or an end of the middle 95 % of values over partitions."""
-    if key == "mean" and len(values):
-        return float(values.mean())
-    if key == "sd" and len(values) > 1:
-        return float(values.std(ddof=1))
-    if key in ("low", "high") and len(values):
-        return float(np.quantile(values, 0.025 if key == "low" else 0.975))
-    return np.nan
-
-
 def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
     """Return the values at places of some dimensions."""
     return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
@@ -139,6 +148,8 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds, repeats or partitions, one row each."""
     rule = str(dataset.attrs.get("threshold_rule", ""))
     lines = Lines(words_of(dataset), task_of(dataset))
+    scalars = dataset.drop_dims("threshold", errors="ignore")
+    statistics = aggregate(scalars, [str(dim) for dim in OVER if dim in dataset.dims])
     order = (*_FIRST, *POINTS_OF_PARTS)
     for name, scalar in sorted(figure_scalars().items(), key=lambda x: place_in(order, x[0])):
         if name not in dataset or "threshold" in dataset[name].dims:
@@ -149,7 +160,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             continue  # a row of CMS
         for text, at in places_of(dataset, scalar):
             label = lines.write(_with_unit(text, scalar))
-            yield Averaged(label, text, scalar, at, dataset)
+            yield Averaged(label, text, scalar, at, dataset, statistics)
 
 
 def place_in(order: Sequence[str], name: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from limits import streaming
 from strategies import examples_of
-from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
+from twins import assert_same_but_d_prime, crossed, one_thread  # noqa: F401
 from ways import counted_by
 
 import bioeval as be
@@ -179,7 +179,7 @@ def of_folds(scores: be.Scores) -> Iterator[Any]:
     for k, rule in enumerate(rules):
         templates, fusion = TEMPLATES[k % 4]
         options = {"templates": templates, "fusion": fusion, "threshold": rule}
-        yield found_by(in_folds, scores, list(SPLITTERS.values())[k % 3], **options)
+        yield found_by(crossed, scores, list(SPLITTERS.values())[k % 3], **options)
     yield found_by(be.by_group, scores, "team")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
 from bioeval.results.support import unsupported_targets
 from bioeval.results.variables import TARGETS
+from bioeval.stats.aggregate import aggregate
 from bioeval.tables.sections import sections_of
 from bioeval.views.sections.header import alarms, optimistic, tasks_left_out
 from bioeval.views.sections.rows import precision_of_queries
@@ -333,18 +335,21 @@ def messages_by_task(results: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
 
 
 def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
-    """Return the values of a task over all folds, and in each."""
+    """Return the statistics of a task over all folds, and the values in each."""
     document = attributes_but(dataset, *_ELSEWHERE)
     document["messages"] = [message_data(x) for x in messages_of_result(dataset)]
-    ranks = dataset["rank"].values.tolist() if "rank" in dataset.dims else []
-    if ranks:
-        document["ranks"] = ranks
-    document |= _at_targets(dataset, ranks)
-    for name, values in dataset.data_vars.items():
-        if {"fold", *TARGETS}.isdisjoint(values.dims):
-            document[str(name)] = values.values.tolist()
-    document["folds"] = rows_of(fold_columns(dataset))
-    return document
+    statistics = aggregate(dataset, ("repeat", "fold"))
+    unsupported = unsupported_targets(dataset)
+    rows: list[dict[str, Any]] = []
+    for dims in dict.fromkeys(values.dims for values in statistics.data_vars.values()):
+        for row in rows_over(statistics, *map(str, dims)):
+            if not dims:
+                document |= row
+                continue
+            if any(place in unsupported for place in row.items()):
+                row["supported"] = False
+            rows.append(row)
+    return document | {"statistics": rows, "folds": rows_of(fold_columns(dataset))}
 
 
 def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
@@ -387,23 +392,27 @@ def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
 
 
 def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
-    """Return the rates of a task: a row for each fold of each repetition."""
-    repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
-    columns = {
-        "repeat": np.repeat(np.arange(repeats), folds).tolist(),
-        "fold": np.tile(np.arange(folds), repeats).tolist(),
-    }
-    ranked = {}
+    """Return the numbers of a task: a row for each part of each fold of each repeat.
+
+    Points of the test part are NaN in the rows of the training part.
+    """
+    over = ("repeat", "fold", "part")
+    places = zip(*itertools.product(*(dataset[dim].values.tolist() for dim in over)), strict=True)
+    columns = dict(zip(over, map(list, places), strict=True))
+    ranked: dict[str, list] = {}
     for name, values in dataset.data_vars.items():
-        if values.dims[:2] != ("repeat", "fold"):
+        if values.dims[:2] != over[:2]:
             continue
-        if values.ndim == 2:
-            columns[str(name)] = values.values.ravel().tolist()
-            continue
-        for place in np.ndindex(values.shape[2:]):
+        if "part" not in values.dims:
+            both = values.expand_dims(part=dataset["part"].values, axis=2)
+            is_of_both = str(name).startswith(("threshold", "crossing"))
+            values = both if is_of_both else both.where(both["part"] == "test")
+        inner = values.dims[3:]
+        for place in np.ndindex(values.shape[3:]):
             words = [str(name)]
-            for dim, i in zip(values.dims[2:], place, strict=True):
+            for dim, i in zip(inner, place, strict=True):
                 prefix = "rank_" if dim == "rank" else ""
                 words.append(f"{prefix}{dataset[dim].values[i].item():g}")
-            ranked["_".join(words)] = values.values[..., *place].ravel().tolist()
+            column = values.values[..., *place].ravel().tolist()
+            (ranked if inner else columns)["_".join(words)] = column
     return columns | ranked

@@ -129,19 +129,18 @@ def cross_evaluate(
     Returns
     -------
     xarray.Dataset
-        Over ``repeat, fold``: the ``threshold``, in the units of the scores; rates ``far frr gar
-        grr accuracy hter`` (also over ``rank``: ``dir``, ``cms``), counts ``fa fr ga gr`` and
-        attempts of the test part; the same of the training part with ``train_`` before the name;
-        ``test_subjects train_subjects``; of pairs divided by subject ``crossing_pairs``; of drawn
-        claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, which are not in ``far``; of
-        log-likelihood ratios that an estimator makes ``cllr min_cllr``.
-        Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
-        ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
-        interval), and ``"folds"``, in how many it is defined; of the training parts
-        ``"train_mean"`` and so on; of two repeats or more ``"repeats_mean"`` and ``"repeats_sd"``.
-        The attribute ``subjects_in_both_parts`` is the largest number of test subjects that a fold
-        trained on as well. A fold whose class has no attempt is NaN, is left out of the mean, and
-        is counted.
+        Over ``repeat, fold``: the ``threshold`` in the units of the scores, ``threshold_next`` (the
+        nearest score of the training part that it does not accept), the points of the test part by
+        itself, and of pairs divided by subject ``crossing_pairs``; of log-likelihood ratios that
+        an estimator makes ``cllr min_cllr``. Independent draws are repeats of one fold.
+        Over ``repeat, fold, part``, the parts ``"train"`` and ``"test"``: rates ``far frr gar grr
+        accuracy hter``, counts ``fa fr ga gr genuine_attempts impostor_attempts subjects``; of
+        drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, which are not in ``far``;
+        of identification ``gallery_subjects``, and over ``rank`` ``dir di``, or ``cms cms_count
+        attempts skipped``. Rates of ``"train"`` are optimistic.
+        A fold whose class has no attempt is NaN. :func:`aggregate` over ``("repeat", "fold")``
+        gives means, and their limits by `interval`. The attribute ``subjects_in_both_parts`` is the
+        largest number of test subjects that a fold trained on as well.
 
     Raises
     ------
@@ -161,10 +160,13 @@ def cross_evaluate(
     >>> scores = be.simulate(40, 4, random_state=1)
     >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
     >>> ds = be.cross_evaluate(scores, splitter, threshold="far=0.01")
-    >>> ds.far.sizes
-    Frozen({'repeat': 1, 'fold': 4})
-    >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
+    >>> dict(ds.far.sizes)
+    {'repeat': 1, 'fold': 4, 'part': 2}
+    >>> ds.far.mean(("repeat", "fold")).values.round(4)
     array([0.0099, 0.0191])
+    >>> test = be.aggregate(ds, over=("repeat", "fold")).sel(part="test")
+    >>> test.frr_low.item() < test.frr.sel(statistic="mean").item() < test.frr_high.item()
+    True
     """
     splitter = as_splitter(splitter)
     at_frr = check_targets(frr_targets, "frr_targets")
@@ -212,14 +214,14 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
     """Return the results of several tasks."""
     datasets = []
     plan = system.plan
-    for options, folds in zip(tasks, evaluate_folds(system, tasks), strict=True):
+    for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
         about = system.about
         if options.task != "verification" and hasattr(system, "scores"):
             about = about.searching(system.scores)
         if options.claims is None and hasattr(system, "scores"):
             lost = claims_lost(system.scores, options.fused(system.kind))
             about = about.without_claims(*lost, where=" of all data")
-        made = fold_dataset(folds, plan, about, options)
+        made = fold_dataset(numbers, plan, about, options)
         made.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, system.sides)

@@ -167,10 +167,8 @@ SHARED = 1 << 12
 
 NOTHING = Attempts.of(np.empty(0), np.empty(0))
 
-#: Numbers of a fold by name, those of its training part with ``train_`` before: the threshold (a
-#: distance) and whether one could be chosen (`defined`), counts, and sizes of parts; ``dir_count``
-#: or ``cms_count`` at each rank, the subjects searched, and how many searches equal scores decide
-#: (`tied`); operating points of the test part by itself, over FAR targets and ranks.
+#: Numbers of a split by name, of the training and the test part or of the whole: one row of
+#: :data:`bioeval.studies.folds.results.SplitNumbers`.
 Fold = dict[str, Any]
 
 
@@ -202,9 +200,13 @@ class Searched(OpenSetPoints):
         mate = np.where(self.ranks == 1, self.mate, np.nan)
         return Attempts.with_failures(mate, self.other)
 
-    def detected(self, threshold: float, ranks: np.ndarray) -> np.ndarray:
-        """Return the genuine attempts accepted at each rank or better; none at NaN."""
-        return ((self.mate <= threshold) & (self.ranks <= ranks[:, None])).sum(axis=1)
+    def detected(self, threshold: float, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the genuine attempts accepted at each rank, and at each or better; none at NaN."""
+        accepted = self.ranks[self.mate <= threshold]
+        return (
+            (accepted == ranks[:, None]).sum(axis=1),
+            (accepted <= ranks[:, None]).sum(axis=1),
+        )
 
     def points(self, options: FoldOptions) -> Fold:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
@@ -284,38 +286,39 @@ class FoldSide:
 # -------------------------------------------------------------------------------------- one fold
 
 
-def _judged(chosen: ChosenThreshold, train: Attempts, test: Attempts) -> Fold:
-    """Count both parts at the threshold."""
-    fold: Fold = {"threshold": chosen.threshold, "defined": chosen.defined}
-    for prefix, attempts in (("", test), ("train_", train)):
+def _judged(chosen: ChosenThreshold, *parts: Attempts) -> Fold:
+    """Count the parts at the threshold."""
+    counts: dict[str, list[int]] = {}
+    for attempts in parts:
         genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-        fold[f"{prefix}genuine_attempts"] = genuine
-        fold[f"{prefix}impostor_attempts"] = impostor
-        fa = fr = ga = gr = 0
+        of_part = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+        of_part |= dict.fromkeys(("ga", "fr", "fa", "gr"), 0)
         if chosen.defined:
             fa, fr = attempts.errors_at(chosen.threshold)
-            ga, gr = genuine - fr, impostor - fa
-        fold |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-    return fold
+            of_part |= {"ga": genuine - fr, "fr": fr, "fa": fa, "gr": impostor - fa}
+        for name, count in of_part.items():
+            counts.setdefault(name, []).append(count)
+    threshold = {"threshold": chosen.threshold, "threshold_next": chosen.next}
+    return {**threshold, "defined": chosen.defined, **counts}
 
 
 def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, rule: Rule) -> Fold:
     """Evaluate identification: choose a threshold on one part, and judge it on the other."""
-    parts, name, at = {"": tested, "train_": trained}, "cms_count", np.inf
+    parts = trained, tested
     if options.task == "closed_set":
-        fold: Fold = {"defined": True}
-        for prefix, part in parts.items():
-            fold[f"{prefix}genuine_attempts"] = part.genuine
-            fold[f"{prefix}skipped"] = part.skipped
+        fold: Fold = {
+            "attempts": [part.genuine for part in parts],
+            "skipped": [part.skipped for part in parts],
+            "cms_count": [part.detected(np.inf, options.ranks)[1] for part in parts],
+        }
     else:
-        train, name = trained.attempts(), "dir_count"
+        train = trained.attempts()
         chosen = choose(rule, train)
         fold = _judged(chosen, train, tested.attempts())
         at = chosen.threshold if chosen.defined else np.nan
-    for prefix, part in parts.items():
-        fold[f"{prefix}{name}"] = part.detected(at, options.ranks)
-        fold[f"{prefix}gallery_subjects"] = part.gallery
-    fold["tied"] = tested.tied
+        detected = [part.detected(at, options.ranks) for part in parts]
+        fold["di"], fold["detected"] = map(list, zip(*detected, strict=True))
+    fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": tested.tied}
     if options.far_targets is not None:
         fold |= tested.points(options)
     return fold
@@ -335,18 +338,15 @@ def _verified(
     tested = test.attempts(options, at) if known is None else known[1]
     fold = _judged(chosen, trained, tested)
     if options.claims is not None:
-        for prefix, part in (("", test), ("train_", train)):
-            scores = part.unenrolled(options)
-            fold[f"{prefix}fa_unenrolled"] = int((scores <= chosen.threshold).sum())
-            fold[f"{prefix}unenrolled_attempts"] = len(scores)
+        claims = [part.unenrolled(options) for part in (train, test)]
+        fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in claims]
+        fold["unenrolled_attempts"] = [len(x) for x in claims]
     if options.far_targets is not None:
         fold |= test.points(options, tested)
     return fold
 
 
 # ------------------------------------------------------------------------------------- all folds
-
-Folds = dict[Place, Fold]
 
 
 class FoldedSystem:
@@ -379,9 +379,21 @@ class FoldedSystem:
         return {}
 
 
-def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
-    """Evaluate several tasks in every split."""
-    by_task = [(options, Folds(), _read_together(system, options)) for options in tasks]
+def stacked(folds: Sequence[Fold]) -> dict[str, np.ndarray]:
+    """Return the numbers of splits, in their order, as arrays by name."""
+    return {name: np.array([fold[name] for fold in folds]) for name in folds[0]}
+
+
+def evaluate_folds(
+    system: FoldedSystem, tasks: Sequence[FoldOptions]
+) -> list[dict[str, np.ndarray]]:
+    """Evaluate several tasks in every split: numbers of the splits, of each task.
+
+    See :data:`bioeval.studies.folds.results.SplitNumbers`.
+    """
+    by_task: list[tuple[FoldOptions, list[Fold], dict]] = [
+        (options, [], _read_together(system, options)) for options in tasks
+    ]
     splits, tell = system.plan.splits, reporter()
     with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
         for done, (place, split) in enumerate(splits.items()):
@@ -397,10 +409,10 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[F
                 else:
                     both = train.searched(options), test.searched(options)
                     fold = fold_of_searches(*both, options, rule)
-                folds[place] = fold | sizes | system.more_of(test, options)
+                folds.append(fold | sizes | system.more_of(test, options))
             if any(place not in known for _, _, known in by_task):
                 tell(done + 1, len(splits))
-    return [folds for _, folds, _ in by_task]
+    return [stacked(folds) for _, folds, _ in by_task]
 
 
 def _read_together(

@@ -1,10 +1,9 @@
-"""Results over folds as a dataset: counts and rates of each fold, and their summaries."""
+"""Results over folds as a dataset: counts and rates of both parts of each fold."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,67 +11,53 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.messages import Message
+from bioeval.counting.points import COSTS
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import about_attrs, dataset, rates_of
-from bioeval.results.layouts import FoldLayout
+from bioeval.results.dataset import Variables, about_attrs, along, dataset, rates_of
 from bioeval.results.support import beyond_scores, support_messages
 from bioeval.results.variables import (
-    CLOSED_SET,
-    NOT_POOLED,
+    FOLDS,
+    TASKS,
     VERIFICATION,
     Variable,
-    averaged_over_folds,
-    entries,
+    described,
     rates_of_folds,
+    rates_of_scripts,
 )
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import ratio
-from bioeval.stats.repeated import nadeau_bengio
-from bioeval.studies.folds.folds import Fold, FoldOptions
-from bioeval.studies.folds.splits import Place, SplitPlan
+from bioeval.studies.folds.folds import FoldOptions
+from bioeval.studies.folds.splits import SplitPlan
 
-FOLD_COUNTS = {
-    **entries(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
-    **entries(CLOSED_SET, "cms_count", "skipped"),
-    **entries(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
-}
+#: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.
+PARTS = ("train", "test")
 
-_EACH = ("repeat", "fold")
+#: What is counted of the splits of a plan, by name: arrays over (split, part, ...), the splits in
+#: the order of `plan.splits` and the parts in that of :data:`PARTS`; or over (split, ...).
+#:
+#: Over parts: ``subjects``; ``genuine_attempts impostor_attempts ga fr fa gr``, of drawn claims
+#: also ``fa_unenrolled unenrolled_attempts``; of open set, over ranks, ``di`` (exactly at the rank)
+#: and ``detected`` (at the rank or better); of closed set ``attempts skipped`` and, over ranks,
+#: ``cms_count``; of both ``gallery_subjects``. Decisions are 0 where there is no threshold.
+#:
+#: Of splits: ``threshold`` and ``threshold_next`` (distances), ``defined`` (bool, whether there is
+#: a threshold), the points of the test part (:data:`NOT_POOLED`), ``crossing_pairs``, and for
+#: messages ``shared_subjects`` (in both parts) and ``tied`` (searches of the test part).
+SplitNumbers = Mapping[str, np.ndarray]
 
-_OF_FOLDS: dict[str, Variable] = {
+#: Described as of folds; all others are described as of one evaluation.
+OF_FOLDS: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the training part", "score", "threshold T", _EACH, shown="threshold"
+        "threshold chosen on the training part", "score", "threshold T", shown="threshold"
     ),
-    "train_subjects": Variable(
-        "subjects of the training part (pairs without subjects: pairs)", dims=_EACH
-    ),
-    "test_subjects": Variable(
-        "subjects of the test part (pairs without subjects: pairs)", dims=_EACH
-    ),
-    "crossing_pairs": Variable(
-        "pairs of a subject of the test part and one outside it", "pairs", dims=_EACH
-    ),
+    "subjects": Variable("subjects of the part (pairs without subjects: pairs)", "subjects"),
+    "gallery_subjects": Variable("subjects in the gallery of the part", "subjects"),
+    "crossing_pairs": Variable("pairs of a subject of the test part and one outside it", "pairs"),
 }
 
-
-def cross_names() -> dict[str, Variable]:
-    """Describe the variables of results over folds."""
-    names, averaged = dict(_OF_FOLDS), averaged_over_folds()
-    for name, quantity in (averaged | FOLD_COUNTS).items():
-        inner = tuple(dim for dim in quantity.dims if dim != "threshold")
-        names[name] = replace(quantity, dims=(*_EACH, *inner))
-        if name not in NOT_POOLED:
-            long_name = f"on the training part: {quantity.long_name}"
-            of_training = Variable(long_name, quantity.units, quantity.iso, (*_EACH, *inner))
-            names[f"train_{name}"] = of_training
-        if name in averaged:
-            names[f"{name}_summary"] = replace(quantity, dims=("statistic", *inner))
-    return names
-
-
-PARTS = ("", "train_")
+#: Counts of decisions, which a fold without a threshold does not have.
+_DECISIONS = ("ga", "fr", "fa", "gr", "di", "detected", "fa_unenrolled")
 
 SPREAD = (
     "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
@@ -87,46 +72,49 @@ CORRECTED = (
 ALIKE = 0.1
 
 
-def fold_dataset(
-    folds: Mapping[Place, Fold], plan: SplitPlan, about: Provenance, options: FoldOptions
-) -> xr.Dataset:
-    """Return counts and rates over ``repeat, fold``, and their summaries over all folds."""
-    at = tuple(np.array(list(folds)).T)
-    there: np.ndarray = np.zeros(plan.shape, dtype=bool)
-    there[at] = True
-    numbers: dict[str, np.ndarray] = {}
-    for name in next(iter(folds.values())):
-        values = np.array([fold[name] for fold in folds.values()])
-        fill = np.nan if values.dtype.kind == "f" else 0
-        numbers[name] = np.full((*plan.shape, *values.shape[1:]), fill, dtype=values.dtype)
-        numbers[name][at] = values
-    names, judges = cross_names(), options.task == "closed_set" or options.rule.name != "none"
-    rates, pooled = {}, {}
-    if judges:
-        counts, summed = {}, {}
-        for name, x in numbers.items():
-            if x.dtype.kind == "i":  # at a rank, none is detected without a threshold
-                counts[name] = x * numbers["defined"] if x.ndim == 2 else x
-                summed[name] = counts[name].sum(axis=(0, 1))
-        rates, pooled = _ratios(counts), _ratios(summed)
-    if "threshold" in numbers:
-        numbers["threshold"] = to_user(numbers["threshold"], about.kind)
-    points, counted = {}, {}
-    for name, x in numbers.items():
-        if name in NOT_POOLED:
-            points[name] = x
-        elif name in names and (judges or name.endswith(("attempts", "subjects"))):
-            counted[name] = x
-    first = {"threshold": counted.pop("threshold")} if "threshold" in counted else {}
-    test, train = numbers["test_subjects"][there], numbers["train_subjects"][there]
-    sizes = float(test.mean()), float(train.mean())
-    averaged = rates | points
-    statistics, summaries = _summaries(averaged, pooled, there, options.interval, names, sizes)
+def fold_names(task: str) -> dict[str, Variable]:
+    """Describe the variables of a task over folds."""
+    scripts = {x.name: x for x in rates_of_scripts()}
+    first = {"threshold": OF_FOLDS["threshold"]}
+    return {**first, **VERIFICATION, **FOLDS, **scripts, **TASKS[task], **OF_FOLDS}
 
-    coordinates = {
+
+def fold_dataset(
+    numbers: SplitNumbers, plan: SplitPlan, about: Provenance, options: FoldOptions
+) -> xr.Dataset:
+    """Return counts and rates over ``repeat, fold`` and ``part``.
+
+    NaN, and then float64, are counts of decisions without a threshold, and what a repeat lacks of
+    the folds of another.
+    """
+    values = dict(numbers)
+    if options.task != "closed_set":
+        for name in ("threshold", "threshold_next"):
+            values[name] = to_user(values[name], about.kind)
+        missing = ~values["defined"]
+        for name in _DECISIONS if missing.any() else ():
+            if name in values:
+                values[name] = np.where(missing, np.nan, values[name].T).T
+        if options.rule.name == "none":
+            for name in ("threshold", "threshold_next", *_DECISIONS):
+                values.pop(name, None)
+    values |= _rates(values)
+    messages = list(_messages(values, plan, options, about))
+    if options.rule.name == "fixed" and options.task == "verification":
+        given = options.rule.values[0]
+        messages += beyond_scores(given, *(_pooled(values, name) for name in ("far", "frr")))
+
+    names = fold_names(options.task)
+    variables: Variables = {}
+    for name in names:
+        if name in values:
+            variables[name] = _placed(values[name], plan, described(names, name))
+            if f"{name}_next" in values:
+                variables[f"{name}_next"] = _placed(values[f"{name}_next"], plan, names[name])
+    coordinates: dict[str, np.ndarray] = {
         "repeat": np.arange(plan.shape[0]),
         "fold": np.arange(plan.shape[1]),
-        "statistic": np.array(statistics),
+        "part": np.array(PARTS),
     }
     if options.task != "verification":
         coordinates["rank"] = options.ranks
@@ -134,127 +122,63 @@ def fold_dataset(
         coordinates["frr_target"] = options.frr_targets
     if len(options.priors):
         coordinates["cost"] = options.priors
+        equal = np.ones_like(options.priors)
+        costs = (options.priors, equal, equal)
+        variables |= along(("cost",), **dict(zip(COSTS, costs, strict=True)))
     if options.far_targets is not None and options.task != "closed_set":
         coordinates["far_target"] = options.far_targets
-    unit = "repeat" if plan.by_parts else "fold"
-    messages = list(_messages(numbers, rates, there, options, unit, about))
-    if options.rule.name == "fixed" and options.task == "verification":
-        given = options.rule.values[0]
-        messages += beyond_scores(given, float(pooled["far"]), float(pooled["frr"]))
     words = options.in_words
     if options.task == "verification" and about.use_title:
         words = f"verification, {about.use_title}"
     task = f"{words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
     attrs |= _attrs(options, plan.splitter, about.kind)
-    if "shared_subjects" in numbers:
-        attrs["subjects_in_both_parts"] = int(numbers["shared_subjects"].max())
-    return dataset(first | averaged | counted | summaries, names, coordinates, attrs)
+    if "shared_subjects" in values:
+        attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
+    return dataset(variables, names, coordinates, attrs)
 
 
-def _ratios(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return every rate of both parts; the counts are of folds, or summed over folds."""
-    ratios: dict[str, np.ndarray] = {}
-    for prefix in PARTS:
-        part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
-        if "impostor_attempts" in part:
-            scalars = *rates_of_folds(), VERIFICATION["far_unenrolled"]
-            for name, x in rates_of(scalars, part).items():
-                ratios[f"{prefix}{name}"] = x
-        for name in ("dir", "cms"):
-            if f"{name}_count" in part:
-                genuine = part["genuine_attempts"][..., None]
-                ratios[f"{prefix}{name}"] = ratio(part[f"{name}_count"], genuine)
-    return ratios
+def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
+    """Return every rate whose counts there are."""
+    rates: dict[str, np.ndarray] = {}
+    if "fa" in values:
+        rates = rates_of((*rates_of_folds(), VERIFICATION["far_unenrolled"]), values)
+    for name, count, attempts in (
+        ("dir", "detected", "genuine_attempts"),
+        ("cms", "cms_count", "attempts"),
+    ):
+        if count in values:
+            rates[name] = ratio(values[count], values[attempts][..., None])
+    return rates
 
 
-def _summaries(
-    values: Mapping[str, np.ndarray],
-    pooled: Mapping[str, np.ndarray],
-    there: np.ndarray,
-    interval: IntervalMethod,
-    names: Mapping[str, Variable],
-    sizes: Sequence[float],
-) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Return the statistics, ``train_`` before those of training parts, and those of each rate.
-
-    `sizes` are the mean numbers of test and training subjects.
-    """
-    repeats, several = np.nonzero(there)[0], min(there.shape) > 1
-    known = set(_OF_EACH) | ({"pooled"} if pooled else set())
-    if several:
-        known |= {"repeats_mean", "repeats_sd"}
-    statistics: list[str] = []
-    for part in PARTS if len(pooled) else PARTS[:1]:
-        statistics += [f"{part}{key}" for key in FoldLayout.STATISTICS if key in known]
-    tables: dict[str, np.ndarray] = {}
-    for name, of_folds in values.items():
-        rate = name.removeprefix("train_")
-        part, inner = name.removesuffix(rate), of_folds.shape[2:]
-        if not math.prod(inner):
-            continue  # without a target
-        fresh = np.full((len(statistics), *inner), np.nan)
-        table = tables.setdefault(f"{rate}_summary", fresh)
-        for place in np.ndindex(inner):
-            column = of_folds[(there, *place)]
-            with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
-                found = _over_folds(column, interval, sizes, names[rate].bounds)
-            if several:
-                found |= _of_repeats(column, repeats)
-            for key, value in found.items():
-                table[(statistics.index(f"{part}{key}"), *place)] = value
-        if name in pooled:
-            table[statistics.index(f"{part}pooled")] = pooled[name]
-    return statistics, tables
+def _pooled(values: SplitNumbers, name: str) -> float:
+    """Return the rate of the summed counts of the test parts."""
+    quotient = VERIFICATION[name].quotient
+    assert quotient is not None
+    count, attempts = (float(values[x][:, 1].sum()) for (x,) in quotient)
+    return count / attempts if attempts else math.nan
 
 
-#: The statistics of every rate.
-_OF_EACH = ("mean", "sd", "se", "low", "high", "folds")
-
-
-def _over_folds(
-    column: np.ndarray,
-    interval: IntervalMethod,
-    sizes: Sequence[float],
-    bounds: tuple[float, float],
-) -> dict[str, float]:
-    """Return mean, spread and interval of a rate over folds."""
-    # A part without a subject has no attempt either: then there is nothing to find.
-    test, train = np.maximum(sizes, 1e-9).tolist()
-    confidence = interval.confidence
-    estimate = nadeau_bengio(column, test, train, confidence=confidence)
-    low, high = estimate.low, estimate.high
-    if interval.method == "quantile":
-        there = column[~np.isnan(column)]
-        if len(there) > 1:
-            ends = (1 - confidence) / 2, (1 + confidence) / 2
-            low, high = np.quantile(there, ends).tolist()
-    elif _all_alike(column) or not sizes[1]:
-        low = high = np.nan
-    se = estimate.sd / max(estimate.folds, 1) ** 0.5
-    low, high = max(low, bounds[0]), min(high, bounds[1])  # of NaN, which is not smaller, NaN
-    values = estimate.mean, estimate.sd, se, low, high, estimate.folds
-    return dict(zip(_OF_EACH, values, strict=True))
-
-
-def _of_repeats(column: np.ndarray, repeats: np.ndarray) -> dict[str, float]:
-    """Return mean and standard deviation of the means of the repeats, over those that have one."""
-    defined = ~np.isnan(column)
-    folds = np.bincount(repeats[defined], minlength=int(repeats.max()) + 1)
-    sums = np.bincount(repeats[defined], weights=column[defined], minlength=len(folds))
-    means = sums[folds > 0] / folds[folds > 0]
-    mean, sd = np.nan, np.nan
-    if len(means):
-        mean = means.mean()
-    if len(means) > 1:
-        sd = means.std(ddof=1)
-    return {"repeats_mean": mean, "repeats_sd": sd}
+def _placed(
+    values: np.ndarray, plan: SplitPlan, about: Variable
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the dimensions and the values of a variable of splits, at their repeat and fold."""
+    inner = tuple(dim for dim in about.dims if dim != "threshold")
+    parts = ("part",) if values.ndim - len(inner) == 2 else ()
+    shape = *plan.shape, *values.shape[1:]
+    if len(plan.splits) == math.prod(plan.shape):
+        placed = np.empty(shape, values.dtype)
+    else:
+        placed = np.full(shape, np.nan)
+    placed[tuple(np.array(list(plan.splits)).T)] = values
+    return ("repeat", "fold", *parts, *inner), placed
 
 
 def _all_alike(column: np.ndarray) -> bool:
     """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
-    there = column[~np.isnan(column)]
-    return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
+    known = column[~np.isnan(column)]
+    return len(known) > 1 and bool((known == known[0]).all()) and known[0] in (0, 1)
 
 
 def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
@@ -293,76 +217,68 @@ def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
 
 
 def _messages(
-    counts: Mapping[str, np.ndarray],
-    ratios: Mapping[str, np.ndarray],
-    there: np.ndarray,
-    options: FoldOptions,
-    unit: str,
-    about: Provenance,
+    values: SplitNumbers, plan: SplitPlan, options: FoldOptions, about: Provenance
 ) -> Iterator[Message]:
     """Yield messages of rates that are not defined or do not differ, and of what is left out.
 
     Also of targets that test parts are too small for.
     """
-    counts = {name: values[there] for name, values in counts.items()}
-    number = int(there.sum())
-    shared = counts.get("shared_subjects", np.zeros(1, dtype=np.int64))
+    number = len(plan.splits)
+    unit = "repeat" if plan.by_parts else "fold"
+    made_by = "attempts" if options.task == "closed_set" else "genuine_attempts"
+    attempts = {"genuine_attempts": values[made_by][:, 1]}
+    if "impostor_attempts" in values:
+        attempts["impostor_attempts"] = values["impostor_attempts"][:, 1]
+    shared = values.get("shared_subjects", np.zeros(1, dtype=np.int64))
     if shared.any():
         about_parts = {"parts": int(np.count_nonzero(shared)), "number": number, "unit": unit}
         yield Message("subjects-in-both-parts", subjects=int(shared.max()), **about_parts)
-    yield from parts_without_attempts(counts, number, unit)
+    yield from parts_without_attempts(attempts, number, unit)
     for name in ("far", "frr", "cms"):
-        if name not in ratios:
+        if name not in values:
             continue
-        values = ratios[name][there]
-        if values.ndim > 1:
-            values = values[:, 0]
-        attempts = counts["impostor_attempts" if name == "far" else "genuine_attempts"]
-        undefined = np.isnan(values) & (attempts > 0)
+        rate = values[name][:, 1]
+        if rate.ndim > 1:
+            rate = rate[:, 0]
+        made = attempts["impostor_attempts" if name == "far" else "genuine_attempts"]
+        undefined = np.isnan(rate) & (made > 0)
         missing = int(undefined.sum())
         if missing:
             why = "there are no attempts to choose a threshold on"
-            chosen_on = [counts.get(f"train_{role}_attempts") for role in ("genuine", "impostor")]
-            if all(x is not None and x[undefined].all() for x in chosen_on):
+            if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 why = f"too many comparisons failed for {options.rule.words}"
             yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, why)
-        if options.interval.method == "nadeau-bengio" and _all_alike(values):
-            value = int(np.nanmax(values))
+        if options.interval.method == "nadeau-bengio" and _all_alike(rate):
+            value = int(np.nanmax(rate))
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
     if number == 1:
         yield Message("one-part", unit=unit)
-    if "gallery_subjects" in counts:
-        of_train, of_test = counts["train_gallery_subjects"], counts["gallery_subjects"]
-        apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
-        if of_train.any() and apart.any():
+    if "gallery_subjects" in values:
+        sizes = values["gallery_subjects"]
+        apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
+        if sizes[:, 0].any() and apart.any():
             yield Message("galleries-of-different-sizes")
-
-    def total(name: str) -> int:
-        """Return the sum over all folds; 0 of what is not counted in this task."""
-        return int(counts[name].sum()) if name in counts else 0
-
-    skipped = total("skipped")
+    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
     if skipped and about.layout != "all-against-all":
         yield Message("probes-without-mate", probes=skipped, where=" of the test part")
-    if crossing := total("crossing_pairs"):
-        tested = total("genuine_attempts") + total("impostor_attempts")
-        repeats, parts = there.shape
+    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
+        tested = int(sum(made.sum() for made in attempts.values()))
+        repeats, parts = plan.shape
         left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
         yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
     if options.far_targets is not None and options.task != "closed_set":
-        people = None if about.people is None else int(counts["test_subjects"].min())
+        people = None if about.people is None else int(values["subjects"][:, 1].min())
         more = "fewer folds have" if unit == "fold" else "a larger test part has"
-        genuine = int(counts["genuine_attempts"].min())
-        impostor = int(counts["impostor_attempts"].min())
+        genuine, impostor = (int(made.min()) for made in attempts.values())
         targets = options.far_targets, options.frr_targets
         searched = options.task == "open_set"
         for message in support_of_parts(*targets, genuine, impostor, people, searched=searched):
             where = f"the smallest test part ({more} more people)"
             yield message.concerning(options.in_words, where)
-    if infinite := int(np.isinf(counts.get("cllr", np.zeros(1))).sum()):
+    if infinite := int(np.isinf(values.get("cllr", np.zeros(1))).sum()):
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
-    if tied := total("tied"):
-        probes = total("genuine_attempts")
+    if "tied" in values and (tied := int(values["tied"].sum())):
+        probes = int(attempts["genuine_attempts"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
 
 

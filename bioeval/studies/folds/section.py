@@ -85,8 +85,7 @@ def _title(path: str, ds: xr.Dataset, several: bool) -> Text:
 
 def _task_of(ds: xr.Dataset) -> str:
     """Return what the rates of a result are of."""
-    searched = is_identification(ds) or not {"dir_mean", "cms_mean"}.isdisjoint(ds)
-    return "identification" if searched else "verification"
+    return "identification" if is_identification(ds) else "verification"
 
 
 def _task(path: str, ds: xr.Dataset, title: Text, details: list[Text]) -> Section:
@@ -137,7 +136,7 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
     cells = []
     for row in rows:
         made = f"{row.scalar.decimals}_attempts"
-        attempts = int(ds[made].values.sum()) if made in ds else None
+        attempts = int(_of_test(ds, made).sum()) if made in ds else None
         is_supported = unsupported.isdisjoint(row.at.items())
         summaries: list[Text | None] = []
         for key in _SUMMARIES:
@@ -150,9 +149,9 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
             cell = cell_of_scalar(row.scalar, value, attempts=attempts, interval=ends, **about)
             left_out = key == "se" and not _of_listed_pairs(ds)
             summaries.append(cell if key == "mean" or (cell.is_defined and not left_out) else None)
-        folds = Count(int(row.summary("folds")), supported=is_supported)
+        folds = Count(int(row.summary("number")), supported=is_supported)
         cells.append((row.name_in_text, *summaries, folds))
-    all_there = all(row.summary("folds") == number for row in rows)
+    all_there = all(row.summary("number") == number for row in rows)
     columns = [Column("measure")]
     for key, (heading, priority) in _SUMMARIES.items():
         columns.append(Column(key, heading, priority))
@@ -161,13 +160,19 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
 
 
 def _interval(row: Averaged) -> Interval | None:
-    low, high = row.summary("low"), row.summary("high")
-    return (low, high) if np.isfinite([low, high]).all() else None
+    ends = row.ends()
+    return ends if np.isfinite(ends).all() else None
 
 
 def _of_listed_pairs(ds: xr.Dataset) -> bool:
     """Whether the folds are of listed pairs, with a standard error."""
     return ds.attrs.get("splitter_class") == "PredefinedPairFolds"
+
+
+def _of_test(ds: xr.Dataset, name: str) -> np.ndarray:
+    """Return the values of the test parts that there are."""
+    values = ds[name].sel(part="test").values
+    return values[~np.isnan(values)]
 
 
 # ----------------------------------------------------------------------------- details
@@ -194,6 +199,7 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
 #: The attempts of all test parts together, in words.
 _ATTEMPTS = {
     "genuine_attempts": "{number} genuine",
+    "attempts": "{number} genuine",
     "impostor_attempts": "{number} impostor",
     "unenrolled_attempts": "{number} by probes not enrolled, counted separately",
 }
@@ -202,7 +208,7 @@ _ATTEMPTS = {
 def _attempts(ds: xr.Dataset) -> Text:
     """Return the test attempts of all folds in words."""
     there = {name: words for name, words in _ATTEMPTS.items() if name in ds}
-    numbers = [say(words, number=int(ds[name].values.sum())) for name, words in there.items()]
+    numbers = [say(words, number=int(_of_test(ds, name).sum())) for name, words in there.items()]
     return say("{numbers} in test", numbers=Enumeration(numbers, ""))
 
 
@@ -215,14 +221,14 @@ def _divisions(ds: xr.Dataset) -> Text:
         f"{divided}; {{sizes_are_of}}: {{train}} {used}, {{test}} in test",
         **{x: ds.sizes[x[:-1]] for x in ("repeats", "folds") if f"{{{x}:" in divided},
         sizes_are_of=str(ds.attrs["sizes_are_of"]),
-        train=_span(ds["train_subjects"].values),
-        test=_span(ds["test_subjects"].values),
+        train=_span(ds["subjects"].sel(part="train").values),
+        test=_span(_of_test(ds, "subjects")),
     )
 
 
 def _span(counts: np.ndarray) -> Text:
     """Return the smallest and the largest of some counts."""
-    low, high = int(counts.min()), int(counts.max())
+    low, high = int(np.nanmin(counts)), int(np.nanmax(counts))
     return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
 
 

@@ -173,10 +173,10 @@ class Samples:
         there[self.subject[part.probes]] = there[self.subject[part.gallery]] = True
         return np.flatnonzero(there)
 
-    def sizes(self, split: Split) -> dict[str, int]:
+    def sizes(self, split: Split) -> dict[str, Any]:
         """Return the numbers of subjects of both parts, and of those of the test trained on."""
         train, test = self.subjects_of(split.train), self.subjects_of(split.test)
-        sizes = {"train_subjects": len(train), "test_subjects": len(test)}
+        sizes: dict[str, Any] = {"subjects": [len(train), len(test)]}
         if split.fitted is not split.train.probes:
             train = np.append(train, self.subjects_of(Part.of(split.fitted)))
         return sizes | {"shared_subjects": len(np.intersect1d(train, test))}
@@ -339,10 +339,10 @@ class PairSides(Samples):
         there = np.unique([codes.probe[pairs], codes.gallery[pairs]])
         return there[~codes.no_person[there]]
 
-    def sizes(self, split: Split) -> dict[str, int]:
+    def sizes(self, split: Split) -> dict[str, Any]:
         """Return such numbers, of pairs where subjects are unknown, and of pairs that cross."""
         train, test, _ = split
-        sizes = {"train_subjects": len(train.probes), "test_subjects": len(test.probes)}
+        sizes: dict[str, Any] = {"subjects": [len(train.probes), len(test.probes)]}
         if knows_people(self.scores):
             sizes = super().sizes(split)
         if self.by_subject:

@@ -20,12 +20,12 @@ from bioeval.counting.thresholds import to_user
 from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
 from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
-from bioeval.results.layouts import expanded
 from bioeval.scores.alignment import aligned
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.sampled import SampledAttempts
+from bioeval.stats.aggregate import aggregate
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -35,6 +35,7 @@ from bioeval.studies.calibration.calibrator import (
 )
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
 from bioeval.views.sections.evaluation import verification_of_systems
+from bioeval.views.sections.systems import in_parts
 
 _OfSystems = Literal["product", "weighted", "logistic"]
 #: The rules of fusion of templates, and those of systems alone.
@@ -130,7 +131,7 @@ class SystemFusion(ScoreTransformer):
     >>> fusion = be.SystemFusion("logistic")
     >>> fused = be.cross_evaluate(systems, folds, estimator=fusion, threshold="far=0.01")
     >>> face = be.cross_evaluate(systems["face"], folds, threshold="far=0.01")
-    >>> bool((fused.frr_summary < face.frr_summary).sel(statistic="mean"))
+    >>> bool((fused.frr.mean() < face.frr.mean()))
     True
     """
 
@@ -426,10 +427,23 @@ def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.nd
 def measures_section(
     title: Text, results: Mapping[str, xr.Dataset], facts: Sequence[Fact], note: Text = ""
 ) -> Section:
-    """Return what is said of verification by systems, the one made of the others last."""
-    datasets = {name: expanded(ds) for name, ds in results.items()}
+    """Return what is said of verification by systems, the one made of the others last.
+
+    Data have of folds the means over test parts, and all statistics.
+    """
+    datasets = dict(results)
+    more: list[Table] = []
+    if all(map(in_parts, results.values())):
+        of_folds = {}
+        for name, ds in results.items():
+            rates = aggregate(ds, ("repeat", "fold"))
+            with_limits = [str(x) for x in rates if f"{x}_low" in rates]
+            ends = [f"{x}_{end}" for x in with_limits for end in ("low", "high")]
+            of_folds[name] = rates[[*with_limits, *ends]]
+        more = [_together("statistics", of_folds, "statistic", "part")]
+        datasets = {x: ds.sel(statistic="mean", part="test") for x, ds in of_folds.items()}
     dims = next(iter(datasets.values())).dims
-    measures = verification_of_systems(datasets, "measures")
+    measures = verification_of_systems(results, "measures")
     (shown,) = tables(measures)
     # Below the table is what the data do not support.
     messages = [x for x in result_messages(results).messages if x not in shown.notes]
@@ -442,6 +456,7 @@ def measures_section(
             Paragraph(note, "note"),
             _together("systems", datasets),
             *(_together(f"{x}s", datasets, x) for x in ("far_target", "frr_target") if x in dims),
+            *more,
             Messages(messages),
         ),
         task="verification",

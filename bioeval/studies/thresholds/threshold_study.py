@@ -23,14 +23,14 @@ from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, dataset
-from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import RuleOf, beyond_scores, people_with
-from bioeval.results.variables import VERIFICATION, Variable, entries
+from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
+from bioeval.stats.aggregate import aggregate
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -41,8 +41,14 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.judged_rates import JudgedAttempts, SearchesOfOthers
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import FoldOptions, Searched, ThresholdTask, fold_of_searches
-from bioeval.studies.folds.results import cross_names, fold_dataset
+from bioeval.studies.folds.folds import (
+    FoldOptions,
+    Searched,
+    ThresholdTask,
+    fold_of_searches,
+    stacked,
+)
+from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.views.messages import warns_of_doubts
@@ -84,15 +90,16 @@ for _rule in ("3", "30"):
 
 
 # The statistics of rates on new people.
+_STATISTICS = ("mean", "sd", "se", "pooled", "low", "high", "folds", "repeats_mean", "repeats_sd")
 _ON_NEW = {
-    f"{rate}_{key}": entry
+    f"{rate}_{key}": Variable(f"{(VERIFICATION | FOLDS)[rate].long_name}; {key} over folds")
     for rate in ("far", "frr", "hter")
-    for key, entry in FoldLayout.each_over_folds(cross_names()[rate]).items()
+    for key in _STATISTICS
 }
 STUDY |= _ON_NEW
 
 # Defaults.
-FOLDS, REPEATS = 10, 20
+USUAL_FOLDS, REPEATS = 10, 20
 
 _ON_ALL = "all data; its error there is optimistic"
 
@@ -228,9 +235,18 @@ def study_threshold(
             counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
             counted = _of_comparisons(scores, rule, splitter, method)
-    folded, attempts = expanded(counted.folds), counted.attempts
+    folded, attempts = counted.folds.sel(part="test"), counted.attempts
     variables = counted.where_chosen(scores.kind)
-    variables |= {name: folded[name].item() for name in _ON_NEW if name in folded}
+    over = aggregate(counted.folds, ("repeat", "fold")).sel(part="test")
+    known = over["statistic"].values.tolist()
+    for name in _ON_NEW:
+        rate, _, key = name.partition("_")
+        key = "number" if key == "folds" else key
+        if name in over:
+            variables[name] = over[name].item()
+        elif key in known:
+            value = over[rate].sel(statistic=key).item()
+            variables[name] = int(value) if key == "number" else value
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), folded[name].values)
     # Folds advise intervals by subject where their spread is 0; the study has these.
@@ -379,11 +395,11 @@ def _of_searches(
     searches = search(scores, how)
     enrolled = np.where(np.isin(person, person[searches.mates > 0]), "yes", "no")
     plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
-    people, folds = Samples(person), {}
-    for place, split in plan.splits.items():
+    people, folds = Samples(person), []
+    for split in plan.splits.values():
         parts = (searches.among(part.probes) for part in (split.train, split.test))
         train, test = (Searched.of_part(part, how, gallery) for part in parts)
-        folds[place] = fold_of_searches(train, test, options, of_kind) | people.sizes(split)
+        folds.append(fold_of_searches(train, test, options, of_kind) | people.sizes(split))
     about = Provenance.of(scores).without_claims(*claims_lost(scores, options.fused(scores.kind)))
     whole = Searched.of_part(searches, how, gallery)
     attempts = whole.attempts()
@@ -406,7 +422,7 @@ def _of_searches(
         "unenrolled_people": unenrolled,
     }
     return _Counted(
-        fold_dataset(folds, plan, about, options),
+        fold_dataset(stacked(folds), plan, about, options),
         chosen,
         attempts,
         rates,
@@ -496,17 +512,17 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
     Each fold has at least two people, or a pair of each class.
     """
     if scores.layout == "pairs" and scores.pair_folds is not None:
-        return FOLDS, []
+        return USUAL_FOLDS, []
     if _by_people(scores) or scores.layout != "pairs":
         there, most, what = len(scores.subjects), len(scores.subjects) // 2, "people"
     else:
         genuine = int(np.count_nonzero(scores.genuine))
         there = most = min(genuine, len(scores.genuine) - genuine)
         what = "pairs of the rarer class"
-    folds = min(FOLDS, max(most, 2))
-    if folds == FOLDS:
+    folds = min(USUAL_FOLDS, max(most, 2))
+    if folds == USUAL_FOLDS:
         return folds, []
-    return folds, [Message("fewer-folds", folds=folds, usual=FOLDS, there=there, what=what)]
+    return folds, [Message("fewer-folds", folds=folds, usual=USUAL_FOLDS, there=there, what=what)]
 
 
 def _splitter(

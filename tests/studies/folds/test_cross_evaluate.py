@@ -13,8 +13,8 @@ from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
 from result_messages import arguments, codes
 from twins import (  # noqa: F401
+    assert_same_but_d_prime,
     crossed,
-    in_folds,  # noqa: F401
     one_thread,
 )
 
@@ -81,7 +81,7 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, failed
         for name in ("LEAST_CELLS", "MOST_CELLS"):
             patch.setattr(f"bioeval.counting.folds.{name}", cells)
         for rule, expected in zip(rules, plain, strict=True):
-            assert crossed(scores, splitter, threshold=rule).identical(expected), rule
+            assert_same_but_d_prime(crossed(scores, splitter, threshold=rule), expected)
 
 
 def test_impostors_are_the_same_in_all_parts():
@@ -92,13 +92,13 @@ def test_impostors_are_the_same_in_all_parts():
     fold = np.where(np.isin([*probe, *gallery], (2, 3)), 1, 0)  # 8 and 9 are in the first
     ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set")
     assert ds.attrs["impostors"] == "unenrolled"
-    assert ds.impostor_attempts.values.tolist() == [[2, 0]]
-    assert ds.train_impostor_attempts.values.tolist() == [[0, 2]]
+    assert ds.impostor_attempts.sel(part="test").values.tolist() == [[2, 0]]
+    assert ds.impostor_attempts.sel(part="train").values.tolist() == [[0, 2]]
     assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
     ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both")
-    assert ds.impostor_attempts.values.tolist() == [[4, 2]]
+    assert ds.impostor_attempts.sel(part="test").values.tolist() == [[4, 2]]
     closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
-    assert closed.skipped.values.tolist() == [[2, 0]]
+    assert closed.skipped.sel(part="test").values.tolist() == [[2, 0]]
     assert arguments(closed, "probes-without-mate")["probes"] == 2
 
 
@@ -107,27 +107,32 @@ def test_closed_set_in_folds(scores):
     ds = crossed(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
     for k, (_, test) in enumerate(splitter.split(scores)):
         whole = be.closed_set(scores.select(test, test), rank_unit="subject")
-        np.testing.assert_array_equal(ds.cms[0, k], whole.cms.sel(rank=[1, 2]))
-        np.testing.assert_array_equal(ds.cms_count[0, k], whole.cms_count.sel(rank=[1, 2]))
+        of_test = ds.isel(repeat=0, fold=k).sel(part="test")
+        for name in ("cms", "cms_count"):
+            np.testing.assert_array_equal(of_test[name], whole[name].sel(rank=[1, 2]))
+        assert of_test.attempts == whole.attempts
     assert "threshold" not in ds
-    pooled = ds.cms_count.sum(("repeat", "fold")) / ds.genuine_attempts.sum()
-    np.testing.assert_allclose(ds.cms_pooled, pooled)
+    over = "repeat", "fold"
+    pooled = ds.cms_count.sum(over) / ds.attempts.sum(over)
+    np.testing.assert_allclose(be.aggregate(ds, over).cms.sel(statistic="pooled"), pooled)
 
 
 def test_summaries_by_hand(scores):
     splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
     ds = crossed(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
+    found, of_test = (x.sel(part="test") for x in (be.aggregate(ds, ("repeat", "fold")), ds))
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
-        values = ds[name].values.ravel()
-        assert ds[f"{name}_mean"].item() == pytest.approx(values.mean())
-        assert ds[f"{name}_sd"].item() == pytest.approx(values.std(ddof=1))
-        pooled = ds[count].values.sum() / ds[f"{attempts}_attempts"].values.sum()
-        assert ds[f"{name}_pooled"].item() == pytest.approx(pooled)
+        values = of_test[name].values.ravel()
+        statistics = found[name].to_series()
+        assert statistics["mean"] == pytest.approx(values.mean())
+        assert statistics["sd"] == pytest.approx(values.std(ddof=1))
+        pooled = of_test[count].values.sum() / of_test[f"{attempts}_attempts"].values.sum()
+        assert statistics["pooled"] == pytest.approx(pooled)
         # 20 of 30 subjects are trained on and 10 tested; t(5) at 90 % is 2.015048.
         half = 2.0150483726691575 * np.sqrt((1 / 6 + 10 / 20) * values.var(ddof=1))
         high = min(1.0, values.mean() + half)
-        assert ds[f"{name}_high"].item() == pytest.approx(high)
-        assert ds[f"{name}_folds"] == 6
+        assert found[f"{name}_high"].item() == pytest.approx(high)
+        assert statistics["number"] == 6
     np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
     np.testing.assert_allclose(
         ds.accuracy, (ds.ga + ds.gr) / (ds.genuine_attempts + ds.impostor_attempts)
@@ -138,12 +143,14 @@ def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
     scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
     folds = be.partition.SubjectKFold(2, n_repeats=5, shuffle=True, random_state=0)
     ds = crossed(scores, folds, threshold=3.0)
-    assert np.isnan(ds.frr.values).any()
-    means = [np.mean([x for x in row if not np.isnan(x)]) for row in ds.frr.values]
-    assert ds.frr_repeats_mean.item() == pytest.approx(np.mean(means))
-    assert ds.frr_repeats_sd.item() == pytest.approx(np.std(means, ddof=1))
+    frr = ds.frr.sel(part="test").values
+    assert np.isnan(frr).any()
+    means = [np.mean([x for x in row if not np.isnan(x)]) for row in frr]
+    found = be.aggregate(ds, ("repeat", "fold")).frr.sel(part="test").to_series()
+    assert found["repeats_mean"] == pytest.approx(np.mean(means))
+    assert found["repeats_sd"] == pytest.approx(np.std(means, ddof=1))
     once = crossed(scores, be.partition.SubjectKFold(2), threshold=3.0)
-    assert "far_repeats_sd" not in once and "far_sd" in once
+    assert "repeats_sd" not in be.aggregate(once, ("repeat", "fold")).statistic
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
@@ -158,10 +165,10 @@ def test_one_fold_has_no_interval():
     scores = be.simulate(12, 3, random_state=1)
     split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
     ds = crossed(scores, split)
-    assert dict(ds.sizes) == {"repeat": 1, "fold": 1}
-    assert np.isfinite(ds.frr_mean)
-    assert np.isnan(ds.frr_sd)
-    assert np.isnan(ds.frr_low)
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 1, "part": 2}
+    found = be.aggregate(ds, ("repeat", "fold")).sel(part="test")
+    assert np.isfinite(found.frr.sel(statistic="mean"))
+    assert np.isnan(found.frr.sel(statistic="sd")) and np.isnan(found.frr_low)
     assert "one-part" in codes(ds)
 
 
@@ -211,7 +218,7 @@ def test_what_a_splitter_yields_is_checked(scores):
     n = len(scores.probe_labels)
     first, rest = list(range(40)), list(range(40, n))
     both = crossed(scores, Given((first, rest), (rest, first)))
-    assert dict(both.sizes) == {"repeat": 1, "fold": 2}
+    assert dict(both.sizes) == {"repeat": 1, "fold": 2, "part": 2}
     for parts, message in (
         ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
         ((np.arange(40.0), rest), "float64; expected indices"),
@@ -320,7 +327,8 @@ def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells):
         crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
     assert crossed.min_dcf.dims == ("repeat", "fold", "cost")
     np.testing.assert_allclose(crossed.min_dcf.values[0], expected, atol=1e-12)
-    mean, sd = crossed.min_dcf_summary.sel(statistic=["mean", "sd"]).values
+    over = be.aggregate(crossed, ("repeat", "fold"))
+    mean, sd = over.min_dcf.sel(statistic=["mean", "sd"]).values
     np.testing.assert_allclose(mean, expected.mean(axis=0))
     np.testing.assert_allclose(sd, expected.std(axis=0, ddof=1))
 
@@ -385,7 +393,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
     "evaluate",
     [
         lambda s: be.cross_evaluate(s, FOLDS),
-        lambda s: in_folds(s, FOLDS, templates="multi"),
+        lambda s: crossed(s, FOLDS, templates="multi"),
         lambda s: be.cross_evaluate(s, FOLDS, task="open_set"),
         lambda s: be.cross_evaluate(s, FOLDS, task="closed_set"),
         lambda s: be.repeat(s, GALLERIES, curves=True)["verification/single"].to_dataset(),
@@ -405,8 +413,8 @@ def test_each_pair_once():
     own = whole.probe_labels[:, None] == whole.probe_labels
     scores = be.Scores(whole.values, whole.probe_labels, mask=np.triu(1 + own, 1))
     ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
-    assert (ds.genuine_attempts == 4 * 3).all()
-    assert (ds.impostor_attempts == 6 * 9).all()
+    assert (ds.genuine_attempts.sel(part="test") == 4 * 3).all()
+    assert (ds.impostor_attempts.sel(part="test") == 6 * 9).all()
     study = be.study_threshold(scores, "eer", folds=3, repeats=1)
     assert study.impostor_pairs == study.impostor_attempts == 66 * 9
 

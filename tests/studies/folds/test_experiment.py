@@ -62,42 +62,41 @@ def test_every_count_is_that_of_the_definition(seed):
         test = twin_of(scores, parts.probes, parts.gallery)
         train = twin_of(scores, parts.threshold_probes, parts.threshold_gallery)
         for (task, templates), ds in results.items():
-            one = ds.isel(repeat=repeat, fold=0)
-            for prefix, part in (("", test), ("train_", train)):
-                tg = int(one[f"{prefix}genuine_attempts"])
+            fold = ds.isel(repeat=repeat, fold=0)
+            for name, part in (("test", test), ("train", train)):
+                one = fold.sel(part=name)
                 if task == "closed_set":
                     closed = naive.closed_set(**part, unmated="skip", max_rank=4)
-                    found = one[f"{prefix}cms_count"].values.tolist()
-                    assert (tg, found) == (
-                        closed.attempts,
-                        [closed.cms_count[k - 1] for k in ranks],
-                    )
+                    assert int(one.attempts) == closed.attempts
+                    assert one.cms_count.values.tolist() == [closed.cms_count[k - 1] for k in ranks]
                     continue
-                t, ti = float(one["threshold"]), int(one[f"{prefix}impostor_attempts"])
+                tg, ti = int(one.genuine_attempts), int(one.impostor_attempts)
+                t = float(one.threshold)
                 if task == "verification":
                     both = attempts_of[templates](**part)
                     counts = naive.verification_counts(*both, [t], scores.kind)
                     names = ("ga", "fr", "fa", "gr")
-                    assert [[int(one[f"{prefix}{name}"])] for name in names] == list(counts)
+                    assert [[int(one[name])] for name in names] == list(counts)
                     assert (tg, ti) == tuple(map(len, both))
                 else:
                     searched = naive.open_set(**part, thresholds=[t], max_rank=4)
                     counted = searched.genuine_attempts, searched.impostor_attempts, *searched.fa
-                    assert (tg, ti, int(one[f"{prefix}fa"])) == counted
-                    detected = np.rint(one[f"{prefix}dir"].values * tg)
+                    assert (tg, ti, int(one.fa)) == counted
+                    assert one.di.values.tolist() == [searched.di[0][k - 1] for k in ranks]
+                    detected = np.rint(one.dir.values * tg)
                     assert detected.tolist() == [sum(searched.di[0][:k]) for k in ranks]
-                    assert int(one[f"{prefix}fr"]) == tg - detected[0]
+                    assert int(one.fr) == tg - detected[0]
             if task == "verification":  # the threshold, and the points of the test part
                 both = (*attempts_of[templates](**train), scores.kind)
                 chosen = naive.eer(*both).threshold
                 if rule != "eer":
                     chosen = naive.threshold_at_far(*both, 0.1)
-                assert float(one["threshold"]) == chosen
+                assert float(fold.threshold) == chosen
                 both = (*attempts_of[templates](**test), scores.kind)
-                assert same(one.eer, naive.eer(*both).value)
-                assert same(one.auc, naive.auc(*both))
+                assert same(fold.eer, naive.eer(*both).value)
+                assert same(fold.auc, naive.auc(*both))
                 for k, x in enumerate((0.2, 0.01)):
-                    assert same(one.frr_at_far[k], naive.frr_at_far(*both, x)[0])
+                    assert same(fold.frr_at_far[k], naive.frr_at_far(*both, x)[0])
 
 
 @pytest.mark.slow
@@ -113,14 +112,15 @@ def test_averages_are_over_the_repeats():
             scores, experiment, task=task, interval=be.stats.IntervalMethod("quantile", 0.8)
         )
         assert "same subjects" in ds.attrs["interval"]
+        found = be.aggregate(ds, ("repeat", "fold"))
         for name in names:
+            mean, deviation = (np.ravel(found[name].sel(statistic=x)) for x in ("mean", "sd"))
             values = ds[name].values.reshape(9, -1)
-            np.testing.assert_allclose(np.ravel(ds[f"{name}_mean"]), values.mean(axis=0))
-            deviation = values.std(axis=0, ddof=1)
-            np.testing.assert_allclose(np.ravel(ds[f"{name}_sd"]), deviation, atol=1e-15)
+            np.testing.assert_allclose(mean, values.mean(axis=0))
+            np.testing.assert_allclose(deviation, values.std(axis=0, ddof=1), atol=1e-15)
             low, high = np.quantile(values, [0.1, 0.9], axis=0)
-            np.testing.assert_allclose(np.ravel(ds[f"{name}_low"]), low, atol=1e-15)
-            np.testing.assert_allclose(np.ravel(ds[f"{name}_high"]), high, atol=1e-15)
+            np.testing.assert_allclose(np.ravel(found[f"{name}_low"]), low, atol=1e-15)
+            np.testing.assert_allclose(np.ravel(found[f"{name}_high"]), high, atol=1e-15)
 
 
 def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
@@ -153,7 +153,7 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
     result = crossed(x, experiment, y=y, estimator=Recorder(), metric="l2")
     scores = be.Scores.from_embeddings(x, y, metric="l2")
     expected = crossed(scores, experiment)
-    for name in ("fa", "fr", "threshold", "eer", "train_fa", "test_subjects", "train_subjects"):
+    for name in ("fa", "fr", "threshold", "eer", "subjects"):
         np.testing.assert_allclose(result[name], expected[name], rtol=1e-12)
     assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
 
@@ -242,8 +242,8 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
     experiment = Experiment(0.5, None, 1, 0.2, repeats=6, random_state=1)
     ds = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert (ds.genuine_attempts == 16).all() and (ds.impostor_attempts == 48).all()
-    assert (ds.unenrolled_attempts == 20).all() and (ds.train_unenrolled_attempts == 20).all()
-    assert len(set(ds.fa.values.ravel().tolist())) > 1
+    assert (ds.unenrolled_attempts == 20).all()
+    assert len(np.unique(ds.fa.sel(part="test"))) > 1
     np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
     again = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert again.identical(ds)
@@ -254,7 +254,7 @@ def test_what_an_experiment_cannot_do():
     with pytest.raises(be.ProtocolError, match="neither `train` nor `validation`"):
         crossed(scores, Experiment(gallery_templates=1))
     fixed = crossed(scores, Experiment(gallery_templates=1), threshold=4.0)
-    assert np.isnan(fixed.train_far).all() and fixed.attrs["chosen_on"] == "given"
+    assert np.isnan(fixed.far.sel(part="train")).all() and fixed.attrs["chosen_on"] == "given"
     crossed(scores, Experiment(gallery_templates=1), task="closed_set")
     gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))
     with pytest.raises(be.ProtocolError, match="divides one set of templates"):

@@ -67,7 +67,7 @@ def test_a_threshold_from_the_validation_part(faces):
         )
         chosen = be.verification(part)
         assert ds.threshold[number, 0].item() == pytest.approx(chosen.eer_threshold.item())
-        assert ds.train_genuine_attempts[number, 0] == chosen.genuine_attempts
+        assert ds.genuine_attempts.sel(part="train")[number, 0] == chosen.genuine_attempts
 
 
 def test_bad_systems_are_refused(faces):

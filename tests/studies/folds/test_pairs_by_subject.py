@@ -58,17 +58,16 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
             for part in (train, test)
         ]
         threshold = naive.threshold_of("eer", *attempts[0], kind)
-        for prefix, part, (genuine, impostor) in zip(
-            ("train_", ""), (train, test), attempts, strict=True
+        for name, part, (genuine, impostor) in zip(
+            ("train", "test"), (train, test), attempts, strict=True
         ):
-            assert one[f"{prefix}genuine_attempts"] == len(genuine)
-            assert one[f"{prefix}impostor_attempts"] == len(impostor)
-            assert one[f"{prefix}subjects" if prefix else "test_subjects"] == len(
-                {name for i in part for name in pairs[i]}
-            )
+            of_part = one.sel(part=name)
+            assert of_part.genuine_attempts == len(genuine)
+            assert of_part.impostor_attempts == len(impostor)
+            assert of_part.subjects == len({name for i in part for name in pairs[i]})
             if threshold is not None:
                 _, fr, fa, _ = naive.verification_counts(genuine, impostor, [threshold], kind)
-                assert (one[f"{prefix}fr"], one[f"{prefix}fa"]) == (fr[0], fa[0])
+                assert (of_part.fr, of_part.fa) == (fr[0], fa[0])
         assert one.crossing_pairs == crossing
         assert np.isnan(one.threshold) if threshold is None else one.threshold == threshold
     left_out = int(ds.crossing_pairs.sum()) // 2

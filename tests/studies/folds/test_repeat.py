@@ -219,7 +219,8 @@ def test_of_training_and_test_the_test_part_is_evaluated():
     for parts in (folds, named, OwnSplitter(named), [tuple(x) for x in named]):
         ds = be.cross_evaluate(scores, parts)
         alone = [be.verification(scores[x]) for x in named]
-        assert ds.genuine_attempts[0].values.tolist() == [int(x.genuine_attempts) for x in alone]
+        made = ds.genuine_attempts.isel(repeat=0).sel(part="test")
+        assert made.values.tolist() == [int(x.genuine_attempts) for x in alone]
 
 
 def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
