@@ -15,6 +15,7 @@ import numpy as np
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
+from bioeval.partition.base import Division
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, in_order, row_names
 from bioeval.scores.people import knows_people, require_people
@@ -91,11 +92,20 @@ def _of_two_parts(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
             f"{name_of(splitter)} divides gallery from probes, not training from test; "
             "be.repeat evaluates with each of its galleries"
         )
+    if not isinstance(splitter, Division):
+        parts = _checked(splitter, parts, n, tests_alone=named)
+    return Split(Part.of(parts[-2]), Part.of(parts[-1]), parts[0])  # the first of two or three
+
+
+def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple:
+    """Return the samples of parts of any splitter, none in both unless the `tests_alone` count."""
     checked = [_as_samples(part, n, splitter) for part in parts]
-    train, test = map(Part.of, checked[-2:])
-    if not len(test.probes):
+    train, test = checked[-2:]
+    if not len(test):
         raise DataError(f"{name_of(splitter)} yields an empty test part")
-    return Split(train, test, checked[0])  # the first of three, or the training part
+    if not tests_alone and _inside(train, n, no_person=False)[test].any():
+        raise DataError("the splitter puts samples into both training and test")
+    return tuple(checked)
 
 
 def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
@@ -130,10 +140,7 @@ class SplitPlan:
         splits = []
         complete = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
         for split in _splits(splitter, n, labels, groups, meta):
-            train, test = split.train.probes, split.test.probes
-            if _inside(train, n, no_person=False)[test].any():
-                raise DataError("the splitter puts samples into both training and test")
-            complete &= len(train) + len(test) == n
+            complete &= len(split.train.probes) + len(split.test.probes) == n
             splits.append(split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
@@ -213,6 +220,8 @@ class SplitSides(Samples):
             )
         sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
+        every = np.arange(self.n)
+        self._one_set = all(np.array_equal(x, every) for x in (self.probe, self.gallery))
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
         self.subject = codes[chosen]
         self.names = None
@@ -274,6 +283,8 @@ class SplitSides(Samples):
 
     def places(self, part: Part) -> IndexSet:
         """Return rows of some probes, and columns of a gallery (none without) and of no person."""
+        if self._one_set:
+            return part.probes, part.gallery
         rows = _inside(part.probes, self.n, no_person=False)[self.probe]
         columns = _inside(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
         return np.flatnonzero(rows), np.flatnonzero(columns)
