@@ -82,11 +82,10 @@ def evaluate(
     xarray.DataTree
         Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
         ``/reid``, ``/gom``, as far as the card has them; under ``/<system>`` for several systems.
-        Of a card with folds, ``/folds/verification/single`` and so on, as
-        :func:`bioeval.cross_evaluate` gives them; there are no curves then, and options about
-        them are refused. Of a card with several galleries, under ``/<gallery>/...`` and
-        ``/mean/...``: the mean of their rates, each at its own thresholds, and the sum of their
-        attempts.
+        Of a card with folds each is as of :func:`bioeval.cross_evaluate`, over ``repeat, fold,
+        part``; there are no curves then, and options about them are refused. Of a card with several
+        galleries, under ``/<gallery>/...`` and ``/mean/...``: the mean of their rates, each at its
+        own thresholds, and the sum of their attempts.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from bioeval.results.support import unsupported_targets
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
 from bioeval.stats.aggregate import aggregate
-from bioeval.views.tasks import unit_of
+from bioeval.views.tasks import OVER, unit_of
 from bioeval.views.writers.lines import written
 
 # ------------------------------------------------------------------------- curves of folds
@@ -41,7 +41,8 @@ def mean_curves(data: Any) -> Any:
         return data.map_over_datasets(mean_curves)
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
         return {name: mean_curves(result) for name, result in data.items()}
-    if not isinstance(data, xr.Dataset) or "fold" not in data.dims:
+    over = [dim for dim in OVER if isinstance(data, xr.Dataset) and dim in data.dims]
+    if not over or "part" not in data.dims:
         return data
     results = data
     if "frr_at_far" not in results:
@@ -54,7 +55,7 @@ def mean_curves(data: Any) -> Any:
     results = results.sortby("far_target")
     number = results.sizes["far_target"]
     far, fold_frr = results["far_target"].values, results["frr_at_far"].values.reshape(-1, number)
-    over_folds = aggregate(results[["frr_at_far", "subjects"]], ("repeat", "fold"))
+    over_folds = aggregate(results[["frr_at_far", "subjects"]], over)
     low, high = (over_folds[f"frr_at_far_{end}"].values for end in ("low", "high"))
     mean = over_folds["frr_at_far"].sel(statistic="mean").values
     variables = {"far": far, "frr": mean, "frr_low": low, "frr_high": high}
@@ -66,7 +67,7 @@ def mean_curves(data: Any) -> Any:
     curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
     for role in ("genuine_attempts", "impostor_attempts"):
         attempts_of_test = float(results[role].sel(part="test").sum())
-        curves[role] = round(attempts_of_test / results.sizes["repeat"])
+        curves[role] = round(attempts_of_test / results.sizes.get("repeat", 1))
     return curves
 
 

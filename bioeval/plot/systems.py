@@ -21,7 +21,7 @@ from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
 
 _WORDS = {
-    **dict.fromkeys(("verification", "open_set", "closed_set", "reid", "gom", "folds"), ""),
+    **dict.fromkeys(("verification", "open_set", "closed_set", "reid", "gom"), ""),
     "single": "single-template",
     "multi": "multi-template",
 }
@@ -158,7 +158,7 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
         if set(dims) != set(there):
             extra = [dim for dim in there if dim not in dims]
             hint = f": choose a {extra[0]} first, as in ds.isel({extra[0]}=0)" if extra else ""
-            if "fold" in {*there, *dataset.coords}:
+            if "part" in {*there, *dataset.coords}:
                 hint = "; be.plot.folds and be.plot.spread draw results over folds"
             raise DataError(
                 f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "

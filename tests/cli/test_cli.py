@@ -524,12 +524,24 @@ def test_repeated_folds_in_one_command(capsys):
     scores = be.simulate(12, 3, random_state=1)
     be.save(scores, "all.npz")
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["folds/verification/single"]
+    found = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
     expected = crossed(
         scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     )
-    for name in ("frr_mean", "frr_repeats_mean", "frr_repeats_sd", "far_repeats_sd"):
-        assert found[name] == expected[name].item()
+    statistics = be.aggregate(expected, ("repeat", "fold")).sel(part="test")
+    for key in ("mean", "repeats_mean", "repeats_sd"):
+        (row,) = (
+            row
+            for row in found["statistics"]
+            if row.get("statistic") == key and row.get("part") == "test"
+        )
+        for name in ("far", "frr"):
+            assert row[name] == statistics[name].sel(statistic=key).item()
+    rows = {(x["repeat"], x["fold"], x["part"]): x for x in found["folds"]}
+    assert len(rows) == 3 * 4 * 2
+    for (repeat, fold, part), row in rows.items():
+        one = expected.sel(repeat=repeat, fold=fold, part=part)
+        assert all(row[name] == one[name].item() for name in ("threshold", "fa", "frr"))
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3) == 0
     assert "sd of repeats" in capsys.readouterr().out
 

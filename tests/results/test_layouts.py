@@ -17,39 +17,6 @@ def folds(**options) -> xr.Dataset:
     )  # fmt: skip
 
 
-def test_statistics_of_a_rate_are_on_one_dimension():
-    found = folds(far_targets=None)
-    assert len(found.data_vars) == 33
-    table = found[["far_summary", "hter_summary"]].to_dataframe()
-    assert list(table) == ["far_summary", "hter_summary"]
-    own = ["mean", "sd", "se", "pooled", "low", "high", "folds"]
-    assert list(table.index) == [*own, *(f"train_{x}" for x in own)]
-    assert table.loc["mean", "far_summary"] == pytest.approx(found.far.values.mean(), rel=1e-12)
-    assert table.loc["train_mean", "far_summary"] == pytest.approx(found.train_far.values.mean())
-    assert len(found.drop_dims("statistic").to_dataframe()) == found.sizes["fold"]
-    assert found.far_summary.attrs["iso_term"] == "FMR"
-
-
-@pytest.mark.parametrize("task", ["open_set", "closed_set"])
-def test_a_statistic_keeps_ranks_and_targets(task):
-    found = folds(task=task, ranks=[1, 3])
-    rate = "dir" if task == "open_set" else "cms"
-    summary = found[f"{rate}_summary"]
-    assert summary.dims == ("statistic", "rank")
-    np.testing.assert_allclose(summary.sel(statistic="mean"), found[rate].mean(("repeat", "fold")))
-    wide = expanded(found)
-    assert wide[f"train_{rate}_folds"].values.tolist() == [2, 2]
-    assert wide[f"{rate}_sd"].attrs["long_name"].endswith("; standard deviation over folds")
-    assert not [x for x in wide if x.startswith(("train_eer", "eer_pooled"))]
-
-
-def test_part_of_the_variables_is_expanded():
-    summary = folds()[["far_summary"]]
-    found = expanded(summary)
-    assert found.far_mean == summary.far_summary.sel(statistic="mean")
-    assert found.train_far_high == summary.far_summary.sel(statistic="train_high")
-
-
 def test_results_of_a_newer_version_are_refused():
     newer = folds().assign_attrs(schema=2)
     for call in (be.show, be.plot.folds):

@@ -159,7 +159,7 @@ def test_folds_and_partitions_are_mean_and_sd(capsys):
     folds = {name: be.cross_evaluate(x, splitter) for name, x in scores.items()}
     (rows,) = markdown_tables(be.to_markdown(folds, measures=["FRR"]))
     for row, ds in zip(rows[1:], folds.values(), strict=True):
-        values = 100 * ds.frr.values
+        values = 100 * ds.frr.sel(part="test").values
         assert row[1] == f"{values.mean():.2f} ± {values.std(ddof=1):.2f} %"
     assert "Mean ± standard deviation over folds." in be.to_markdown(folds)
     parts = {name: be.repeat(street(i), splitter, "viper") for i, name in enumerate("ab")}

@@ -385,9 +385,9 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
 def test_spread_draws_every_scalar_of_each_repeat(scores):
     experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
     ds = crossed(scores, experiment, interval="quantile", far_targets=(0.4,))
-    display = plot.spread(ds)
+    display, test = plot.spread(ds), ds.sel(part="test")
     expected = {
-        "FAR (in %)": ds.far, "FRR (in %)": ds.frr, "HTER (in %)": ds.hter,
+        **{f"{rate.upper()} (in %)": test[rate] for rate in ("far", "frr", "hter")},
         "EER (in %)": ds.eer, "AUC": ds.auc,
         "FRR at FAR <= 40 % (in %)": ds.frr_at_far,
     }  # fmt: skip
@@ -397,7 +397,8 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     ax = display.ax_
     assert [t.get_text() for t in ax.get_yticklabels()] == list(expected)
     texts = [text.get_text() for text in ax.findobj(mpl.text.Text)]
-    mean, low, high = (100 * ds[f"frr_{x}"].item() for x in ("mean", "low", "high"))
+    found = be.aggregate(ds, ("repeat", "fold")).sel(part="test", statistic="mean")
+    mean, low, high = (100 * found[f"frr{x}"].item() for x in ("", "_low", "_high"))
     assert f"{mean:.2f} [{low:.2f}, {high:.2f}]" in texts
     heights = sum(bar.get_height() > 0 for bar in ax.patches)
     assert heights >= len(expected)
@@ -450,14 +451,18 @@ def of_folds(seed, **options):
     return be.cross_evaluate(scores, be.partition.SubjectKFold(3), **options)
 
 
+def mean_and_limits(ds):
+    found = be.aggregate(ds, ("repeat", "fold"))
+    mean = found.frr_at_far.sel(statistic="mean")
+    return mean, found.frr_at_far_low, found.frr_at_far_high
+
+
 @pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
 def test_folds_at_one_target_are_dots_with_a_bar(plot):
     ds = of_folds(1, far_targets=[0.2])
     display = plot(ds)
     folds = ds.frr_at_far.values.ravel()
-    mean, low, high = (
-        ds.frr_at_far_summary.sel(statistic=x).item() for x in ("mean", "low", "high")
-    )
+    mean, low, high = (x.item() for x in mean_and_limits(ds))
     if plot is be.plot.roc:
         folds, mean, low, high = 1 - folds, 1 - mean, 1 - high, 1 - low
     (line,) = display.lines_.values()
@@ -483,9 +488,7 @@ def test_folds_are_thin_lines_with_their_mean(plot):
     assert list(display.lines_) == ["a", "b"]
     for name, ds in result.items():
         frr = ds.frr_at_far.values.reshape(3, 4)[:, places]
-        mean, low, high = (
-            ds.frr_at_far_summary.sel(statistic=x).values[places] for x in ("mean", "low", "high")
-        )
+        mean, low, high = (x.values[places] for x in mean_and_limits(ds))
         if plot is be.plot.roc:
             frr, mean, low, high = 1 - frr, 1 - mean, 1 - high, 1 - low
         line = display.lines_[name]

@@ -68,7 +68,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     nodes: dict[str, FoldOptions] = {}
     if card.verification is not None:
         for templates in card.verification.templates:
-            nodes[f"folds/verification/{templates}"] = make(
+            nodes[f"verification/{templates}"] = make(
                 task="verification",
                 use=Use(templates, card.verification.fusion),
                 claims=claims,
@@ -80,7 +80,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[f"folds/{name}"] = make(task=name, search=OpenSet(**search))
+            nodes[name] = make(task=name, search=OpenSet(**search))
     datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()))
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

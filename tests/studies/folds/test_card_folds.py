@@ -40,7 +40,7 @@ def scores():
 )
 def test_other_divisions(scores, more, expected):
     tree = be.evaluate(scores, card(f"[partition]\n{more}\n"))
-    result = tree["folds/verification/single"].to_dataset()
+    result = tree["verification/single"].to_dataset()
     assert expected[0] in result.attrs["splitter"]
     assert (result.sizes["repeat"], result.sizes["fold"]) == expected[1]
     if "0.25" in more:
@@ -52,7 +52,7 @@ def test_folds_in_a_column(scores):
         scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
     )
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
-    result = be.evaluate(given, made)["folds/verification/single"]
+    result = be.evaluate(given, made)["verification/single"]
     assert result.sizes["fold"] == 2
     with pytest.raises(be.DataError, match="'part'"):
         be.evaluate(scores, made)
@@ -70,9 +70,7 @@ def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
         tree = be.evaluate(scores, name)
         tasks = protocol.load(name).tasks
-        assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
-            "open_set" in tasks
-        )
+        assert ("open_set" in {n.path.strip("/") for n in tree.leaves}) == ("open_set" in tasks)
 
 
 @pytest.mark.parametrize(
@@ -125,10 +123,10 @@ def test_pairs_carry_their_folds(tmp_path):
     assert be.load(tmp_path / "p.npz").pair_folds.tolist() == fold.tolist()
     lines = [f"{x},{s},{f}" for x, s, f in zip(d.tolist(), same.tolist(), fold, strict=True)]
     (tmp_path / "p.csv").write_text("\n".join(["distance,genuine,fold", *lines]))
-    expected = be.evaluate(pairs, "lfw-view2")["folds/verification/single"].accuracy
+    expected = be.evaluate(pairs, "lfw-view2")["verification/single"].accuracy
     for name in ("p.npz", "p.csv"):
         again = be.evaluate(be.load(tmp_path / name), "lfw-view2")
-        np.testing.assert_array_equal(again["folds/verification/single"].accuracy, expected)
+        np.testing.assert_array_equal(again["verification/single"].accuracy, expected)
     be.save(pairs, tmp_path / "q.csv")
     assert be.load(tmp_path / "q.csv").pair_folds.tolist() == fold.tolist()
     with pytest.raises(be.DataError, match="these pairs have none"):
@@ -165,7 +163,7 @@ def small(name: str, **changes) -> be.Protocol:
 def test_lfw_open_set_is_its_definition():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-open-set", enrolled=6)
-    ds = be.evaluate(scores, card)["folds/open_set"].to_dataset()
+    ds = be.evaluate(scores, card)["open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=6, probe_templates=1, too_few="probe", repeats=3,
         random_state=0,
@@ -180,7 +178,7 @@ def test_lfw_open_set_is_its_definition():
             assert result == pytest.approx(naive_dir(own, who[parts.probes], enrolled, target))
     assert ds.genuine_attempts.sel(part="test").values.ravel().tolist() == [6, 6, 6]
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
-    closed = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
+    closed = be.evaluate(scores, card)["closed_set"].to_dataset()
     assert (closed.cms.sel(rank=1, part="test") >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
     again = crossed(
         scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
@@ -192,7 +190,7 @@ def test_lfw_open_set_is_its_definition():
 def test_lfw_closed_set_enrols_everybody_once():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-closed-set")
-    ds = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
+    ds = be.evaluate(scores, card)["closed_set"].to_dataset()
     people = len(np.unique(who))
     assert ds.attempts.sel(part="test").values.ravel().tolist() == [len(who) - people] * 3
     experiment = be.partition.Experiment(
@@ -214,7 +212,7 @@ def test_a_card_by_sample_is_its_experiment():
     given = {"unseen": 0.25, "gallery_templates": best}
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
     tree = be.evaluate(scores, card)
-    result = tree["folds/verification/single"].to_dataset()
+    result = tree["verification/single"].to_dataset()
     experiment = be.partition.Experiment(0.5, unit="sample", repeats=3, random_state=0, **given)
     expected = be.cross_evaluate(scores, experiment, interval="quantile")
     for name in ("fa", "fr", "far", "frr", "threshold"):
@@ -239,5 +237,5 @@ def test_a_value_of_a_card_is_that_of_a_column_of_any_type(scores, sessions):
     )
     fields = 'by = "experiment"\ntrain = 0.5\ngallery_templates = "session=1"\nseed = 0\n'
     tree = be.evaluate(with_sessions, card(f"[partition]\n{fields}"))
-    ds = tree["folds/verification/single"].to_dataset()
+    ds = tree["verification/single"].to_dataset()
     assert set(ds.genuine_attempts.values.ravel().tolist()) == {10 * 2 * 2}
