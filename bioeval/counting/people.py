@@ -12,7 +12,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
-from bioeval.counting.thresholds import guide_to, rounded_down
+from bioeval.counting.thresholds import guide_to, places_among, rounded_down
 from bioeval.counting.verification import Verified, claimed
 from bioeval.kernels.count import list_pairs
 from bioeval.scores.arrays import scored
@@ -21,6 +21,9 @@ from bioeval.scores.people import People
 
 # Counts of all pairs of people that a table has room for; of more, those that occur are listed.
 MOST_CELLS = 1 << 22
+
+# Attempts of which NumPy counts those of each two people, so that nothing is compiled.
+FEW_ATTEMPTS = 1 << 18
 
 # Entries of a list of counts along many thresholds.
 _MOST_ENTRIES = 1 << 21
@@ -272,6 +275,27 @@ class PairCounts:
             count.astype(np.int64),
         )
 
+    @classmethod
+    def of_attempts(
+        cls,
+        probe_person: np.ndarray,
+        claimed_person: np.ndarray,
+        distance: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> PairCounts:
+        """Count attempts, which may be in any order, between increasing thresholds."""
+        key = places_among(distance, thresholds), claimed_person, probe_person
+        # Whole numbers of 16 bits are sorted several times as fast as larger ones.
+        key = [x.astype(np.min_scalar_type(x.max(initial=0))) for x in key]
+        order = np.lexsort(key)
+        layer, claimed, probe = (x[order] for x in key)
+        is_first = np.ones(len(order) + 1, dtype=bool)
+        is_first[1:-1] = np.diff(layer) != 0
+        is_first[1:-1] |= (np.diff(claimed) != 0) | (np.diff(probe) != 0)
+        bounds = np.flatnonzero(is_first)
+        first = bounds[:-1]
+        return cls.of(probe[first], claimed[first], layer[first], np.diff(bounds))
+
     @property
     def probe_person(self) -> np.ndarray:
         """The person of the probes of each entry."""
@@ -334,12 +358,10 @@ def _count_listed(
         claimed_person = enrolled[made.claims.group]
     values, probe, claimed_person = values.astype(np.float64), probe[some], claimed_person[some]
     same = probe == claimed_person
-    layers, n = len(thresholds) + 1, people.number
-    layer = np.searchsorted(thresholds, values[~same])
-    key = (probe[~same] * n + claimed_person[~same]) * layers + layer
-    key, counts = np.unique(key, return_counts=True)
+    impostors = probe[~same], claimed_person[~same], values[~same]
+    pairs = PairCounts.of_attempts(*impostors, thresholds)
     for sink in sinks:
-        sink.add(PairCounts.of(key // layers // n, key // layers % n, key % layers, counts))
+        sink.add(pairs)
     return values[same], probe[same], bool(np.isnan(values).any())
 
 
@@ -382,6 +404,14 @@ class _CountLayers(Reducer):
             people, starts = block.candidates, np.arange(len(block.candidates) + 1)
         who, layers = self._probe[block.probes], len(self._limits) + 1
         groups = self.person[people].astype(np.int32)
+        if block.few and block.values.size <= FEW_ATTEMPTS:
+            is_attempt = ~np.isnan(block.values)
+            claimed_person = np.repeat(groups, np.diff(starts))
+            both = np.broadcast_arrays(who[:, None], claimed_person, block.values)
+            pairs = PairCounts.of_attempts(*(x[is_attempt] for x in both), self._limits)
+            for sink in self.sinks:
+                sink.add(pairs)
+            return
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
         # A pair of people has at most one entry in each layer, and one for each score.
         longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)

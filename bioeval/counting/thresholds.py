@@ -342,6 +342,25 @@ def extent_of(scores: np.ndarray) -> tuple[float, float, bool, bool]:
 LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
 
 
+def places_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return ``thresholds.searchsorted(values)``, sooner where many values are in no order.
+
+    No value is NaN.
+    """
+    values = values.astype(np.float64, copy=False)
+    base, scale, guide = guide_to(thresholds)
+    with np.errstate(all="ignore"):  # without a scale an infinite value is in cell 0, as all are
+        cell = np.fmin(np.fmax((values - base) * scale, 0), len(guide) - 2)
+    place = guide[cell.astype(np.int64)]
+    ends = np.append(thresholds, np.inf)
+    later = np.flatnonzero(ends[place] < values)
+    for _ in range(3):
+        place[later] += 1
+        later = later[ends[place[later]] < values[later]]
+    place[later] = thresholds.searchsorted(values[later])
+    return place
+
+
 def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return base, scale and first threshold of each place; see `threshold_of`."""
     places = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))

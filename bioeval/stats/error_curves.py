@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -76,15 +77,13 @@ class ErrorColumns:
         Row -1 is reject-all, and the row after the last one accept-all; where some attempts failed
         nothing accepts all, and it is the last one again.
         """
-        columns, number = np.arange(self.far.shape[1]), len(self.far)
-        rows = np.broadcast_to(row, columns.shape)
-        if not number:
-            return (rows >= 0).astype(np.float64), (rows < 0).astype(np.float64)
-        places = np.clip(rows, 0, number - 1)
-        far, frr = self.far[places, columns], self.frr[places, columns]
-        if not self.failed:
-            far, frr = np.where(rows == number, 1.0, far), np.where(rows == number, 0.0, frr)
-        return np.where(rows < 0, 0.0, far), np.where(rows < 0, 1.0, frr)
+        far, frr = self._points
+        place = (row + 1) * far.shape[1] + np.arange(far.shape[1])
+        return far.take(place), frr.take(place)
+
+    @cached_property
+    def _points(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.with_ends()
 
     def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column whose FAR and FRR are `inside`, as all before are."""

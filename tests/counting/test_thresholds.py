@@ -7,6 +7,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.counting.thresholds import places_among
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -275,3 +276,19 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
         assert ds.zero_frr == pytest.approx((sum(better) + sum(equal)) / len(impostors))
         strict = not any(better) and not any(equal)
         assert ds.zero_far == (0 if strict else 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(8))
+def test_places_among_thresholds_are_those_of_a_search(seed, dtype):
+    """Also where nearly all are together, and where one is infinite or the largest number."""
+    rng = np.random.default_rng(seed)
+    wide = np.array([0, TINY, 1e-30, 1e30, LARGEST, -LARGEST, INF, -INF])
+    many = (rng.normal(size=60), rng.integers(0, 5, 60), np.exp(9 * rng.normal(size=60)), wide)
+    for numbers in many:
+        for size in (0, 1, 2, 30):
+            thresholds = np.sort(rng.choice(numbers, size).astype(np.float64))
+            with np.errstate(over="ignore"):
+                values = np.append(rng.choice(numbers, 99), [INF, -INF, 0.0]).astype(dtype)
+            expected = [sum(t < x for t in thresholds.tolist()) for x in values.tolist()]
+            assert places_among(values, thresholds).tolist() == expected
