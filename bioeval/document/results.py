@@ -298,7 +298,7 @@ def rate_of(
 
     `places` are positions along its dimensions.
     """
-    cell = cell_of(dataset, name, places, shown="rate", attempts=attempts)
+    cell = cell_of(dataset, name, places, attempts=attempts)
     assert isinstance(cell, Rate)
     return cell
 
@@ -346,9 +346,10 @@ def cell_of(
         low, high = at(f"{name}_low"), at(f"{name}_high")
         about["interval"] = None if low != low or high != high else (low, high)
     units, scalar = str(variable.attrs.get("units", "")), figure(name)
+    out_of = str(variable.attrs.get("out_of", "")).split()
+    if attempts is None and out_of and {*out_of} <= {*variables}:
+        attempts = int(sum(at(x) for x in out_of))
     if scalar is not None and units == scalar.units:
-        if scalar.quotient and attempts is None and scalar.quotient[1][0] in variables:
-            attempts = int(at(scalar.quotient[1][0]))
         return cell_of_scalar(scalar, value, attempts=attempts, **about)
     shown = str(variable.attrs.get("shown", shown))
     if shown == "threshold":
@@ -356,11 +357,9 @@ def cell_of(
         return Threshold(value, next=after, **about)
     if units == "score" and not shown:
         return Score(value, **about)
-    if shown == "rate" or (not shown and variable.attrs.get("iso_term")):
-        if out_of := variable.attrs.get("out_of"):
-            attempts = int(at(out_of))
+    if units == "proportion" and (name not in dataset.dims or variable.attrs.get("iso_term")):
         return Rate(value, attempts=attempts, **about)
-    if shown == "p":
+    if units == "p":
         return Probability(value, **about)
     if shown == "count":
         return Count(value, **about)

@@ -56,5 +56,5 @@ def cell_of_scalar(
         case "count":
             return Count(value, **more)
     number = Cost if scalar.kind == "cost" else Number
-    decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
+    decimals = 2 if scalar.decimals is None else scalar.decimals
     return number(value, decimals=decimals, proportion=scalar.bounds == (0.0, 1.0), **more)

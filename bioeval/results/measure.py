@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
 from bioeval.base.errors import DataError, received
-from bioeval.results.variables import ADDED, COORDINATES, VARIABLES, Variable
+from bioeval.results.variables import ADDED, COORDINATES, GENUINE, VARIABLES, Variable
 
 #: The counts that a quotient may have.
 COUNTS = ("ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts")
@@ -92,7 +92,8 @@ class Measure:
             self.meaning or self.name,
             name=require_text("name", self.name),
             label=label,
-            decimals="genuine" if self.percent else self.decimals,
+            units="proportion" if self.percent else "1",
+            decimals=None if self.percent else self.decimals,
             bounds=(0.0, 1.0) if self.percent else (-np.inf, np.inf),
             larger_is_better=self.larger_is_better,
         )
@@ -179,7 +180,10 @@ def scalar(
         require_text("meaning", meaning),
         name=name,
         label=require_text("label", name if label is None else label),
-        decimals="genuine" if require_flag("percent", percent) else digits,
+        units="proportion" if require_flag("percent", percent) else "1",
+        dims=("threshold",),
+        out_of=GENUINE if percent else "",
+        decimals=None if percent else digits,
         larger_is_better=require_flag("larger_is_better", larger_is_better),
         bounds=_checked_bounds(bounds),
     )
@@ -194,6 +198,7 @@ def scalar(
             made[0],
             long_name=f"{meaning}; the {extreme} of any threshold",
             name=f"{best}_{name}",
+            dims=(),
             label=f"{best} {at_each.label}",
             threshold=f"{best}_{name}_threshold",
         )

@@ -17,6 +17,23 @@ import numpy as np
 #: The end of the name of the nearest score that a threshold does not accept.
 NEXT = "_next"
 
+#: Of the values of a variable: of one that is a text, none; a difference has that of its measure.
+UNITS = (
+    *("proportion", "p", "score", "score difference", "cost", "bits", "1", "days"),
+    *(
+        "attempts",
+        "subjects",
+        "templates",
+        "probes",
+        "pairs",
+        "partitions",
+        "queries",
+        "candidates",
+    ),
+    *("entries", "comparisons", "tries", "presentations", "sequences", "boxes", "frames"),
+    *("targets", "identities", "events", "events/day", "people/day", "errors/frame", "boxes/frame"),
+)
+
 #: What a label may have besides terms: where a value is.
 PLACES = ("target", "prior", "rank", "level", "threshold")
 
@@ -25,31 +42,30 @@ PLACES = ("target", "prior", "rank", "level", "threshold")
 class Variable:
     """Meaning of a variable of a result, its dimensions, and how it is shown and compared.
 
-    Its attributes in a dataset are the first three fields and those after `name`. The unit
-    ``"score"`` is that of a value whose sign and order turn with the kind of the scores, such as a
-    threshold; a difference of two scores has ``"score difference"``.
+    Its attributes in a dataset are the first three fields, those after `name`, and `threshold`. The
+    unit is one of :data:`UNITS`; ``"score"`` is that of a value whose sign and order turn with the
+    kind of the scores, such as a threshold.
     """
 
     long_name: str
-    units: str = "1"
+    units: str = ""
     iso: str = ""  # the term of ISO/IEC 19795-1
     dims: tuple[str, ...] = ()
     _: KW_ONLY
     name: str = ""  # of variables that are computed or compared by their description
     heading: str = ""  # of a column of a table, a template
-    #: A rate, a p-value, a count, a threshold or a number of so many digits, where ISO term, unit
-    #: and type do not say it.
-    shown: Literal["", "rate", "p", "count", "threshold", "3", "6"] = ""
-    out_of: str = ""  # of a rate, the variable with its denominator
+    #: A count, a threshold or a number of so many digits, where unit and type do not say it.
+    shown: Literal["", "count", "threshold", "3", "6"] = ""
+    #: Of a proportion, the variable with its denominator, or the attempts of the class of which one
+    #: has to be visible; a `quotient` has its own.
+    out_of: str = ""
 
     #: In tables and comparisons: a template with rates as terms of a document, and with
     #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``.
     label: str = ""
     also: str = ""  # another name in use
-    #: What has a label is in per cent, with enough decimals that an attempt of a class is visible;
-    #: or it has a number of decimals.
-    decimals: int | Literal["genuine", "impostor"] | None = None
-    threshold: str = ""  # variable of its threshold
+    decimals: int | None = None  # of a number; a proportion is in per cent
+    threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
     undefined: str = ""  # why it is not defined although there are attempts of both classes
 
     #: How it is computed, at a threshold: counts over attempts, each summed; or a function of FAR
@@ -67,17 +83,22 @@ class Variable:
     def attrs(self) -> dict[str, str]:
         """The attributes of the variable in a dataset."""
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
-        attrs |= {"heading": self.heading, "shown": self.shown, "out_of": self.out_of}
+        attrs |= {"heading": self.heading, "shown": self.shown}
+        attrs["out_of"] = " ".join(self.denominator)
+        attrs["threshold"] = self.threshold or ("threshold" if "threshold" in self.dims else "")
         return {key: text for key, text in attrs.items() if text}
+
+    @property
+    def denominator(self) -> tuple[str, ...]:
+        """The variables with the denominator of a proportion, which are added up."""
+        return self.quotient[1] if self.quotient else tuple(self.out_of.split())
 
     @property
     def kind(self) -> Literal["rate", "number", "cost", "score"]:
         """What a reader is shown: a rate is in per cent, a score has the units of scores."""
-        if self.units == "score":
-            return "score"
-        if self.units == "cost":
-            return "cost"
-        return "number" if isinstance(self.decimals, int) else "rate"
+        kinds: dict[str, Literal["rate", "cost", "score"]]
+        kinds = {"proportion": "rate", "cost": "cost", "score": "score"}
+        return kinds.get(self.units, "number")
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -120,17 +141,19 @@ PROBE, RECALL = ("probe",), ("recall_level",)
 COORDINATES = {
     "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     "rank": Variable("rank", "1", "rank R"),
-    "far_target": Variable("largest false accept rate allowed", iso="FMR or FPIR"),
-    "frr_target": Variable("largest false reject rate allowed", iso="FNMR"),
-    "cost": Variable("cost of decisions, by the proportion of genuine attempts expected in use"),
-    "probe": Variable("probe, by its row"),
-    "recall_level": Variable("recall level"),
-    "repeat": Variable("repeat of the partition"),
-    "partition": Variable("partition, by its place in the list, from 0"),
+    "far_target": Variable("largest false accept rate allowed", "proportion", iso="FMR or FPIR"),
+    "frr_target": Variable("largest false reject rate allowed", "proportion", iso="FNMR"),
+    "cost": Variable(
+        "cost of decisions, by the proportion of genuine attempts expected in use", "1"
+    ),
+    "probe": Variable("probe, by its row", "1"),
+    "recall_level": Variable("recall level", "proportion"),
+    "repeat": Variable("repeat of the partition", "1"),
+    "partition": Variable("partition, by its place in the list, from 0", "1"),
     "gallery": Variable("gallery, by its name"),
-    "fold": Variable("fold of a repeat, in the order of the splitter"),
-    "part": Variable("part of the data: all, train (where a threshold was chosen) or test", ""),
-    "statistic": Variable("statistic over the dimensions in attribute aggregated_over", ""),
+    "fold": Variable("fold of a repeat, in the order of the splitter", "1"),
+    "part": Variable("part of the data: all, train (where a threshold was chosen) or test"),
+    "statistic": Variable("statistic over the dimensions in attribute aggregated_over"),
     "subject": Variable("subject, by its label"),
     "templates": Variable("templates of each subject", "templates"),
     "species": Variable("attack instrument species"),
@@ -141,6 +164,9 @@ TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
 
 # ------------------------------------------------------------------------------------ verification
 
+#: The number of attempts of each class.
+GENUINE, IMPOSTOR = "genuine_attempts", "impostor_attempts"
+
 
 def _table(**variables: Variable) -> dict[str, Variable]:
     """Return variables by their names, which they know."""
@@ -148,8 +174,8 @@ def _table(**variables: Variable) -> dict[str, Variable]:
 
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
-    """Describe a proportion that is shown in per cent."""
-    return Variable(long_name, "1", iso, dims, **({"decimals": "genuine"} | about))
+    """Describe a proportion; the attempts of genuine attempts are to be visible unless named."""
+    return Variable(long_name, "proportion", iso, dims, **({"out_of": GENUINE} | about))
 
 
 def _threshold(long_name: str, dims: tuple[str, ...] = ()) -> Variable:
@@ -162,9 +188,8 @@ def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) 
 
 
 def _over(attempts: str, *counts: str) -> dict[str, Any]:
-    """Return of a rate that it is counts over attempts, and whose attempt has to be visible."""
-    over, class_ = (f"{attempts}_attempts",), "impostor" if "impostor" in attempts else "genuine"
-    return {"quotient": (counts, over), "decimals": class_}
+    """Return of a rate that it is counts over attempts of a class."""
+    return {"quotient": (counts, (f"{attempts}_attempts",))}
 
 
 #: The equal error rate and its point.
@@ -176,8 +201,8 @@ EQUAL_ERROR = _table(
         quantile=True,
     ),
     eer_threshold=_threshold("attainable threshold with the smallest larger rate there"),
-    far_at_eer=_rate("FAR at the EER threshold"),
-    frr_at_eer=_rate("FRR at the EER threshold"),
+    far_at_eer=_rate("FAR at the EER threshold", out_of=IMPOSTOR, threshold="eer_threshold"),
+    frr_at_eer=_rate("FRR at the EER threshold", threshold="eer_threshold"),
     eer_bracket_low=_rate("lower end of the EER bracket (FVC)"),
     eer_bracket_high=_rate("upper end of the EER bracket (FVC)"),
 )
@@ -188,12 +213,14 @@ POINTS = _table(
     auc=Variable(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
         "one half (Mann-Whitney)",
+        "1",
         label="AUC",
         decimals=5,
         larger_is_better=True,
     ),
     d_prime=Variable(
         "absolute difference of the class means over the root mean of the class variances (d')",
+        "1",
         label="d'",
         decimals=3,
         undefined="the scores of both classes have no spread",
@@ -213,7 +240,7 @@ POINTS = _table(
         "FMR at FNMR 0",
         label="{far} at {frr} = 0",
         also="ZeroFNMR",
-        decimals="impostor",
+        out_of=IMPOSTOR,
         threshold="zero_frr_threshold",
     ),
     zero_frr_threshold=_threshold("strictest threshold without any false reject"),
@@ -274,7 +301,7 @@ VERIFICATION = _table(
         dims=T,
         label="{far} of probes not enrolled",
         quotient=(("fa_unenrolled",), ("unenrolled_attempts",)),
-        decimals="impostor",
+        out_of=IMPOSTOR,
     ),
     fa_unenrolled=_count("claims by probes who are not enrolled that are accepted", dims=T),
     unenrolled_attempts=_count("claims by probes who are not enrolled"),
@@ -299,7 +326,7 @@ VERIFICATION = _table(
         FRR_TARGET,
         label="{far} at {frr} <= {target}",
         quantile=True,
-        decimals="impostor",
+        out_of=IMPOSTOR,
         threshold="threshold_at_frr",
     ),
     threshold_at_frr=_threshold(
@@ -316,7 +343,9 @@ VERIFICATION = _table(
     ),
     min_cost=Variable("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost", dims=COST),
     min_cost_threshold=_threshold("strictest threshold of the smallest cost", COST),
-    cost_prior=Variable("proportion p of genuine attempts expected in use", dims=COST),
+    cost_prior=Variable(
+        "proportion p of genuine attempts expected in use", "proportion", dims=COST
+    ),
     cost_miss=Variable("cost c_miss of a false reject", "cost", dims=COST),
     cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
 )
@@ -325,12 +354,14 @@ VERIFICATION = _table(
 FOLDS = _table(
     accuracy=_rate(
         "accuracy: proportion of all attempts that are classified correctly",
+        dims=T,
         label="accuracy",
         quotient=(("ga", "gr"), ("genuine_attempts", "impostor_attempts")),
         larger_is_better=True,
     ),
     hter=_rate(
         "half total error rate: (FAR + FRR) / 2",
+        dims=T,
         label="HTER",
         of_rates=lambda far, frr: (far + frr) / 2,
     ),
@@ -369,7 +400,9 @@ _ISO_PLACES = {
 #: With failures to acquire and to enrol.
 FAILURES = _table(
     **{
-        f"{name}{ending}": Variable(f"{meaning}{place}", iso=iso)
+        f"{name}{ending}": _rate(
+            f"{meaning}{place}", iso, out_of=IMPOSTOR if "far" in name else GENUINE
+        )
         for name, (iso, meaning) in _ISO_RATES.items()
         for ending, place in _ISO_PLACES.items()
     }
@@ -378,9 +411,7 @@ for _name, _label in (
     ("frr_iso_at_far", "{frr} with FTA at {far} <= {target}"),
     ("gfrr_at_far", "GFRR at {far} <= {target}"),
 ):
-    FAILURES[_name] = replace(
-        FAILURES[_name], label=_label, decimals="genuine", threshold="threshold_at_far"
-    )
+    FAILURES[_name] = replace(FAILURES[_name], label=_label, threshold="threshold_at_far")
 
 # ---------------------------------------------------------------------------------- identification
 
@@ -407,10 +438,10 @@ OPEN_SET = _table(
         _AT_TARGET,
     ),
     expected_false_accepts=_count("false accepts expected at the target", dims=FAR_TARGET),
-    eer_at_least=Variable("lower bound of the EER, from the rates at the thresholds"),
-    eer_at_most=Variable("upper bound of the EER, from the rates at the thresholds"),
-    dir_at_far_at_least=Variable("lower bound of DIR with FAR at most the target", dims=_AT_TARGET),
-    dir_at_far_at_most=Variable("upper bound of DIR with FAR at most the target", dims=_AT_TARGET),
+    eer_at_least=_rate("lower bound of the EER, from the rates at the thresholds"),
+    eer_at_most=_rate("upper bound of the EER, from the rates at the thresholds"),
+    dir_at_far_at_least=_rate("lower bound of DIR with FAR at most the target", dims=_AT_TARGET),
+    dir_at_far_at_most=_rate("upper bound of DIR with FAR at most the target", dims=_AT_TARGET),
     dir=_rate(
         "detection and identification rate: proportion of the genuine attempts whose mate is "
         "within the threshold and at rank R or better",
@@ -421,20 +452,20 @@ OPEN_SET = _table(
         **_over("genuine", "di"),
     ),
     di=_count("genuine attempts detected and identified exactly at the rank", dims=TR),
-    far=Variable(
+    far=_rate(
         "false accept rate: proportion of the impostor attempts with any candidate within the "
         "threshold",
         iso="FPIR(N, T)",
         dims=T,
         quotient=(("fa",), ("impostor_attempts",)),
     ),
-    grr=Variable(
+    grr=_rate(
         "genuine reject rate: proportion of the impostor attempts that are rejected",
         iso="1 - FPIR",
         dims=T,
         quotient=(("gr",), ("impostor_attempts",)),
     ),
-    frr=Variable(
+    frr=_rate(
         "false reject rate: 1 - DIR at rank 1",
         iso="FNIR(N, 1, T)",
         dims=T,
@@ -448,13 +479,21 @@ OPEN_SET = _table(
     impostor_attempts=_count(
         "impostor attempts: non-mated searches, of a gallery without the subject of the probe"
     ),
-    ttr=Variable(
-        "true target rate: enrolled probes with any template within the threshold", dims=T
+    ttr=_rate(
+        "true target rate: enrolled probes with any template within the threshold",
+        dims=T,
+        out_of="target_probes",
     ),
-    ttr_identity=Variable(
-        "proportion of the enrolled probes with a mate within the threshold", dims=T
+    ttr_identity=_rate(
+        "proportion of the enrolled probes with a mate within the threshold",
+        dims=T,
+        out_of="target_probes",
     ),
-    ftr=Variable("false target rate: other probes with any template within the threshold", dims=T),
+    ftr=_rate(
+        "false target rate: other probes with any template within the threshold",
+        dims=T,
+        out_of="non_target_probes",
+    ),
     genuine_subjects=_count("subjects of the probes, enrolled: independent trials", "subjects"),
     impostor_subjects=_count(
         "subjects of the probes of impostor attempts: independent trials", "subjects"
@@ -478,6 +517,7 @@ CLOSED_SET = _table(
         "recognition rate: CMS at rank 1",
         "TPIR(N, 1, no threshold)",
         label="recognition rate",
+        out_of="attempts",
         larger_is_better=True,
     ),
     attempts=_count("probes with a usable mate", "probes"),
@@ -491,12 +531,12 @@ CLOSED_SET = _table(
 
 def _mean(long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "") -> Variable:
     """Describe a mean over queries."""
-    return _rate(long_name, iso, dims, label=label, larger_is_better=True)
+    return _rate(long_name, iso, dims, label=label, out_of="queries", larger_is_better=True)
 
 
 def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
     """Describe the values of the queries; NaN without a match."""
-    return Variable(f"{long_name}; NaN without a match", dims=dims)
+    return Variable(f"{long_name}; NaN without a match", "proportion", dims=dims)
 
 
 #: The means over queries of all their matches.
@@ -558,10 +598,12 @@ RETRIEVED_SETS = _table(
         "F1 within {threshold}",
         T,
     ),
-    micro_f1=_mean(
+    micro_f1=_rate(
         "F1 of the entries that all queries retrieve together, those without a match included",
-        "micro F1 within {threshold}",
-        T,
+        dims=T,
+        label="micro F1 within {threshold}",
+        out_of="",
+        larger_is_better=True,
     ),
 )
 
@@ -606,31 +648,48 @@ REID = _table(
     query_ndcg=_each("normalised discounted cumulative gain of the query"),
     identity=Variable("label of the query", dims=PROBE),
     template=Variable("name of the template of the query", dims=PROBE),
-    first_match_rank=Variable("rank of the first match; NaN without one", dims=PROBE),
+    first_match_rank=Variable("rank of the first match; NaN without one", "1", dims=PROBE),
     matches=_count("matches of the query that are not excluded", "entries", PROBE),
     removed_entries=_count("gallery entries excluded for the query", "entries", PROBE),
 )
 
 #: The curves of GOM as one number each.
 GOM_POINTS = _table(
-    max_mvp=_rate("largest mVP", label="max mVP", larger_is_better=True),
-    max_mrep=_rate("largest mReP", label="max mReP", threshold="tau_max", larger_is_better=True),
-    tau_max=Variable("first threshold where mReP is largest", label="tau_max", decimals=2),
+    max_mvp=_rate("largest mVP", out_of="queries", label="max mVP", larger_is_better=True),
+    max_mrep=_rate(
+        "largest mReP",
+        out_of="queries",
+        label="max mReP",
+        threshold="tau_max",
+        larger_is_better=True,
+    ),
+    tau_max=Variable("first threshold where mReP is largest", "1", label="tau_max", decimals=2),
     tau_nz=Variable(
         "first threshold where mFR is above 0",
+        "1",
         label="tau_nz",
         decimals=2,
         undefined="mFR is nowhere above 0",
     ),
     mrep_area=_rate(
-        "area under mReP over the thresholds (MREP)", label="MREP", larger_is_better=True
+        "area under mReP over the thresholds (MREP)",
+        out_of="queries",
+        label="MREP",
+        larger_is_better=True,
     ),
-    mfr_area=_rate("area under mFR over the thresholds (MFR)", label="MFR"),
+    mfr_area=_rate("area under mFR over the thresholds (MFR)", out_of="open_queries", label="MFR"),
     max_f1=_rate(
-        "largest mean F1 of the queries", label="max F1", threshold="tau_f1", larger_is_better=True
+        "largest mean F1 of the queries",
+        out_of="queries",
+        label="max F1",
+        threshold="tau_f1",
+        larger_is_better=True,
     ),
     tau_f1=Variable(
-        "first threshold where the mean F1 of the queries is largest", label="tau_f1", decimals=2
+        "first threshold where the mean F1 of the queries is largest",
+        "1",
+        label="tau_f1",
+        decimals=2,
     ),
 )
 
@@ -638,20 +697,36 @@ GOM_POINTS = _table(
 GOM_MEANS = {name: QUERY_MEANS[name] for name in ("mean_ap", "mean_inp")}
 
 GOM = _table(
-    mrp=Variable(
-        "mean ranking precision: AP of the retrieved entries, over the matches retrieved", dims=T
+    mrp=_rate(
+        "mean ranking precision: AP of the retrieved entries, over the matches retrieved",
+        dims=T,
+        out_of="queries",
     ),
-    mvp=Variable("mean verification precision: TP / (TP + FN + FP)", dims=T),
-    mrep=Variable("mean re-identification precision: sqrt(VP RP)", dims=T),
-    mfr=Variable("mean false rate of the queries without a match: min(FP / B, 1)", dims=T),
+    mvp=_rate("mean verification precision: TP / (TP + FN + FP)", dims=T, out_of="queries"),
+    mrep=_rate("mean re-identification precision: sqrt(VP RP)", dims=T, out_of="queries"),
+    mfr=_rate(
+        "mean false rate of the queries without a match: min(FP / B, 1)",
+        dims=T,
+        out_of="open_queries",
+    ),
     **RETRIEVED_SETS,
-    dir=Variable("queries with a match within the threshold, at rank R or better", dims=TR),
-    far=Variable("false accept rate: queries not in the gallery with any retrieved entry", dims=T),
-    ttr=Variable(
-        "true target rate: queries with a match in the gallery and any retrieved entry", dims=T
+    dir=_rate(
+        "queries with a match within the threshold, at rank R or better", dims=TR, out_of="queries"
     ),
-    ttr_identity=Variable("queries with a match in the gallery and a retrieved match", dims=T),
-    ftr=Variable("false target rate, the same proportion as FAR", dims=T),
+    far=_rate(
+        "false accept rate: queries not in the gallery with any retrieved entry",
+        dims=T,
+        out_of="open_queries",
+    ),
+    ttr=_rate(
+        "true target rate: queries with a match in the gallery and any retrieved entry",
+        dims=T,
+        out_of="queries",
+    ),
+    ttr_identity=_rate(
+        "queries with a match in the gallery and a retrieved match", dims=T, out_of="queries"
+    ),
+    ftr=_rate("false target rate, the same proportion as FAR", dims=T, out_of="open_queries"),
     **GOM_POINTS,
     **GOM_MEANS,
     cmc=REID["cmc"],
@@ -663,8 +738,10 @@ GOM = _table(
     rp=_each("ranking precision", ("probe", "threshold")),
     vp=_each("verification precision", ("probe", "threshold")),
     rep=_each("re-identification precision", ("probe", "threshold")),
-    fr=Variable(
-        "false rate; NaN where the identity is in the gallery", dims=("probe", "threshold")
+    fr=_rate(
+        "false rate; NaN where the identity is in the gallery",
+        dims=("probe", "threshold"),
+        out_of="",
     ),
 )
 
@@ -700,7 +777,9 @@ NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
 def figure(name: str) -> Variable | None:
     """Return what is shown as its description says: a rate, number or cost; None of others."""
     variable = ADDED.get(name) or VARIABLES.get(name)
-    return variable if variable is not None and variable.decimals is not None else None
+    if variable is None or (variable.decimals is None and variable.units != "proportion"):
+        return None
+    return variable
 
 
 def best_values() -> tuple[Variable, ...]:
@@ -738,7 +817,9 @@ def entries(table: Mapping[str, Variable], *names: str) -> dict[str, Variable]:
     return {name: table[name] for name in names}
 
 
-def limits_of(name: str, units: str = "1", dims: tuple[str, ...] = ()) -> dict[str, Variable]:
+def limits_of(
+    name: str, units: str = "proportion", dims: tuple[str, ...] = ()
+) -> dict[str, Variable]:
     """Describe the confidence limits of a variable."""
     where = f"end of the interval (attribute interval_method) of {name}"
     ends = {f"{name}_low": f"lower {where}", f"{name}_high": f"upper {where}"}

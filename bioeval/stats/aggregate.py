@@ -26,7 +26,7 @@ Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 _INTERVAL_ATTRS = ("interval_method", "confidence", "interval_unit", "interval_for", "interval")
 
 #: Units of what has an interval; counts and thresholds have none.
-_UNITS_WITH_LIMITS = ("", "1", "cost", "bits")
+_UNITS_WITH_LIMITS = ("", "proportion", "1", "cost", "bits")
 
 
 def aggregate(

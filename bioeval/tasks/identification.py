@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 
 RANKS = {
     "subject": Variable("subject of the probe"),
-    "identification_rank": Variable("rank of the best mate; NaN where there is none"),
+    "identification_rank": Variable("rank of the best mate; NaN where there is none", "1"),
     "mate_distance": Variable("score of the best mate; NaN where there is none", "score"),
     "nearest_other": Variable("score of the nearest candidate of another subject", "score"),
     "closer": Variable("candidates of other subjects ranked before the best mate", "candidates"),
     "tied": Variable("candidates of other subjects tied with the best mate", "candidates"),
     "mates": Variable("usable mates", "candidates"),
     "others": Variable("usable candidates of other subjects", "candidates"),
-    "enrolled": Variable("whether the probe's subject is in the gallery (1) or not (0)"),
+    "enrolled": Variable("whether the probe's subject is in the gallery (1) or not (0)", "1"),
 }
 
 

@@ -91,4 +91,4 @@ def test_a_change_of_results_with_failures_leaves_the_tree_as_it_was():
     more["open_set"].attrs["task"] = "changed"
     more["open_set"]["dir"].attrs["units"] = "changed"
     assert tree["open_set"].attrs["task"] == "open-set identification"
-    assert tree["open_set"]["dir"].attrs["units"] == "1"
+    assert tree["open_set"]["dir"].attrs["units"] == "proportion"

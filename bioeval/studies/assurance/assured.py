@@ -38,24 +38,34 @@ ASSURED: dict[str, Variable] = {
     "assured_threshold": Variable(
         "threshold whose FAR is assured to be at most the target", "score", shown="threshold"
     ),
-    "assured_far": Variable("FAR there; of open set the mean over people not enrolled", iso="FMR"),
-    "assured_far_high": Variable("one-sided upper limit of it, at most the target", iso="FMR"),
-    "assured_far_attempts": Variable("FAR there, of all attempts", iso="FMR"),
-    "assured_frr": Variable("FRR there", iso="FNMR"),
-    "frr_price": Variable("FRR there less that of the threshold these data alone would allow"),
+    "assured_far": Variable(
+        "FAR there; of open set the mean over people not enrolled", "proportion", "FMR"
+    ),
+    "assured_far_high": Variable(
+        "one-sided upper limit of it, at most the target", "proportion", "FMR"
+    ),
+    "assured_far_attempts": Variable("FAR there, of all attempts", "proportion", "FMR"),
+    "assured_frr": Variable("FRR there", "proportion", "FNMR"),
+    "frr_price": Variable(
+        "FRR there less that of the threshold these data alone would allow", "proportion"
+    ),
     "people_estimated": Variable(
         "about how many people are needed to promise the target by a strict threshold, whose FAR "
         "here is people_far; a looser one needs more",
         "subjects",
     ),
-    "people_far": Variable("FAR of the threshold for which people_estimated is given", iso="FMR"),
+    "people_far": Variable(
+        "FAR of the threshold for which people_estimated is given", "proportion", "FMR"
+    ),
     "assured_people": Variable("people on whom the assured threshold rests", "subjects"),
     "point_threshold": Variable(
         "threshold at which the limit is drawn", "score", shown="threshold"
     ),
-    "point_far": Variable("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
-    "point_far_high": Variable("one-sided upper limit of it", iso="FMR"),
-    "point_frr": Variable("FRR there", iso="FNMR"),
+    "point_far": Variable(
+        "FAR at this threshold, the same kind of mean as assured_far", "proportion", "FMR"
+    ),
+    "point_far_high": Variable("one-sided upper limit of it", "proportion", "FMR"),
+    "point_frr": Variable("FRR there", "proportion", "FNMR"),
 }
 
 

@@ -33,23 +33,23 @@ from bioeval.views.messages import sentence_about, warns_of_doubts
 
 PROMISE = {
     "threshold": Variable("threshold that the promises are about", "score", shown="threshold"),
-    "promise": Variable("what is promised, a rule", ""),
-    "promised": Variable("largest rate that is promised", dims=("promise",)),
-    "verdict": Variable("shown, refuted or open", "", dims=("promise",)),
+    "promise": Variable("what is promised, a rule"),
+    "promised": Variable("largest rate that is promised", "proportion", dims=("promise",)),
+    "verdict": Variable("shown, refuted or open", dims=("promise",)),
     "people": Variable("number of people", "subjects", dims=("promise",)),
     "people_to_settle": Variable(
         "about how many people would decide the promise at this rate",
         "subjects",
         dims=("promise",),
     ),
-    "interval_for": Variable("population that the limits are for", "", dims=("promise",)),
+    "interval_for": Variable("population that the limits are for", dims=("promise",)),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    PROMISE[_rate] = Variable(f"{_rate.upper()} there", iso=_iso)
+    PROMISE[_rate] = Variable(f"{_rate.upper()} there", "proportion", _iso)
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"one-sided {_words} limit of the {_rate.upper()} there"
-        PROMISE[f"{_rate}_{_end}"] = Variable(_long, iso=_iso)
+        PROMISE[f"{_rate}_{_end}"] = Variable(_long, "proportion", _iso)
 
 
 @warns_of_doubts

@@ -129,7 +129,7 @@ def _rates(ds: xr.Dataset, rules: Sequence[Rule]) -> Table:
     for i, rule in enumerate(rules):
         shown = {"threshold": "threshold", "value": rule.name, "promise": "promised"}
         of_one = ds.isel(promise=i)
-        cells = [cell_of(of_one, name, shown="rate") for name in (*shown.values(), "verdict")]
+        cells = [cell_of(of_one, name) for name in (*shown.values(), "verdict")]
         rows.append([Label(str(rule)), Label(rule.name), *cells])
     return Table("rates", [*map(Column, ("name", "rate", *names))], rows, shown=0)
 

@@ -327,38 +327,84 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
 
 
 NAMES = {
-    "apcer_target": Variable("APCER not to be exceeded"),
+    "apcer_target": Variable("APCER not to be exceeded", "proportion", "APCER"),
     "apcer_of_species": Variable(
-        "proportion of attack presentations of a species classified bona fide", iso="APCER"
+        "proportion of attack presentations of a species classified bona fide",
+        "proportion",
+        "APCER",
+        ("threshold", "species"),
+        out_of="presentations_of_species",
     ),
-    "apcer": Variable("largest APCER over the attack instrument species", iso="APCER"),
-    "apcer_pooled": Variable("proportion of all attack presentations classified bona fide"),
-    "bpcer": Variable("proportion of bona fide presentations classified as attacks", iso="BPCER"),
+    "apcer": Variable(
+        "largest APCER over the attack instrument species",
+        "proportion",
+        "APCER",
+        ("threshold",),
+    ),
+    "apcer_pooled": Variable(
+        "proportion of all attack presentations classified bona fide",
+        "proportion",
+        dims=("threshold",),
+    ),
+    "bpcer": Variable(
+        "proportion of bona fide presentations classified as attacks",
+        "proportion",
+        "BPCER",
+        ("threshold",),
+        out_of="bona_fide",
+    ),
     "threshold_at_apcer": Variable(
         "loosest threshold with APCER at most the target", "score", shown="threshold"
     ),
     "bpcer_at_apcer": Variable(
-        "BPCER at the loosest threshold within the APCER target", iso="BPCER"
+        "BPCER at the loosest threshold within the APCER target",
+        "proportion",
+        "BPCER",
+        out_of="bona_fide",
+        threshold="threshold_at_apcer",
     ),
-    "d_eer": Variable("detection equal error rate: APCER and BPCER cross"),
+    "d_eer": Variable(
+        "detection equal error rate: APCER and BPCER cross",
+        "proportion",
+        threshold="d_eer_threshold",
+    ),
     "d_eer_threshold": Variable(
         "attainable threshold nearest to the detection equal error rate", "score", shown="threshold"
     ),
-    "presentations_of_species": Variable("attack presentations of a species"),
-    "non_responses_of_species": Variable("attack presentations of a species without a response"),
-    "apnrr_of_species": Variable(
-        "proportion of attack presentations of a species without a response", iso="APNRR"
+    "presentations_of_species": Variable("attack presentations of a species", "presentations"),
+    "non_responses_of_species": Variable(
+        "attack presentations of a species without a response", "presentations"
     ),
-    "in_apcer": Variable("1 where apcer, the largest, is over the species, else 0"),
-    "bona_fide": Variable("bona fide presentations"),
-    "bona_fide_non_responses": Variable("bona fide presentations without a response"),
-    "bpnrr": Variable("proportion of bona fide presentations without a response", iso="BPNRR"),
+    "apnrr_of_species": Variable(
+        "proportion of attack presentations of a species without a response",
+        "proportion",
+        "APNRR",
+        out_of="presentations_of_species",
+    ),
+    "in_apcer": Variable("1 where apcer, the largest, is over the species, else 0", "1"),
+    "bona_fide": Variable("bona fide presentations", "presentations"),
+    "bona_fide_non_responses": Variable(
+        "bona fide presentations without a response", "presentations"
+    ),
+    "bpnrr": Variable(
+        "proportion of bona fide presentations without a response",
+        "proportion",
+        "BPNRR",
+        out_of="bona_fide",
+    ),
     "threshold_used": Variable("threshold chosen or given", "score", shown="threshold"),
-    "acer": Variable("mean of APCER and BPCER; no measure of ISO/IEC 30107-3"),
+    "acer": Variable(
+        "mean of APCER and BPCER; no measure of ISO/IEC 30107-3",
+        "proportion",
+        threshold="threshold_used",
+    ),
 }
 for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
     NAMES[f"{_rate}_at_threshold"] = replace(
-        NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
+        NAMES[_rate],
+        long_name=f"{NAMES[_rate].long_name}, at the threshold used",
+        dims=(),
+        threshold="threshold_used",
     )
 
 
@@ -447,7 +493,7 @@ def _classes(ds: xr.Dataset) -> Table:
     for i, name in enumerate(ds["species"].values.tolist()):
         number = int(ds["presentations_of_species"][i])
         rates = [
-            cell_of(ds, x, {"species": i}, shown="rate", attempts=number)
+            cell_of(ds, x, {"species": i}, attempts=number)
             for x in ("apnrr_of_species", "apcer_of_species_at_threshold")
         ]
         rows.append((Label(name), Count(number), *rates))

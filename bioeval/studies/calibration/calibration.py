@@ -51,13 +51,18 @@ from bioeval.views.messages import warns_of_doubts
 
 PRIOR, ODDS, LLR, BLOCK = ("prior",), ("prior_log_odds",), ("llr",), ("pav_block",)
 CALIBRATION = {
-    "pav_block": Variable("block of scores of equal posterior, from the strictest on"),
-    "llr": Variable("natural log-likelihood ratio"),
-    "prior_log_odds": Variable("natural log odds of the prior"),
-    "prior": Variable("prior probability of a genuine attempt"),
+    "pav_block": Variable("block of scores of equal posterior, from the strictest on", "1"),
+    "llr": Variable("natural log-likelihood ratio", "1"),
+    "prior_log_odds": Variable("natural log odds of the prior", "1"),
+    "prior": Variable("prior probability of a genuine attempt", "proportion"),
     **entries(FOLDS, "cllr", "min_cllr"),
     "calibration_loss": Variable("Cllr less its minimum", "bits"),
-    "act_dcf": Variable("normalised decision cost at the Bayes threshold", "cost", dims=PRIOR),
+    "act_dcf": Variable(
+        "normalised decision cost at the Bayes threshold",
+        "cost",
+        dims=PRIOR,
+        threshold="bayes_threshold",
+    ),
     "min_dcf": Variable("normalised decision cost, the least of any threshold", "cost", dims=PRIOR),
     "c_primary": Variable("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
     "min_c_primary": Variable(
@@ -70,10 +75,20 @@ CALIBRATION = {
         dims=PRIOR,
     ),
     "far_at_bayes": Variable(
-        "FAR at the Bayes threshold", iso="FMR", out_of="impostor_attempts", dims=PRIOR
+        "FAR at the Bayes threshold",
+        "proportion",
+        "FMR",
+        PRIOR,
+        out_of="impostor_attempts",
+        threshold="bayes_threshold",
     ),
     "frr_at_bayes": Variable(
-        "FRR at the Bayes threshold", iso="FNMR", out_of="genuine_attempts", dims=PRIOR
+        "FRR at the Bayes threshold",
+        "proportion",
+        "FNMR",
+        PRIOR,
+        out_of="genuine_attempts",
+        threshold="bayes_threshold",
     ),
     "bayes_error": Variable(
         "normalised Bayes error rate: act_dcf of equal costs", "cost", dims=ODDS
@@ -86,9 +101,19 @@ CALIBRATION = {
     "reference_ece": Variable(
         "cross-entropy of the prior alone, without any score", "bits", dims=ODDS
     ),
-    "genuine_above": Variable("proportion of the genuine attempts with a larger ratio", dims=LLR),
-    "impostor_above": Variable("proportion of the impostor attempts with a larger ratio", dims=LLR),
-    "pav_llr": Variable("log-likelihood ratio of a block, by isotonic regression", dims=BLOCK),
+    "genuine_above": Variable(
+        "proportion of the genuine attempts with a larger ratio",
+        "proportion",
+        dims=LLR,
+        out_of="genuine_attempts",
+    ),
+    "impostor_above": Variable(
+        "proportion of the impostor attempts with a larger ratio",
+        "proportion",
+        dims=LLR,
+        out_of="impostor_attempts",
+    ),
+    "pav_llr": Variable("log-likelihood ratio of a block, by isotonic regression", "1", dims=BLOCK),
     "pav_low": Variable("smallest score of a block", "score", dims=BLOCK),
     "pav_high": Variable("largest score of a block", "score", dims=BLOCK),
     "pav_genuine": Variable("genuine attempts in a block", "attempts", dims=BLOCK),

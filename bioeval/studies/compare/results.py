@@ -27,29 +27,28 @@ COMPARISON = {
     "measure": Variable("measure that systems are compared by"),
     "scalar": Variable("name of the measure without its target and rank, as frr_at_far"),
     "value_kind": Variable("what a value of the measure is: rate, number or cost"),
-    "value_decimals": Variable("decimals of the measure in tables; NaN of a rate in per cent"),
-    "larger_is_better": Variable("1 where the system with the larger value is better, else 0"),
-    "target": Variable("FAR or FRR target of the measure; NaN without one"),
-    "prior": Variable("prior probability of a genuine attempt, of a cost; NaN without one"),
+    "value_decimals": Variable("decimals of the measure in tables; NaN of a rate in per cent", "1"),
+    "larger_is_better": Variable("1 where the system with the larger value is better, else 0", "1"),
+    "target": Variable("FAR or FRR target of the measure; NaN without one", "proportion"),
+    "prior": Variable(
+        "prior probability of a genuine attempt, of a cost; NaN without one", "proportion"
+    ),
     "at_threshold": Variable(
         "threshold of a rate at one that was given; NaN without one", "score", shown="threshold"
     ),
-    "at_rank": Variable("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
+    "at_rank": Variable("rank of a CMC, or that lists are cut at; NaN without one", "1"),
     "supported": Variable(
-        "1, or 0 where people or attempts are too few for the FAR or FRR target: no conclusion then"
+        "1, or 0 where people or attempts are too few for the target: no conclusion then",
+        "1",
     ),
     "interval_for": Variable("population that limits and ranks are for"),
     "interval_method": Variable("method of the limits and p-values of differences"),
     "value": Variable("value of the system"),
     "value_low": Variable("lower end of the interval of the value, by itself"),
     "value_high": Variable("upper end of the interval of the value, by itself"),
-    "rank": Variable("place of the value, 1 is the best; equal values have the same one", "rank"),
-    "rank_low": Variable(
-        "smallest rank that the system may have, for all systems together", "rank"
-    ),
-    "rank_high": Variable(
-        "largest rank that the system may have, for all systems together", "rank"
-    ),
+    "rank": Variable("place of the value, 1 is the best; equal values have the same one", "1"),
+    "rank_low": Variable("smallest rank that the system may have, for all systems together", "1"),
+    "rank_high": Variable("largest rank that the system may have, for all systems together", "1"),
     "letters": Variable("systems that share a letter do not differ significantly"),
     "difference": Variable("value of the system minus that of the other system"),
     "difference_low": Variable(
@@ -58,14 +57,20 @@ COMPARISON = {
     "difference_high": Variable(
         "upper limit of the difference; the limits hold for all pairs together"
     ),
-    "p_value": Variable("two-sided p-value of the difference, adjusted for the number of pairs"),
-    "p_adjusted": Variable("p-value adjusted for the number of measures as well, by Holm's method"),
+    "p_value": Variable(
+        "two-sided p-value of the difference, adjusted for the number of pairs", "p"
+    ),
+    "p_adjusted": Variable(
+        "p-value adjusted for the number of measures as well, by Holm's method", "p"
+    ),
     "separated": Variable(
         "1 where the system is shown to be better than the other one, -1 where it is shown to be "
-        "worse, else 0"
+        "worse, else 0",
+        "1",
     ),
     "discordant": Variable(
-        "number of people (of trackers: sequences) on whom the systems decide differently, at least"
+        "people (of trackers: sequences) on whom the systems decide differently, at least",
+        "subjects",
     ),
 }
 
@@ -161,7 +166,7 @@ class ComparedMeasure:
         return {
             "scalar": first.scalar.name,
             "value_kind": first.scalar.kind,
-            "value_decimals": decimals if isinstance(decimals, int) else np.nan,
+            "value_decimals": np.nan if decimals is None else decimals,
             "larger_is_better": int(better),
             **{name: first.at if x == first.place else np.nan for x, name in PLACES.items()},
             "supported": int(all(x.supported for x in self.systems)),
@@ -258,10 +263,10 @@ def scalar_at(ds: xr.Dataset, place: int) -> Variable:
     label = str(ds["measure"].values[place])
     return Variable(
         label,
-        "cost" if kind == "cost" else "1",
+        {"rate": "proportion", "cost": "cost"}.get(kind, "1"),
         name=name,
         label=label.replace("{", "{{").replace("}", "}}"),
-        decimals=int(decimals) if decimals == decimals else "genuine",
+        decimals=int(decimals) if decimals == decimals else None,
         larger_is_better=bool(ds["larger_is_better"].values[place]),
     )
 

@@ -29,16 +29,16 @@ from bioeval.stats.people import ratio
 from bioeval.views.messages import warns_of_doubts
 
 EPC: dict[str, Variable] = {
-    "alpha": Variable("weight of FAR; 1 - alpha is that of FRR"),
+    "alpha": Variable("weight of FAR; 1 - alpha is that of FRR", "1"),
     "threshold": Variable(
         "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the training set",
         "score",
         shown="threshold",
     ),
-    "hter": Variable("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
+    "hter": Variable("half total error rate on the test set: (FAR + FRR) / 2", "proportion"),
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "least_error": Variable(
-        "smallest alpha FAR + (1 - alpha) FRR on the training set", shown="rate"
+        "smallest alpha FAR + (1 - alpha) FRR on the training set", "proportion"
     ),
 }
 

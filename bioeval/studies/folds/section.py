@@ -135,8 +135,9 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
     unsupported = unsupported_targets(ds)
     cells = []
     for row in rows:
-        made = f"{row.scalar.decimals}_attempts"
-        attempts = int(_of_test(ds, made).sum()) if made in ds else None
+        out_of = row.scalar.denominator
+        is_known = out_of and {*out_of} <= {*ds.data_vars}
+        attempts = int(sum(_of_test(ds, x).sum() for x in out_of)) if is_known else None
         is_supported = unsupported.isdisjoint(row.at.items())
         summaries: list[Text | None] = []
         for key in _SUMMARIES:

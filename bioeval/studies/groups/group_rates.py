@@ -48,29 +48,33 @@ GROUPS: dict[str, Variable] = {
         "subjects",
     ),
     "threshold": Variable("threshold of all groups", "score", shown="threshold"),
-    "frr_overall": Variable("FRR of all groups together", iso="FNMR"),
-    "far_overall": Variable("FAR of all groups together", iso="FMR"),
+    "frr_overall": Variable("FRR of all groups together", "proportion", "FNMR"),
+    "far_overall": Variable("FAR of all groups together", "proportion", "FMR"),
     "expected_fr": Variable("false rejects expected at the overall FRR", "attempts"),
     "expected_fa": Variable("false accepts expected at the overall FAR", "attempts"),
-    "few_subjects": Variable(_FLAG.format("the group has fewer than 30 subjects")),
-    "frr_flagged": Variable(_FLAG.format("subjects or expected false rejects are fewer than 30")),
+    "few_subjects": Variable(_FLAG.format("the group has fewer than 30 subjects"), "1"),
+    "frr_flagged": Variable(
+        _FLAG.format("subjects or expected false rejects are fewer than 30"), "1"
+    ),
     "far_flagged": Variable(
-        _FLAG.format("subjects of a group or expected false accepts are fewer than 30")
+        _FLAG.format("subjects of a group or expected false accepts are fewer than 30"), "1"
     ),
     "fdr": Variable(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
-        "all groups are alike"
+        "all groups are alike",
+        "1",
     ),
     "garbe": Variable(
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
-        "FRR over groups; 0 where all groups are alike"
+        "FRR over groups; 0 where all groups are alike",
+        "1",
     ),
 }
 
 for _rate, _within in (("far", " within the group"), ("frr", "")):
     for _other, _words in (("min", "smallest"), ("geomean", "geometric mean")):
         _largest = f"largest {_rate.upper()}{_within} of a group over the {_words}"
-        GROUPS[f"{_rate}_max_over_{_other}"] = Variable(_largest)
+        GROUPS[f"{_rate}_max_over_{_other}"] = Variable(_largest, "1")
 
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
@@ -78,26 +82,28 @@ FEW_SUBJECTS = 30
 for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the group")):
     GROUPS |= limits_of(f"{_rate}_simultaneous")
     GROUPS[f"{_rate}_groups_p"] = Variable(
-        f"p-value by permutation: people of all groups have the same distribution ({_within})"
+        f"p-value by permutation: people of all groups have the same distribution ({_within})", "p"
     )
 _LIMIT = "{} limit of {}_difference; the limits hold for all pairs of groups together"
 for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
     GROUPS |= {
         f"{_rate}_difference": Variable(
-            f"{_words}: that of the group minus that of the other group"
+            f"{_words}: that of the group minus that of the other group", "proportion"
         ),
-        f"{_rate}_difference_low": Variable(_LIMIT.format("lower", _rate)),
-        f"{_rate}_difference_high": Variable(_LIMIT.format("upper", _rate)),
+        f"{_rate}_difference_low": Variable(_LIMIT.format("lower", _rate), "proportion"),
+        f"{_rate}_difference_high": Variable(_LIMIT.format("upper", _rate), "proportion"),
         f"{_rate}_p_value": Variable(
             f"two-sided p-value of {_rate}_difference, paired over people and adjusted for the "
-            "number of pairs of groups"
+            "number of pairs of groups",
+            "p",
         ),
         f"{_rate}_discordant": Variable(
-            f"people, at least, whose {_rate.upper()} is another one in the other group"
+            f"people, at least, whose {_rate.upper()} is another one in the other group", "subjects"
         ),
         f"{_rate}_separated": Variable(
             f"1 where {_words} is shown to be larger in the group than in the other group, -1 "
-            "where it is shown to be smaller, else 0"
+            "where it is shown to be smaller, else 0",
+            "1",
         ),
         f"{_rate}_letters": Variable(
             f"groups that share a letter cannot be told apart by {_words}; empty: not compared"

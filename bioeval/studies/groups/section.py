@@ -232,7 +232,7 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
     )
     tests = []
     for rate, heading in _headings(ds).items():
-        p = cell_of(ds, f"{rate}_groups_p", shown="p")
+        p = cell_of(ds, f"{rate}_groups_p")
         if isinstance(p, Probability) and p.is_defined:
             tests.append(say("{rate} p {p}", rate=heading, p=p))
     if tests:
@@ -257,7 +257,7 @@ def _differences(ds: xr.Dataset) -> Iterator[Table]:
         for rate in _headings(ds):
             row.append(_difference(ds, rate, i, j))
             if f"{rate}_p_value" in ds:
-                p = cell_of(ds, f"{rate}_p_value", {"group": i, "other_group": j}, shown="p")
+                p = cell_of(ds, f"{rate}_p_value", {"group": i, "other_group": j})
                 row.append(p if isinstance(p, Probability) and p.is_defined else None)
         rows.append(tuple(row))
     yield Table(

@@ -62,13 +62,13 @@ SAMPLE_SIZE = {
     "all_attempts": Variable("attempts of all these subjects", "attempts"),
     "subjects": Variable("subjects for the width of the interval", "subjects"),
     "all_templates": Variable("templates of all these subjects", "templates"),
-    "value": Variable("expected FRR"),
-    "subject_sd": Variable("standard deviation of a subject's rate"),
+    "value": Variable("expected FRR", "proportion", "FNMR"),
+    "subject_sd": Variable("standard deviation of a subject's rate", "proportion"),
     "design_effect": Variable(
-        "variance of the rate over that of as many independent genuine pairs"
+        "variance of the rate over that of as many independent genuine pairs", "1"
     ),
-    "icc": Variable("correlation of two genuine errors of a subject that share no template"),
-    "template_icc": Variable("the same of two that share a template, less icc"),
+    "icc": Variable("correlation of two genuine errors of a subject that share no template", "1"),
+    "template_icc": Variable("the same of two that share a template, less icc", "1"),
     "trials_rule_of_3": Variable(
         "pairs of people without a false accept that show the FAR", "pairs"
     ),

@@ -54,17 +54,15 @@ WORKLOAD = {
         "error of the system: false-alarm, an impostor accepted or somebody who is not "
         "on the list found there; rejected, a genuine person rejected or a listed one missed"
     ),
-    "rate": Variable("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
-    "rate_low": Variable("lower end of the interval of the rate; NaN where unknown"),
-    "rate_high": Variable("upper end of the interval of the rate; NaN where unknown"),
+    "rate": Variable("error rate of an attempt", "proportion", "FMR, FNMR; FPIR, FNIR"),
+    "rate_low": Variable("lower end of the interval of the rate; NaN where unknown", "proportion"),
+    "rate_high": Variable("upper end of the interval of the rate; NaN where unknown", "proportion"),
     "people_per_day": Variable(
         "people a day who can cause the event, on average", "people/day", shown="3"
     ),
     "per_day": Variable("expected events a day", "events/day", shown="3"),
     "expected": Variable("expected events in the period", "events", shown="3"),
-    "none_at_all": Variable(
-        "probability of no event in the period, if the rate is exact", shown="p"
-    ),
+    "none_at_all": Variable("probability of no event in the period, if the rate is exact", "p"),
 }
 for _name, _rate in (
     ("count", "if the rate is exact"),

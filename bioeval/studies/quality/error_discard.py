@@ -41,14 +41,17 @@ from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.views.messages import warns_of_doubts
 
 ERROR_DISCARD: dict[str, Variable] = {
-    "fraction": Variable("proportion of the samples that are discarded, those of lowest quality"),
+    "fraction": Variable(
+        "proportion of the samples that are discarded, those of lowest quality", "proportion"
+    ),
     **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "discarded": Variable("samples discarded", "samples"),
     "samples": Variable("samples of both sides, each template once", "samples"),
     "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     "pauc": Variable(
         "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
-        "where discarding helps"
+        "where discarding helps",
+        "1",
     ),
 }
 

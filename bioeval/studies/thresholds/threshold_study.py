@@ -57,14 +57,18 @@ STUDY = {
     "threshold": Variable(
         "threshold chosen on all data", "score", "threshold T", shown="threshold"
     ),
-    "optimistic_far": Variable("FAR on the data that the threshold was chosen on", iso="FMR"),
-    "optimistic_hter": Variable("HTER on the data that the threshold was chosen on"),
-    "optimistic_frr": Variable("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    "optimistic_far": Variable(
+        "FAR on the data that the threshold was chosen on", "proportion", "FMR"
+    ),
+    "optimistic_hter": Variable("HTER on the data that the threshold was chosen on", "proportion"),
+    "optimistic_frr": Variable(
+        "FRR on the data that the threshold was chosen on", "proportion", "FNMR"
+    ),
     "fold_threshold": Variable(
         "threshold chosen on the training part of a fold", "score", shown="threshold"
     ),
-    "fold_far": Variable("FAR on the test part of a fold", iso="FMR"),
-    "fold_frr": Variable("FRR on the test part of a fold", iso="FNMR"),
+    "fold_far": Variable("FAR on the test part of a fold", "proportion", "FMR"),
+    "fold_frr": Variable("FRR on the test part of a fold", "proportion", "FNMR"),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
     "unenrolled_people": Variable("people of open set who search and are not enrolled", "subjects"),
@@ -92,7 +96,9 @@ for _rule in ("3", "30"):
 # The statistics of rates on new people.
 _STATISTICS = ("mean", "sd", "se", "pooled", "low", "high", "folds", "repeats_mean", "repeats_sd")
 _ON_NEW = {
-    f"{rate}_{key}": Variable(f"{(VERIFICATION | FOLDS)[rate].long_name}; {key} over folds")
+    f"{rate}_{key}": Variable(
+        f"{(VERIFICATION | FOLDS)[rate].long_name}; {key} over folds", "proportion"
+    )
     for rate in ("far", "frr", "hter")
     for key in _STATISTICS
 }

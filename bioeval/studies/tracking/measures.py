@@ -31,7 +31,7 @@ MatchSums = Mapping[str, np.ndarray]
 
 def _measures(meanings: Mapping[str, tuple[str, str]], **more: Any) -> dict[str, Variable]:
     """Return variables from their labels and meanings."""
-    more = {"larger_is_better": True, **more}
+    more = {"units": "proportion", "larger_is_better": True, **more}
     return {
         name: Variable(words, name=name, label=label, **more)
         for name, (label, words) in meanings.items()

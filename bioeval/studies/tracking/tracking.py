@@ -50,10 +50,12 @@ from bioeval.views.messages import warns_of_doubts
 
 TRACKING = {
     **MEASURES,
-    **{f"{name}_by_threshold": Variable(x.long_name) for name, x in HOTA.items()},
+    **{f"{name}_by_threshold": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
     "tp_by_threshold": Variable("true positives in the matching of HOTA", "boxes"),
-    "frames": Variable("frames of the sequence; where its length is not given, those with rows"),
-    "frames_with_rows": Variable("frames with a row in either file"),
+    "frames": Variable(
+        "frames of the sequence; where its length is not given, those with rows", "frames"
+    ),
+    "frames_with_rows": Variable("frames with a row in either file", "frames"),
     "targets": Variable("identities of the ground truth", "targets"),
     "identities": Variable("identities of the result", "identities"),
     "truth_boxes": Variable("boxes of targets", "boxes"),
@@ -64,9 +66,9 @@ TRACKING = {
     "idsw": Variable(
         "identity switches: matches with another identity than the target's last", "boxes"
     ),
-    "fragmentations": Variable("times a target is missed, and matched again later"),
+    "fragmentations": Variable("times a target is missed, and matched again later", "events"),
     "resumptions": Variable(
-        "times a target is matched again after being missed or away (TrackEval)"
+        "times a target is matched again after being missed or away (TrackEval)", "events"
     ),
     "mt": Variable("mostly tracked targets: covered for 80 % of their frames", "targets"),
     "pt": Variable("partially tracked targets", "targets"),
@@ -83,16 +85,24 @@ TRACKING = {
 TRACKING_TARGETS = {
     "frames_present": Variable("frames in which the target is present", "frames"),
     "frames_covered": Variable("frames in which the target is matched", "frames"),
-    "coverage": Variable("proportion of the target's frames in which it is matched"),
-    "target_switches": Variable("identity switches of the target"),
-    "target_fragmentations": Variable("times the target is missed, and matched again later"),
+    "coverage": Variable(
+        "proportion of the target's frames in which it is matched",
+        "proportion",
+        out_of="frames_present",
+    ),
+    "target_switches": Variable("identity switches of the target", "events"),
+    "target_fragmentations": Variable(
+        "times the target is missed, and matched again later", "events"
+    ),
     "state": Variable("mostly tracked, partially tracked or mostly lost"),
 }
 
 TRACKING_DIMENSIONS = {
     "sequence": Variable("sequence"),
     "target": Variable("target: an identity of the ground truth, by its id"),
-    "localisation_threshold": Variable("localisation threshold alpha: smallest IoU of a match"),
+    "localisation_threshold": Variable(
+        "localisation threshold alpha: smallest IoU of a match", "1"
+    ),
 }
 
 

@@ -42,8 +42,8 @@ TRIES: dict[str, Variable] = {
     "tries": Variable("number of tries at a claim", "tries"),
     "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     **entries(VERIFICATION, "far", "frr", "genuine_attempts", "impostor_attempts"),
-    "far_logged": Variable(f"FAR {_LOGGED}", iso="FMR"),
-    "frr_logged": Variable(f"FRR {_LOGGED}", iso="FNMR"),
+    "far_logged": Variable(f"FAR {_LOGGED}", "proportion", "FMR"),
+    "frr_logged": Variable(f"FRR {_LOGGED}", "proportion", "FNMR"),
 }
 for _class in ("genuine", "impostor"):
     _pairs = f"{_class} pairs of a person and a claimed person with fewer tries, left out"

@@ -25,13 +25,13 @@ from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.views.messages import warns_of_doubts
 
 WORST_PAIRS = {
-    "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),
-    "comparison": Variable("impostor or genuine", ""),
-    "row": Variable("row of the probe in the matrix"),
-    "column": Variable("column of the gallery template in the matrix"),
-    "try": Variable("row, in the matrix that claims were made of, of the try that decided"),
-    "probe_label": Variable("subject of the probe", ""),
-    "gallery_label": Variable("subject of the gallery template", ""),
+    "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones", "1"),
+    "comparison": Variable("impostor or genuine"),
+    "row": Variable("row of the probe in the matrix", "1"),
+    "column": Variable("column of the gallery template in the matrix", "1"),
+    "try": Variable("row, in the matrix that claims were made of, of the try that decided", "1"),
+    "probe_label": Variable("subject of the probe"),
+    "gallery_label": Variable("subject of the gallery template"),
     "score": Variable("score of the pair", "score"),
 }
 
@@ -180,7 +180,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         for name, data in meta.items():
             key = f"{side}_meta_{without[name]}"
             values[key] = _storable(data[place])
-            names[key] = Variable(f"{name} of the {side} template", "")
+            names[key] = Variable(f"{name} of the {side} template")
             if name != without[name]:
                 renamed[key] = name
     attrs = about_attrs(Provenance.of(scores), "worst-pairs", "worst pairs", [])

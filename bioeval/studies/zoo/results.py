@@ -48,22 +48,20 @@ def _zoo() -> dict[str, Variable]:
         "fr": Variable(f"{of_subject} that are rejected", "attempts"),
         "frr": Variable(
             f"false reject rate of the {of_subject}",
-            iso="FNMR",
-            shown="rate",
+            "proportion",
+            "FNMR",
             out_of="genuine_attempts",
         ),
         "fr_share": Variable(
-            "proportion of all false rejects that are the subject's", shown="rate"
+            "proportion of all false rejects that are the subject's", "proportion"
         ),
-        "frr_without": Variable(
-            "false reject rate of all other subjects", iso="FNMR", shown="rate"
-        ),
+        "frr_without": Variable("false reject rate of all other subjects", "proportion", "FNMR"),
         "far_without": Variable(
             "false accept rate of the attempts without the subject on either side",
-            iso="FMR",
-            shown="rate",
+            "proportion",
+            "FMR",
         ),
-        "fr_gini": Variable("Gini coefficient of the false rejects over subjects"),
+        "fr_gini": Variable("Gini coefficient of the false rejects over subjects", "1"),
         "non_finite": Variable("attempts with an infinite score, left out of means", "attempts"),
     }
     for role, attempts in roles.items():
@@ -73,15 +71,15 @@ def _zoo() -> dict[str, Variable]:
             f"fa_{role}": Variable(f"accepted {attempts}", "attempts"),
             f"far_{role}": Variable(
                 f"false accept rate of {attempts}",
-                iso="FMR",
-                shown="rate",
+                "proportion",
+                "FMR",
                 out_of=f"impostor_attempts_{role}",
             ),
             f"fa_share_{role}": Variable(
-                f"proportion of all false accepts that are of {attempts}", shown="rate"
+                f"proportion of all false accepts that are of {attempts}", "proportion"
             ),
             f"fa_gini_{role}": Variable(
-                f"Gini coefficient over subjects of false accepts, of {attempts}"
+                f"Gini coefficient over subjects of false accepts, of {attempts}", "1"
             ),
         }
     names |= {
@@ -92,18 +90,18 @@ def _zoo() -> dict[str, Variable]:
         ),
         "animal_p_more": Variable(
             "probability of as many or more, if the means were independent",
+            "p",
             heading="p of at least as many",
-            shown="p",
         ),
         "animal_p_fewer": Variable(
             "probability of as many or fewer, if the means were independent",
+            "p",
             heading="p of at most as many",
-            shown="p",
         ),
         "kruskal_p": Variable(
             "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
             "scores, and rejects far too often where scores share templates",
-            shown="p",
+            "p",
         ),
     }
     for animal, scores in {
@@ -115,11 +113,11 @@ def _zoo() -> dict[str, Variable]:
         if animal == "goat":
             kind, apart = "rank correlation", "template"
         names[f"{animal}_correlation"] = Variable(
-            f"{kind} over subjects of mean {scores} in two halves without a {apart} in common"
+            f"{kind} over subjects of mean {scores} in two halves without a {apart} in common", "1"
         )
         names[f"{animal}_p"] = Variable(
             f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)",
-            shown="p",
+            "p",
         )
     return names
 

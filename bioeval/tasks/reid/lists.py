@@ -48,9 +48,9 @@ TOP_K = {
     **entries(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     **entries(REID, "unmatched", "left_out"),
     **entries(REID, "rank_k_average_precision", *(OF_QUERY[name] for name in OF_MATCH)),
-    "rank_k": Variable("rank K at which lists are cut"),
+    "rank_k": Variable("rank K at which lists are cut", "1"),
     "beyond_lists": Variable("queries with more matches than a list has places", "queries"),
-    "first_match_rank": Variable("rank of the first match; NaN where none is listed"),
+    "first_match_rank": Variable("rank of the first match; NaN where none is listed", "1"),
 }
 
 

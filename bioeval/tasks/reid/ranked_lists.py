@@ -26,10 +26,12 @@ QUERIES, PLACES = 30, 40
 
 RANKED = {
     "match": Variable(
-        "whether the entry at the rank is a match (1) or not (0); -1 beyond the list"
+        "whether the entry at the rank is a match (1) or not (0); -1 beyond the list", "1"
     ),
     "entry_score": Variable("score of the entry at the rank; NaN beyond the list", "score"),
-    "average_precision": Variable("average precision of the whole list; NaN without a match"),
+    "average_precision": Variable(
+        "average precision of the whole list; NaN without a match", "proportion"
+    ),
     **entries(GOM, "rp", "vp", "rep", "fr"),
 }
 

@@ -241,17 +241,14 @@ def _row(
     limits = next((TARGETS[dim] for dim in at if dim in TARGETS), scalar.threshold)
     if limits and limits in dataset and name == scalar.name:
         threshold = cell_of(dataset, limits, places)
-    attempts = value_of(dataset, "attempts" if scalar is CLOSED_SET["cms"] else "queries")
-    if attempts is None and not isinstance(scalar.decimals, int):
-        # Enough to make an attempt of the class visible.
-        attempts = value_of(dataset, f"{scalar.decimals}_attempts")
-    shown = None if attempts is None else int(attempts)
+    numbers = [value_of(dataset, x) for x in scalar.denominator]
+    attempts = int(sum(filter(None, numbers))) if numbers and None not in numbers else None
     is_supported = unsupported_targets(dataset).isdisjoint(labels.items())
     if isinstance(threshold, Quantity):
         threshold = replace(threshold, supported=is_supported)
     about: dict[str, Any] = {"interval": ends, "variable": name, "at": labels}
     about["supported"] = is_supported
-    cell = cell_of_scalar(scalar, value(name), attempts=shown, **about)
+    cell = cell_of_scalar(scalar, value(name), attempts=attempts, **about)
     return NumberRow(label, cell, threshold, why or _lacking(dataset) or say(_why(scalar)))
 
 
