@@ -284,9 +284,9 @@ class PairCounts:
         thresholds: np.ndarray,
     ) -> PairCounts:
         """Count attempts, which may be in any order, between increasing thresholds."""
-        key = places_among(distance, thresholds), claimed_person, probe_person
+        numbers = places_among(distance, thresholds), claimed_person, probe_person
         # Whole numbers of 16 bits are sorted several times as fast as larger ones.
-        key = [x.astype(np.min_scalar_type(x.max(initial=0))) for x in key]
+        key = [x.astype(np.min_scalar_type(x.max(initial=0))) for x in numbers]
         order = np.lexsort(key)
         layer, claimed, probe = (x[order] for x in key)
         is_first = np.ones(len(order) + 1, dtype=bool)
@@ -398,17 +398,19 @@ class _CountLayers(Reducer):
         self.failed |= block.rejected and bool((block.values == np.inf).any())
         if self.fusion is None:
             assert block.columns is not None
-            people, starts = block.columns.people, block.columns.starts
+            people, place, starts, _ = block.columns
         else:
             block = block.by_person(self.fusion)
-            people, starts = block.candidates, np.arange(len(block.candidates) + 1)
+            people, place = block.candidates, np.arange(len(block.candidates))
+            starts = np.arange(len(people) + 1)
         who, layers = self._probe[block.probes], len(self._limits) + 1
         groups = self.person[people].astype(np.int32)
         if block.few and block.values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(block.values)
-            claimed_person = np.repeat(groups, np.diff(starts))
-            both = np.broadcast_arrays(who[:, None], claimed_person, block.values)
-            pairs = PairCounts.of_attempts(*(x[is_attempt] for x in both), self._limits)
+            probe, claimed = np.broadcast_arrays(who[:, None], groups[place])
+            pairs = PairCounts.of_attempts(
+                probe[is_attempt], claimed[is_attempt], block.values[is_attempt], self._limits
+            )
             for sink in self.sinks:
                 sink.add(pairs)
             return
