@@ -32,8 +32,13 @@ def physical_memory() -> int:
         return 0
 
 
-def require_memory(needed: int, data_name: str, remedy: str) -> None:
-    """Raise :class:`DataError` where some data take more bytes than the machine has."""
+def require_memory(needed: int, data_name: str, remedy: str, *, limit: int | None = None) -> None:
+    """Raise :class:`DataError` where some data take more bytes than the machine or a limit has."""
+    if limit is not None and needed > limit:
+        raise DataError(
+            f"{data_name} would take {size_in_words(needed)} of memory, and the option "
+            f"`memory_limit` is {size_in_words(limit)}; {remedy}"
+        )
     there = physical_memory()
     if there and needed > there:
         raise DataError(

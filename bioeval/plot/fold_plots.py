@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from bioeval.results.words import percent
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.thresholds.section import new_people, refusal_of
 from bioeval.views.messages import sentence_about
-from bioeval.views.tasks import Averaged, averaged, unit_of
+from bioeval.views.tasks import OVER, Averaged, averaged, unit_of
 from bioeval.views.writers.lines import written
 
 # ------------------------------------------------------------------------ points of the folds
@@ -183,7 +184,8 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     first = plot.systems[0].dataset
     number = counted(int(first.attrs.get("partitions", 0)), "partitions")
     caption = [f"{number} of the same people; band: the middle 95 % of them"]
-    if any(map(_rates_of_folds, plot.systems)):
+    of_folds = "partitions" not in first.attrs
+    if of_folds:
         caption = [f"small dots: {unit_of(first.attrs)}s", limits_in_words(first.attrs)]
     if "threshold" in first.dims:
         return plot.end("Mean", plot.over_thresholds(), "Rate", caption=caption)
@@ -191,16 +193,17 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     for curve in plot.defined:
         there = np.isfinite(curve.y)
         arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
-        rates = _rates_of_folds(curve.system)
-        for rate in rates:
-            each = curve.system.dataset[rate].sel(part="test")
-            of_folds = each.values.reshape(-1, len(curve.x))
-            plot.cloud(curve, ((curve.x, y) for y in of_folds), marker=".", linestyle="none")
-            arrays.extend(of_folds)
-        # Nothing is known between the ranks of folds.
-        points = {"linestyle": "none", "marker": "o", "markersize": 7}
-        plot.line(curve, curve.x[there], curve.y[there], **(points if rates else {}))
-        if not rates:
+        if of_folds:
+            values = curve.system.dataset[curve.variable].sel(part="test").values
+            of_each = values.reshape(-1, len(curve.x))
+            plot.cloud(curve, ((curve.x, y) for y in of_each), marker=".", linestyle="none")
+            arrays.extend(of_each)
+        # Nothing is known between chosen ranks.
+        points: dict[str, Any] = {}
+        if (np.diff(curve.x) != 1).any() or of_folds:
+            points = {"linestyle": "none", "marker": "o", "markersize": 7}
+        plot.line(curve, curve.x[there], curve.y[there], **points)
+        if not points:
             plot.band(curve, there)
         elif curve.low is not None and curve.high is not None:
             ends = (x[there] for x in (curve.x, curve.low, curve.high))
@@ -220,29 +223,30 @@ def _mean_curves(systems: list[System]) -> list[Curve]:
     """Return the mean curves of the systems, of rates over ranks at rank 1."""
     curves = []
     for number, system in enumerate(systems):
-        means = system
-        if rates := _rates_of_folds(system):
-            of_test = aggregate(system.dataset, ("repeat", "fold")).sel(part="test")
-            of_test = of_test.assign({f"{x}_mean": of_test[x].sel(statistic="mean") for x in rates})
-            means = replace(system, dataset=of_test)
+        means = replace(system, dataset=_means(system.dataset))
         for rate, word in _RATES.items():
-            y = f"{rate}_mean"
-            if y not in means.dataset:
+            if rate not in means.dataset:
                 continue
             # The colour and the line style of what it is; of systems, each has its colour.
-            over_ranks = means.dataset[y].dims == ("rank",)
+            over_ranks = means.dataset[rate].dims == ("rank",)
             x, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
-            curve = Curve.of(means, x, y, "" if over_ranks else word, 1, f"{rate}_")
+            curve = Curve.of(means, x, rate, "" if over_ranks else word, 1)
             hue = number if len(systems) > 1 else look
             curves.append(replace(curve, system=system, hue=hue, dash=look))
     return curves
 
 
-def _rates_of_folds(system: System) -> list[str]:
-    """Return the rate over ranks that the test part of each fold has; none of other partitions."""
-    if "fold" not in system.dataset.dims:
-        return []
-    return [rate for rate in ("cms", "dir") if rate in system.dataset]
+def _means(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the means of the rates that are curves, with their limits; of folds, of test parts."""
+    over = [str(dim) for dim in OVER if dim in dataset.dims]
+    if "part" in dataset.dims:
+        means = aggregate(dataset, over).sel(statistic="mean", part="test")
+    else:
+        rates = dataset[[rate for rate in _RATES if rate in dataset]]
+        if "dir" in rates:  # FRR is 1 - DIR at rank 1
+            rates = rates.drop_vars("frr").assign(dir=rates["dir"].sel(rank=1, drop=True))
+        means = aggregate(rates, over, interval="quantile").sel(statistic="mean")
+    return means.drop_vars([rate for rate in _RATES if rate in means and not means[rate].ndim])
 
 
 # --------------------------------------------------------------------- scalars of each fold
@@ -281,7 +285,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     if not rows:
         plot.empty("No scalar is defined in any fold")
     attrs, sizes = ds.attrs, ds.sizes
-    number = sizes.get("partition", sizes.get("repeat", 1) * sizes.get("fold", 1))
+    number = math.prod(sizes[dim] for dim in OVER if dim in sizes)
     line = "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
     caption = [counted(number, f"{unit_of(attrs)}s"), line]
     plot.finish(plot.of_system(str(attrs["task"])), caption)

@@ -51,15 +51,17 @@ _OVER_SPECIES: Needs = {"iapar_of_species": _SPECIES, **_RATES}
 _ATTACKS = _along("threshold", "ga", "fa", "ia")
 _APCER: Needs = {"apcer_of_species": _SPECIES, "bpcer": ("threshold",)}
 _PRIORS = "prior_log_odds"
-_MEANS = (
-    _along("rank", "cms_mean"),
-    _along("threshold", "far_mean"),
-    dict.fromkeys(("cms",), (*_PART, "rank")),
-    dict.fromkeys(("dir",), (*_PART, "rank")),
+_MEANS: tuple[Needs, ...] = (
+    *({"cms": (*over, "rank")} for over in (("partition",), _FOLD, _PART)),
+    *({"far": (*over, "threshold")} for over in (("partition",), _FOLD)),
+    {"dir": (*_PART, "rank")},
 )
 _FOLDS: Needs = {"far": _PART, "frr": _PART}
 _PARTS_OF_FOLDS: Needs = {"subjects": _PART}
-_PARTS = _along("partition", "genuine_attempts"), _along("partition", "attempts")
+_PARTS: tuple[Needs, ...] = (
+    *({"genuine_attempts": over} for over in (("partition",), _FOLD)),
+    *({"attempts": over} for over in (("partition",), _FOLD)),
+)
 _GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
 _CONDITIONS = _along("group", "frr", "far")
 _STUDY: Needs = {"fold_far": _FOLD, "fold_frr": _FOLD, "optimistic_far": (), "far_mean": ()}

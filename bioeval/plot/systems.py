@@ -15,7 +15,7 @@ from bioeval.document.terms import RATES, rate_of_term
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
-from bioeval.results.layouts import expanded
+from bioeval.results.dataset import require_schema
 from bioeval.views.tasks import each_once
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
@@ -100,9 +100,11 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
     if isinstance(data, System):
         yield data.dataset
     elif isinstance(data, xr.Dataset):
-        yield expanded(data)
+        require_schema(data.attrs)
+        yield data
     elif isinstance(data, xr.DataTree):
-        for node in expanded(data).subtree:
+        for node in data.subtree:
+            require_schema(node.attrs)
             yield node.dataset
     elif isinstance(data, Mapping):
         for part in data.values():
@@ -119,11 +121,10 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
-        data = expanded(data)
         _require(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        return _of_tree(expanded(data), plot, needs)
+        return _of_tree(data, plot, needs)
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "

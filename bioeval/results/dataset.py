@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
+from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.counting.points import COSTS
@@ -45,13 +46,39 @@ class Scalars(NamedTuple):
     table: Mapping[str, Variable]
 
     @classmethod
-    def of_dataset(cls, dataset: xr.Dataset) -> Scalars:
-        """Take the variables of a dataset besides its curves over the threshold."""
-        return cls(
-            {str(k): (tuple(map(str, x.dims)), x.values) for k, x in dataset.data_vars.items()},
-            {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
-            {},
-        )
+    def of_dataset(cls, dataset: xr.Dataset, *, curves: bool = False) -> Scalars:
+        """Take the variables of a dataset, those over the threshold with `curves` alone."""
+        variables: Variables = {}
+        for name, x in dataset.data_vars.items():
+            if curves or "threshold" not in x.dims:
+                variables[str(name)] = tuple(map(str, x.dims)), x.values
+        labels = {str(k): x.values for k, x in dataset.coords.items() if curves or k != "threshold"}
+        return cls(variables, labels, {})
+
+    def arrays(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+        """Return dimensions and values of each variable."""
+        found = {}
+        for name, value in in_order(self.variables).items():
+            if isinstance(value, tuple):
+                dims, values = value
+            else:
+                values = np.asarray(value)
+                dims = described(self.table, name).dims if values.ndim else ()
+            found[name] = dims, values
+        return found
+
+    def at_ranks(self, ranks: Sequence[int]) -> Scalars:
+        """Return the numbers at the ranks to show alone."""
+        if "rank" not in self.labels:
+            return self
+        every = self.labels["rank"].tolist()
+        places = [every.index(rank) for rank in self.shown_ranks(ranks, every)]
+        variables: Variables = {}
+        for name, (dims, values) in self.arrays().items():
+            if "rank" in dims:
+                values = values.take(places, axis=dims.index("rank"))
+            variables[name] = dims, values
+        return Scalars(variables, {**self.labels, "rank": self.labels["rank"][places]}, self.table)
 
     @staticmethod
     def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
@@ -65,18 +92,13 @@ class Scalars(NamedTuple):
         """
         labels: dict[str, list] = {name: x.tolist() for name, x in self.labels.items()}
         numbers: dict[str, Any] = {}
-        for name, value in in_order(self.variables).items():
+        for name, (dims, value) in self.arrays().items():
             if name.endswith(NEXT):
                 continue
-            dims: tuple[str, ...] = ()
-            if isinstance(value, tuple):
-                dims, value = value
-            elif getattr(value, "ndim", 0):
-                dims = described(self.table, name).dims
             if dims == ("far_target", "rank"):
                 dims, value = dims[:1], value[:, 0]
             if not dims:
-                numbers[name] = value.item() if hasattr(value, "item") else value
+                numbers[name] = value.item()
             elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
                 numbers[name] = dict(zip(labels[dims[0]], value.tolist(), strict=True))
             if dims == ("rank",):
@@ -208,6 +230,16 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
     with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
         index = pd.Index(labels, dtype=object if labels.dtype == object else None)
     return PandasIndex(index, name, coord_dtype=labels.dtype)
+
+
+def require_schema(attrs: Mapping[Any, Any]) -> None:
+    """Raise :class:`DataError` for results that a newer version of bioeval saved."""
+    schema = int(attrs.get("schema", SCHEMA))
+    if schema != SCHEMA:
+        raise DataError(
+            f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
+            "Use a newer bioeval"
+        )
 
 
 def about_attrs(

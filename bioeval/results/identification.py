@@ -554,13 +554,17 @@ def open_set_distances(
 
 
 def open_set_scalars(
-    searches: Searches, *, ties: str, impostors: str, far_targets: np.ndarray
+    searches: Searches, *, ties: str, impostors: str, far_targets: np.ndarray, last_rank: int
 ) -> Scalars:
-    """Return the attempts and the operating points at rank 1."""
+    """Return the attempts, and the operating points at ranks up to the last one that is there."""
     role = searches.impostor_role(impostors)
     points = OpenSetPoints.of(searches, ties, role)
-    values = points.values(points.at_far(far_targets, 1), searches.about.kind)
-    return OpenSetAttempts.of(searches, points).scalars(searches.about, role, far_targets, values)
+    longest = int((searches.mates + searches.others).max(initial=1))
+    ranks = np.arange(1, min(longest, last_rank) + 1)
+    values = points.values(points.at_far(far_targets, len(ranks)), searches.about.kind)
+    attempts = OpenSetAttempts.of(searches, points)
+    scalars = attempts.scalars(searches.about, role, far_targets, values)
+    return scalars._replace(labels={**scalars.labels, "rank": ranks})
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -503,6 +503,12 @@ OPEN_SET = _table(
     tied=_count("genuine attempts with a non-mate tied with the best mate", "probes"),
 )
 
+#: Of partitions: sizes of the galleries that are searched.
+GALLERY = _table(
+    gallery_templates=_count("gallery templates", "templates"),
+    gallery_subjects=_count("subjects in the gallery", "subjects"),
+)
+
 CLOSED_SET = _table(
     cms=_rate(
         "cumulative match score: proportion of the probes whose best mate is at rank R or better",

@@ -82,7 +82,7 @@ _IN_ONE_TABLE = _TOGETHER.keys() - {"partitions"}
 
 def study_of(dataset: xr.Dataset) -> str:
     """Return the type of a study's result; empty of a task of an evaluation, also in folds."""
-    if "partition" in dataset.dims:
+    if "partitions" in dataset.attrs:
         return "partitions"
     name = str(dataset.attrs.get("result_type", ""))
     if name not in _SECTIONS or (name == "gom" and "queries" not in dataset):

@@ -76,6 +76,7 @@ class SearchCounted:
     far_targets: np.ndarray
     curve: CurveThresholds = None
     rows: np.ndarray | None = None  # thresholds of further rows
+    last_rank: int = 1  # of operating points that are no part of a curve
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -86,6 +87,7 @@ class SearchCounted:
                 ties=task.ties,
                 impostors=task.impostors,
                 far_targets=self.far_targets,
+                last_rank=min(self.last_rank, task.max_rank or self.last_rank),
             )
         counts, _ = closed_set_counts(
             self.searches, ties=task.ties, max_rank=task.max_rank, unmated=task.unmated

@@ -28,7 +28,7 @@ from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.identification import open_set_distances
-from bioeval.results.variables import best_values
+from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
@@ -169,7 +169,13 @@ class CardTasks:
                 continue
             facts_of_probes, left_out = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
-                self.scores, facts_of_probes, task, left_out, self.far_targets, self.curve
+                self.scores,
+                facts_of_probes,
+                task,
+                left_out,
+                self.far_targets,
+                self.curve,
+                last_rank=max(self.card.report.ranks, default=RANKS[-1]),
             )
         for node, counting in self.retrieval.items():
             counted[node] = counting()

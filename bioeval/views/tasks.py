@@ -11,8 +11,7 @@ import xarray as xr
 
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
-from bioeval.results.dataset import Scalars
-from bioeval.results.layouts import expanded
+from bioeval.results.dataset import Scalars, require_schema
 from bioeval.results.support import note_thresholds_beyond_scores
 from bioeval.results.variables import (
     OPEN_SET,
@@ -220,7 +219,7 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 def datasets(
     tree: xr.DataTree | xr.Dataset, once: bool = False
 ) -> Iterator[tuple[str, xr.Dataset]]:
-    """Yield the path and the dataset of each task, in the order of display, expanded.
+    """Yield the path and the dataset of each task, in the order of display.
 
     With `once`, equal single- and multi-template verification are one: see :func:`each_once`.
     """
@@ -228,10 +227,12 @@ def datasets(
         yield from each_once(dict(datasets(tree))).items()
         return
     if isinstance(tree, xr.Dataset):
-        yield "", expanded(tree)
+        require_schema(tree.attrs)
+        yield "", tree
         return
     if tree.data_vars:
-        yield tree.path.strip("/"), expanded(tree.to_dataset())
+        require_schema(tree.attrs)
+        yield tree.path.strip("/"), tree.to_dataset()
     children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}
     for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):

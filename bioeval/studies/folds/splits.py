@@ -132,15 +132,32 @@ class SplitPlan:
     where every fold trains on all samples that it does not test; None for other splits.
     """
 
-    def __init__(self, splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None):
-        """Read all splits, and refuse those with samples in both parts."""
+    def __init__(
+        self,
+        splitter: Any,
+        n: int,
+        labels: Any,
+        groups: Any,
+        meta: Mapping | None,
+        *,
+        tests_alone: bool = False,
+    ):
+        """Read all splits, and refuse those with samples in both parts.
+
+        Where the `tests_alone` are wanted, these may be probes and galleries of no training part.
+        """
         self.splitter, self.n = splitter, n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits = []
         complete = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
-        for split in _splits(splitter, n, labels, groups, meta):
-            complete &= len(split.train.probes) + len(split.test.probes) == n
+        for split in _splits(splitter, n, labels, groups, meta, tests_alone=tests_alone):
+            train, test = split.train, split.test
+            is_of_folds = test.probes is test.gallery
+            complete &= is_of_folds and len(train.probes) + len(test.probes) == n
+            if tests_alone:
+                nothing = train.probes[:0]
+                split = Split(Part.of(nothing), test, nothing)
             splits.append(split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
@@ -232,17 +249,12 @@ class SplitSides(Samples):
         if self.names is not None:  # by which draws do not depend on the order of rows
             self.meta.setdefault("template", self.names.to_numpy())
 
-    def plan(self, splitter: Any) -> SplitPlan:
-        """Return all splits into training and test."""
-        plan = SplitPlan(self._of_samples(splitter), self.n, self.labels, None, self.meta)
+    def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
+        """Return all splits into training and test, or of galleries where tests are wanted."""
+        divided = self._of_samples(splitter)
+        plan = SplitPlan(divided, self.n, self.labels, None, self.meta, tests_alone=tests_alone)
         plan.splitter = splitter  # as it was given
         return plan
-
-    def partitions(self, splitter: Any) -> list[IndexSet]:
-        """Return what is evaluated of each split: probes and gallery, or the test part."""
-        divided = self._of_samples(splitter)
-        made = _splits(divided, self.n, self.labels, None, self.meta, tests_alone=True)
-        return [self.places(split.test) for split in made]
 
     def _of_samples(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates, or by name."""

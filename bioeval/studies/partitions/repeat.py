@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import BioevalError, DataError, ProtocolError
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.messages import message_attrs, messages_of
-from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
@@ -23,12 +22,14 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
-from bioeval.scores.provenance import Provenance, notes_on_scores
-from bioeval.studies.folds.splits import SplitSides
-from bioeval.studies.partitions.results import CurveGrid, partitions_tree
+from bioeval.scores.provenance import notes_on_scores
+from bioeval.studies.folds.splits import Place, SplitSides
+from bioeval.studies.partitions.numbers import numbers_of_parts, tasks_of
+from bioeval.studies.partitions.results import partitions_tree
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import CardTasks, CountedTask, check_systems, resolve_card
+from bioeval.tasks.plan import check_systems
 from bioeval.views.messages import warn_of, warns_of_doubts
+from bioeval.views.tasks import OVER
 
 # Default number of ranks of curves.
 RANKS = 50
@@ -101,32 +102,11 @@ def _summary_of_system(
 def scalars_of(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, dict[str, Any]]:
-    """Return the scalars of every task of a protocol."""
-    return _plain(*_counted(scores, protocol, options))
-
-
-def _plain(counted: Mapping[str, CountedTask], card: Protocol) -> dict[str, dict[str, Any]]:
-    """Return the scalars of tasks, at the ranks that a card shows."""
-    return {node: part.scalars().plain(card.report.ranks) for node, part in counted.items()}
-
-
-def _counted(
-    scores: Scores,
-    protocol: str | Protocol,
-    options: EvaluationOptions,
-    whole: Provenance | None = None,
-    *,
-    curves: bool = False,
-) -> tuple[dict[str, CountedTask], Protocol]:
-    """Count every task of a protocol, and return its card; `whole` is that of a part."""
-    require_scores(scores)
-    card = resolve_card(scores, protocol)
-    if card.has_folds:
-        raise ProtocolError(
-            f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
-        )
-    tasks = CardTasks(scores, card, options, automatic=protocol == "auto", whole=whole)
-    return tasks.count(curves=curves), card
+    """Return the scalars of every task of a protocol, at the ranks that its card shows."""
+    tasks = tasks_of(scores, protocol, options)
+    ranks = tasks.card.report.ranks
+    counted = tasks.count(curves=False)
+    return {node: task.scalars().plain(ranks) for node, task in counted.items()}
 
 
 @warns_of_doubts
@@ -146,7 +126,7 @@ def repeat(
 ) -> xr.DataTree:
     """Evaluate every task of a protocol in each of many partitions of the same scores.
 
-    The numbers of each partition are those of :func:`summary`, to the last bit.
+    The numbers of each partition are those of :func:`evaluate`, to the last bit.
 
     Parameters
     ----------
@@ -160,7 +140,7 @@ def repeat(
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
     curves : bool
-        Whether the tree has the curves of each partition, too.
+        Whether the tree has what is over thresholds, and all ranks, too.
     thresholds : float or increasing array of float, optional
         With `curves`, the thresholds that all of them share. None: about 1,000 from the smallest to
         the largest score of the whole matrix.
@@ -173,34 +153,37 @@ def repeat(
     Returns
     -------
     xarray.DataTree
-        The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
-        partitions, and has the dtype that it has there: ``to_dataset().to_dataframe()`` of a node
-        has a row a partition. What :func:`summary` gives by target, rank or cost is a variable
-        each, such as ``frr_at_far_0.01`` and ``cms_rank_1``. A number that a partition lacks, such
-        as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
+        The nodes and variables of :func:`evaluate`, with ``partition`` as the first dimension, in
+        the order of the partitions: ``eer(partition)``, ``frr_at_far(partition, far_target)``,
+        ``cms(partition, rank)``. A splitter of which each repeat tests each template once, such as
+        K folds, gives ``repeat, fold`` in its place. What identifies has the size of each gallery,
+        ``gallery_templates`` and ``gallery_subjects``. Dtypes are those of :func:`evaluate`; a
+        number that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and counts
+        are float64 then.
 
-        With `curves`, also ``far`` and ``frr`` over ``partition, threshold`` (of open set ``far``
-        and ``dir`` at rank 1), ``cms`` and ``cmc`` with their counts over ``partition, rank``; and
-        of each rate, over all partitions in which it is defined, ``far_mean``, and the band
-        ``far_low`` to ``far_high``: the middle 95 % at each point.
+        Without `curves`, ``rank`` has the ranks that the card reports. With `curves`, all variables
+        are there, at the same thresholds and ranks: ``gar far frr grr`` and their counts over
+        ``partition, threshold``, ``dir`` and ``di`` over ``partition, threshold, rank``.
+        :func:`aggregate` gives means, quantiles and bands.
 
     Raises
     ------
     CardError
         If there is no such card, or it is not valid.
     DataError
-        If there is no partition; bad options. Of a partition, which the message names by its place
-        from 0: an index out of range, one index for sides that are not the same templates, a
-        gallery template twice, NaN under ``nan="raise"``.
+        If there is no partition; bad options; curves that are larger than the memory. Of a
+        partition, which the message names by its place from 0: an index out of range, one index for
+        sides that are not the same templates, a gallery template twice, NaN under ``nan="raise"``.
     ProtocolError
         For a list of pairs or top-K lists; if the card has folds; or if a partition, which is
         named, cannot support the protocol.
 
     Notes
     -----
-    A band shows how a curve depends on the partition of these very people, not how it would differ
-    for others. Means are at the same threshold, not at the same FAR: "threshold averaging" of
-    Fawcett, T. (2006). An introduction to ROC analysis. *Pattern Recognition Letters* 27, 861-874.
+    A band of quantiles shows how a curve depends on the partition of these very people, not how it
+    would differ for others. Means over ``partition`` are at the same threshold, not at the same
+    FAR: "threshold averaging" of Fawcett, T. (2006). An introduction to ROC analysis. *Pattern
+    Recognition Letters* 27, 861-874.
 
     Examples
     --------
@@ -210,8 +193,11 @@ def repeat(
     >>> tree = be.repeat(scores, galleries, curves=True)
     >>> tree["closed_set"]["recognition_rate"].sizes
     Frozen({'partition': 20})
-    >>> tree["closed_set"]["cms"].sizes
-    Frozen({'partition': 20, 'rank': 50})
+    >>> tree["open_set"]["dir"].dims
+    ('partition', 'threshold', 'rank')
+    >>> rate = be.repeat(scores, galleries)["closed_set"]["cms"].mean("partition")
+    >>> rate.sel(rank=[1, 5]).sizes
+    Frozen({'rank': 2})
     >>> parts = [range(60), {"probes": range(60), "gallery": range(120)}]
     >>> be.repeat(scores, parts)["verification/single"]["genuine_attempts"].values
     array([180, 180])
@@ -245,51 +231,38 @@ def results_of_partitions(
     require_all_scores(scores)
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    chosen = _partitions(_with_ids_of(scores, protocol), partitions)
+    chosen, places = _partitions(_with_ids_of(scores, protocol), partitions)
     if not chosen:
         raise DataError("there are no partitions; expected at least one")
-    with rows_reported():
-        tell = reporter()
-    whole = Provenance.of(scores)
-    with rows_reported_to(None):
-        grid = _grid(scores, options) if curves else None
-        cards, parts, of_curves = list[Protocol](), [], []
-        for place, some in enumerate(chosen):
-            try:
-                view = scores.select(*some)
-                counted, card = _counted(view, protocol, options, whole)
-                parts.append(_plain(counted, card))
-                cards.append(card)
-                if grid is not None:
-                    wanted = grid.options(options)
-                    counted, _ = _counted(view, protocol, wanted, whole, curves=True)
-                    of_curves.append({k: grid.of_dataset(x.dataset()) for k, x in counted.items()})
-            except BioevalError as error:
-                raise error.preceded_by(f"partition {place}: ") from error
-            tell(place + 1, len(chosen))
-    tree = partitions_tree(scores, cards, parts, of_curves, grid)
-    if grid is not None and options.thresholds is not None:
+    given = options.thresholds
+    if curves:
+        options = _with_shared_points(scores, options)
+    numbers = numbers_of_parts(scores, chosen, protocol, options, curves=curves)
+    tree = partitions_tree(scores, numbers, places)
+    if given is not None:
         for node in tree.leaves:
-            means = node.to_dataset()
-            if {"far_mean", "frr_mean"} <= {*means}:
-                rates = means["far_mean"].values, means["frr_mean"].values
-                beyond = all_beyond_scores(options.thresholds, *rates)
+            rates = node.to_dataset()
+            if {"far", "frr"} <= {*rates}:
+                over = [dim for dim in OVER if dim in rates.dims]
+                far, frr = (rates[name].mean(over).values for name in ("far", "frr"))
+                beyond = all_beyond_scores(given, far, frr)
                 node.attrs |= message_attrs([*beyond, *messages_of(node.attrs)])
     return tree
 
 
-def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
-    """Return the thresholds of all curves, given or over the range of the scores, and the ranks."""
+def _with_shared_points(scores: Scores, options: EvaluationOptions) -> EvaluationOptions:
+    """Return options with the thresholds and the ranks of all partitions.
+
+    Unless they are given, thresholds are over the range of the scores.
+    """
     ranks = options.max_rank or min(RANKS, scores.shape[1])
-    if options.thresholds is not None:
-        return CurveGrid(options.thresholds, ranks)
-    if scores.kind == "order":
-        return CurveGrid(np.empty(0), ranks)
-    verified = verify(scores, given=options.n_thresholds)
-    thresholds = to_user(verified.curve[0], scores.kind)
-    if scores.kind in LARGER_IS_CLOSER:
-        thresholds = thresholds[::-1]
-    return CurveGrid(thresholds, ranks)
+    thresholds = options.thresholds
+    if thresholds is None and scores.kind == "order":
+        thresholds = np.empty(0)
+    elif thresholds is None:
+        verified = verify(scores, given=options.n_thresholds)
+        thresholds = np.sort(to_user(verified.curve[0], scores.kind))
+    return replace(options, thresholds=thresholds, n_thresholds=None, max_rank=ranks)
 
 
 # ------------------------------------------------------------------------------- partitions
@@ -306,12 +279,20 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     return marking(scores, distractor_ids, junk_ids)
 
 
-def _partitions(scores: Scores, partitions: Any) -> list[tuple[Any, ...]]:
-    """Return what :meth:`Scores.select` takes for each partition."""
+def _partitions(
+    scores: Scores, partitions: Any
+) -> tuple[list[tuple[Any, ...]], list[Place] | None]:
+    """Return what :meth:`Scores.select` takes for each partition, and its repeat and fold.
+
+    None unless each repeat of a splitter tests the same samples, each once.
+    """
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         if not knows_people(scores):
             raise ProtocolError("partitions need the subjects of the templates. Give labels")
-        return SplitSides(scores).partitions(partitions)
+        sides = SplitSides(scores)
+        plan = sides.plan(partitions, tests_alone=True)
+        chosen = [sides.places(split.test) for split in plan.splits.values()]
+        return chosen, None if plan.codes is None else [*plan.splits]
     scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
     if (
         scalar
@@ -322,11 +303,11 @@ def _partitions(scores: Scores, partitions: Any) -> list[tuple[Any, ...]]:
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
             "partition a pair (probes, gallery) of index arrays or one index array"
         )
-    chosen = [*map(_sides_of, partitions)]
-    for place, sides in enumerate(chosen):
-        if any(side is None for side in sides):  # all of them, to `select`
+    listed = [*map(_sides_of, partitions)]
+    for place, of_part in enumerate(listed):
+        if any(side is None for side in of_part):  # all of them, to `select`
             raise DataError(f"partition {place}: a side is None; expected a list of indices")
-    return chosen
+    return listed, None
 
 
 def _sides_of(partition: Any) -> tuple[Any, ...]:

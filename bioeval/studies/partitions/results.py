@@ -1,12 +1,10 @@
-"""Results over many partitions: their numbers in columns, their curves with bands, why NaN."""
+"""Results over many partitions: those of a single evaluation with a dimension more, why NaN."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -18,88 +16,45 @@ from bioeval.document.cells import Count, Label
 from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
-from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Variables, assembled, in_order, tree_of
+from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
 from bioeval.results.support import unsupported_targets
-from bioeval.results.variables import TASKS, Variable, described
+from bioeval.results.variables import GALLERY, TASKS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.folds.results import (
     parts_without_attempts,
+    span,
     support_of_parts,
     undefined_in_parts,
 )
-from bioeval.tasks.options import EvaluationOptions
+from bioeval.studies.folds.splits import Place
+from bioeval.studies.partitions.numbers import PARTITION, NumbersOfParts
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import averaged, figure_scalars
 
 
-class CurveGrid(NamedTuple):
-    """Thresholds (increasing, in the units of the scores) and ranks that all curves share."""
-
-    thresholds: np.ndarray
-    ranks: int
-
-    @property
-    def labels(self) -> dict[str, np.ndarray]:
-        """The labels of both dimensions."""
-        return {"threshold": self.thresholds, "rank": np.arange(1, self.ranks + 1)}
-
-    def options(self, options: EvaluationOptions) -> EvaluationOptions:
-        """Return the options of an evaluation at these thresholds and ranks."""
-        return replace(options, thresholds=self.thresholds, n_thresholds=None, max_rank=self.ranks)
-
-    def of_dataset(self, dataset: xr.Dataset) -> Variables:
-        """Take the curves of one partition."""
-        variables: Variables = {}
-        over_thresholds = ("far", "dir" if "dir" in dataset else "frr")
-        for name, x in dataset.data_vars.items():
-            if x.dims == ("rank",):
-                variables[str(name)] = x.dims, x.values
-        for name in over_thresholds if "threshold" in dataset.dims else ():
-            values = dataset[name].values
-            variables[name] = ("threshold",), values[:, 0] if values.ndim > 1 else values
-        return variables
-
-
 def partitions_tree(
-    scores: Scores,
-    cards: Sequence[Protocol],
-    parts: Sequence[Mapping[str, Mapping[str, Any]]],
-    curves: Sequence[Mapping[str, Variables]],
-    grid: CurveGrid | None,
+    scores: Scores, numbers: NumbersOfParts, places: Sequence[Place] | None
 ) -> xr.DataTree:
-    """Join the numbers of all partitions by node, and their curves over a grid, if there is one.
-
-    What a partition lacks is NaN, of float64.
-    """
-    number = len(parts)
+    """Return the numbers of all partitions as a tree; over repeats and folds where there are."""
+    cards = numbers.cards
     about: dict[str, str | int | float] = {
         "protocol": " or ".join(dict.fromkeys(card.name for card in cards)),
         "kind": scores.kind,
         "nan_policy": scores.nan,
-        "partitions": number,
         "threshold_units": "similarity" if scores.kind in LARGER_IS_CLOSER else "distance",
     }
+    if cards[-1].report.ranks:
+        about["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
     datasets = {}
-    for node in dict.fromkeys(itertools.chain(*parts)):
+    for node, scalars in numbers.by_node.items():
+        number = len(scalars.labels[PARTITION])
         task = node.replace("_", "-")
-        attrs = {"result_type": task.partition("/")[0], **about}
+        attrs = {"result_type": task.partition("/")[0], **about, "partitions": number}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
-        task = node.partition("/")[0]
-        names = TASKS[task]
-        columns = _columns([part.get(node, {}) for part in parts], names)
-        notes = [*remarks_on_partitions(columns, node, number)]
-        coordinates = {"partition": np.arange(number)}
-        if grid is not None and any(node in part for part in curves):
-            ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
-            attrs["report_ranks"] = " ".join(map(str, ranks))
-            attrs["band"] = "the middle 95 % of the partitions, among these people"
-            columns |= _with_bands([part.get(node) for part in curves], names)
-            dims = {dim for x in columns.values() for dim in x.dims}
-            coordinates |= {name: x for name, x in grid.labels.items() if name in dims}
+        notes = [*remarks_on_partitions(scalars, node)]
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
         elif node in ("reid", "gom"):
@@ -107,128 +62,91 @@ def partitions_tree(
             lists = queries.under(queries.rules.removed).completeness
             notes += lists.among(~queries.left_out).messages()
         attrs |= message_attrs([*notes_on_scores(scores), *notes])
-        datasets[node] = assembled(columns, names, coordinates, attrs)
+        variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
+        table = {**TASKS[node.partition("/")[0]], **GALLERY}
+        datasets[node] = dataset(variables, table, labels, attrs)
     return tree_of(datasets)
 
 
-def _columns(
-    pieces: Sequence[Mapping[str, Any]], names: Mapping[str, Variable]
-) -> dict[str, xr.Variable]:
-    """Return a variable over partitions for each number, those at a target or rank one by one.
-
-    A table of them has a row a partition.
-    """
-    columns = {}
-    for name in in_order(dict.fromkeys(itertools.chain(*pieces))):
-        each = [x.get(name) for x in pieces]
-        about = described(names, name)
-        by_label = [x for x in each if isinstance(x, dict)]
-        if not by_label:
-            columns[name] = _column(each, about.attrs)
+def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
+    """Return numbers over ``repeat, fold`` in place of ``partition``; NaN without a fold."""
+    at = np.array(places).T
+    repeats, folds = (at.max(axis=1) + 1).tolist()
+    variables: Variables = {}
+    for name, (dims, values) in scalars.arrays().items():
+        if dims[:1] != (PARTITION,):
+            variables[name] = dims, values
             continue
-        dim, labels = about.dims[0], dict.fromkeys(itertools.chain(*by_label))
-        for label in sorted(labels) if dim == "rank" else labels:
-            attrs = {**about.attrs, "of": name, "over": dim, dim: label}
-            attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
-            column = f"{name}_rank_{label!r}" if dim == "rank" else f"{name}_{label!r}"
-            columns[column] = _column([x and x.get(label) for x in each], attrs)
-    return columns
+        if len(places) == repeats * folds:  # in this order
+            by_fold = values.reshape(repeats, folds, *values.shape[1:])
+        else:
+            by_fold = np.full((repeats, folds, *values.shape[1:]), np.nan)
+            by_fold[*at] = values
+        variables[name] = ("repeat", "fold", *dims[1:]), by_fold
+    labels = {"repeat": np.arange(repeats), "fold": np.arange(folds), **scalars.labels}
+    del labels[PARTITION]
+    return scalars._replace(variables=variables, labels=labels)
 
 
-def _column(values: Sequence[Any], attrs: Mapping[str, Any]) -> xr.Variable:
-    """Return values over partitions; float64 with NaN for None, where there is one."""
-    return xr.Variable(("partition",), _joined(values), attrs, fastpath=True)
-
-
-def _joined(values: Sequence[Any]) -> np.ndarray:
-    """Return numbers, or arrays of one shape, as one array; float64 with NaN where one is None."""
-    there = [place for place, value in enumerate(values) if value is not None]
-    known = np.array([values[place] for place in there])
-    if len(there) == len(values):
-        return known
-    joined = np.full((len(values), *known.shape[1:]), np.nan)
-    joined[there] = known
-    return joined
-
-
-def _with_bands(
-    pieces: Sequence[Variables | None], names: Mapping[str, Variable]
-) -> dict[str, xr.Variable]:
-    """Return the curves of all partitions, which share a grid; NaN where there is none.
-
-    Of the rates also the mean and the band over those that have one.
-    """
-    variables, bands = {}, {}
-    for name, (dims, _) in next(x for x in pieces if x is not None).items():
-        of, values = names[name], _joined([x and x[name][1] for x in pieces])
-        variables[name] = xr.Variable(("partition", *dims), values, of.attrs, fastpath=True)
-        if name.endswith("_count"):
-            continue
-        known = values[~np.isnan(values).all(axis=1)]
-        lines = np.full((3, values.shape[1]), np.nan)
-        if len(known):
-            lines[0], lines[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
-        words = ("mean over partitions", "2.5 % of the partitions are below", "97.5 % are below")
-        for key, description, line in zip(("mean", "low", "high"), words, lines, strict=True):
-            about = Variable(f"{of.long_name}; {description}", of.units, of.iso)
-            bands[f"{name}_{key}"] = xr.Variable(dims, line, about.attrs, fastpath=True)
-    return in_order(variables | bands)
-
-
-def remarks_on_partitions(
-    variables: Mapping[str, xr.Variable], node: str, number: int
-) -> Iterator[Message]:
+def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
     """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
+    arrays = scalars.arrays()
+    values_of = {name: values for name, (_, values) in arrays.items()}
+    number = len(scalars.labels[PARTITION])
     genuine = "attempts" if node == "closed_set" else "genuine_attempts"
     attempts = {
-        f"{role}_attempts": variables[count].values
+        f"{role}_attempts": values_of[count]
         for role, count in (("genuine", genuine), ("impostor", "impostor_attempts"))
-        if count in variables
+        if count in values_of
     }
     yield from parts_without_attempts(attempts, number, "partition")
-    yield from _support(variables, node)
+    yield from _support(values_of, scalars.labels, node)
     lacking = np.zeros(number, dtype=bool)
     for values in attempts.values():
         lacking |= values == 0
-    if "queries" in variables:
-        lacking |= variables["queries"].values == 0
+    if "queries" in values_of:
+        lacking |= values_of["queries"] == 0
         if lacking.any():
             missing = int(lacking.sum())
             why = "no query has a match"
             yield undefined_in_parts(["all rates"], missing, number, "partition", why)
-    if "tied" in variables and (tied := int(variables["tied"].sum())):
-        probes = int(variables[genuine if genuine in variables else "queries"].sum())
+    if "tied" in values_of and (tied := int(np.nansum(values_of["tied"]))):
+        probes = int(np.nansum(values_of[genuine if genuine in values_of else "queries"]))
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
-    others: dict[str, int] = {}
-    known = figure_scalars()
-    for name, x in variables.items():
-        if str(x.attrs.get("of", name)) in known:
-            others[name] = int((np.isnan(x.values) & ~lacking).sum())
-    if any(others.values()):
-        names = [name for name, missing in others.items() if missing]
+    undefined: dict[str, int] = {}
+    for name in filter(arrays.__contains__, figure_scalars()):
+        dims, values = arrays[name]
+        if "threshold" in dims:
+            continue
+        for place in np.ndindex(values.shape[1:]):
+            missing = int((np.isnan(values[(slice(None), *place)]) & ~lacking).sum())
+            if missing:
+                labels = scalars.labels
+                pairs = zip(dims[1:], place, strict=True)
+                at = [f"{dim} {labels[dim][k]}" for dim, k in pairs if dim in labels]
+                undefined[" at ".join((name, *at))] = missing
+    if undefined:
         why = "a rank may be beyond the gallery, and a class may have scores that are all alike"
-        yield undefined_in_parts(names, max(others.values()), number, "partition", why)
+        yield undefined_in_parts([*undefined], max(undefined.values()), number, "partition", why)
 
 
-def _support(variables: Mapping[str, xr.Variable], node: str) -> Iterator[Message]:
+def _support(
+    values_of: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
+) -> Iterator[Message]:
     """Yield the messages of targets that the smallest partition is too small for."""
     pairs, people = "impostor_pairs", "subjects"
     if node == "open_set":
         pairs, people = "impostor_attempts", "impostor_subjects"
-    if pairs not in variables:
+    if pairs not in values_of:
         return
-    there = np.flatnonzero(variables["impostor_attempts"].values)
-    if not len(there):
+    is_attempted = values_of["impostor_attempts"] > 0
+    if not is_attempted.any():
         return
-    number = int(variables[people].values[there].min()) if people in variables else None
+    number = int(values_of[people][is_attempted].min()) if people in values_of else None
     genuine, impostor = (
-        float(variables[name].values[there].min()) for name in ("genuine_attempts", pairs)
+        float(values_of[name][is_attempted].min()) for name in ("genuine_attempts", pairs)
     )
-    places = [x.attrs for x in variables.values()]
-    far, frr = (
-        dict.fromkeys(x[target] for x in places if target in x)
-        for target in ("far_target", "frr_target")
-    )
+    far, frr = (labels.get(name, np.empty(0)).tolist() for name in ("far_target", "frr_target"))
     searched = node == "open_set"
     for message in support_of_parts(far, frr, genuine, impostor, number, searched=searched):
         yield message.concerning("the smallest partition")
@@ -255,11 +173,15 @@ def _task(path: str, ds: xr.Dataset) -> Section:
     title: Text = str(ds.attrs["task"])
     if path:
         title = say("{path}: {title}", path=Label(path), title=title)
-    partitions = say(
-        "protocol {protocol}, {number:count partitions}",
-        protocol=Label(ds.attrs["protocol"]),
-        number=ds.sizes["partition"],
-    )
+    details: list[Text] = [
+        say(
+            "protocol {protocol}, {number:count partitions}",
+            protocol=Label(ds.attrs["protocol"]),
+            number=int(ds.attrs["partitions"]),
+        )
+    ]
+    if "gallery_templates" in ds:
+        details.append(_gallery_sizes(ds))
     columns = (
         Column("measure"),
         Column("mean", "mean"),
@@ -269,6 +191,18 @@ def _task(path: str, ds: xr.Dataset) -> Section:
         Column("partitions", "partitions", 2),
     )
     name = path.replace("/", "_") or "figures"
-    table = Table(name, columns, rows, title=title, details=(partitions,))
+    table = Table(name, columns, rows, title=title, details=details)
     task = "identification" if is_identification(ds) else "verification"
     return Section(name, "", (table,), task=task)
+
+
+def _gallery_sizes(ds: xr.Dataset) -> Text:
+    """Return the sizes of the galleries: a rank among few people is not that among many."""
+    sizes: dict[str, Text] = {}
+    for name in ("gallery_subjects", "gallery_templates"):
+        if name in ds:
+            counts = ds[name].values[ds[name].notnull().values].astype(np.int64)
+            sizes[name] = span(counts)
+    if len(sizes) == 1:
+        return say("each gallery: {gallery_templates} templates", **sizes)
+    return say("each gallery: {gallery_subjects} people, {gallery_templates} templates", **sizes)

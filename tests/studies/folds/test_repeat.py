@@ -1,7 +1,6 @@
 """The scalars of many partitions in one call."""
 
 import json
-import math
 from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
@@ -14,38 +13,40 @@ from scipy.spatial.distance import cdist
 import bioeval as be
 from bioeval import protocol as cards
 from bioeval.cli import main
-from bioeval.results.layouts import expanded
+
+SIZES = {"gallery_templates", "gallery_subjects"}
 
 
-def equal(a: float, b: float) -> bool:
-    return a == b or (math.isnan(a) and math.isnan(b))
-
-
-def check(tree, scores, sets, protocol="auto", **options) -> None:
-    """Compare all numbers with those of each partition alone; `sets` are (probes, gallery)."""
-    nodes = {node.path.strip("/"): node.to_dataset() for node in expanded(tree).leaves}
-    alone = [
-        be.summary(scores.select(probes=probes, gallery=gallery), protocol, **options)
-        for probes, gallery in sets
-    ]
-    assert set(nodes) == {node for result in alone for node in result}
-    for node, dataset in nodes.items():
-        listed = [result.get(node, {}) for result in alone]
-        names = {name for name, x in dataset.data_vars.items() if x.dims[0] == "partition"}
-        assert names == {name for result in listed for name in result}
-        for name in names:
-            values, dims = dataset[name].values, dataset[name].dims
-            labels = [None]
-            if len(dims) > 1:
-                labels = dataset["cost_prior" if dims[1] == "cost" else dims[1]].values.tolist()
-            wanted = [result.get(name, {}) for result in listed]
-            wanted = [x if isinstance(x, dict) else {None: x} for x in wanted]
-            assert {x for result in wanted for x in result} == set(labels)
-            rows = [[result.get(x, math.nan) for x in labels] for result in wanted]
-            assert all(map(equal, np.ravel(values).tolist(), np.ravel(rows).tolist())), (node, name)
-            whole = all(len(result) == len(labels) for result in wanted)
-            counts = {type(x) for result in wanted for x in result.values()} == {int}
-            assert values.dtype == (np.int64 if whole and counts else np.float64), (node, name)
+def check(tree, scores, sets, protocol="auto", over=("partition",), **options) -> None:
+    """Compare all variables with those of each partition alone; `sets` are (probes, gallery)."""
+    parts = [scores.select(probes, gallery) for probes, gallery in sets]
+    alone = [be.evaluate(part, protocol, **options) for part in parts]
+    assert [x.path for x in tree.leaves] == [x.path for x in alone[0].leaves]
+    for node in tree.leaves:
+        of_node = node.to_dataset().stack(place=over)
+        singles = [one[node.path].to_dataset() for one in alone]
+        if "thresholds" not in options:
+            singles = [one.drop_dims("threshold", errors="ignore") for one in singles]
+        assert {*of_node.data_vars} - SIZES == {*singles[0].data_vars}
+        for name, x in of_node.data_vars.items():
+            if name in SIZES:
+                each = [len(part.gallery_labels) for part in parts]
+                if name == "gallery_subjects":
+                    each = [len({*part.gallery_labels.tolist()}) for part in parts]
+                assert x.values.tolist() == each
+                continue
+            is_whole = True
+            for k, one in enumerate(single[name] for single in singles):
+                found = x if "place" not in x.dims else x.isel(place=k)
+                assert found.dims == one.dims
+                assert found.attrs == one.attrs
+                shared = {d: np.isin(x[d], one[d]) for d in one.dims if d in x.indexes}
+                labels = {d: x[d].values[is_shared] for d, is_shared in shared.items()}
+                np.testing.assert_array_equal(found.isel(shared), one.sel(labels))
+                for d, is_shared in shared.items():
+                    assert found.isel({d: ~is_shared}).isnull().all()
+                    is_whole = is_whole and is_shared.all()
+            assert x.dtype == (one.dtype if is_whole else np.float64), (node.path, name)
 
 
 def scores_of(
@@ -90,7 +91,6 @@ def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
     sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
     tree = be.repeat(scores, sets)
     check(tree, scores, sets)
-    tree = expanded(tree)
     counts = tree["closed_set"]["cms_count"]
     assert counts.dtype == np.float64
     assert np.isnan(counts.sel(rank=10).values).tolist() == [True, False, True]
@@ -102,9 +102,9 @@ def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
     scores = be.simulate(8, 3, random_state=0)
     tree, whole = be.repeat(scores, [range(24)]), be.evaluate(scores)
     assert [x.path for x in tree.leaves] == [x.path for x in whole.leaves]
-    for node in expanded(tree).leaves:
-        for name, values in node.data_vars.items():
-            assert values.attrs == whole[node.path][str(name)].attrs
+    for node in tree.leaves:
+        for name in {*node.variables} - {"partition", *SIZES}:
+            assert node[name].attrs == whole[node.path][name].attrs
 
 
 def test_an_asymmetric_matrix_is_judged_by_partition():
@@ -214,8 +214,9 @@ def test_of_training_and_test_the_test_part_is_evaluated():
     folds = be.partition.SubjectKFold(2)
     named = list(folds.split(scores))
     sets = [(x.test, x.test) for x in named]
-    for parts in (folds, named, OwnSplitter(named)):
-        check(be.repeat(scores, parts), scores, sets)
+    for parts in (folds, OwnSplitter(named)):
+        check(be.repeat(scores, parts), scores, sets, over=("repeat", "fold"))
+    check(be.repeat(scores, named), scores, sets)
     for parts in (folds, named, OwnSplitter(named), [tuple(x) for x in named]):
         ds = be.cross_evaluate(scores, parts)
         alone = [be.verification(scores[x]) for x in named]
@@ -263,24 +264,37 @@ def test_curves_are_those_of_each_partition(kind):
     scores, thresholds = scores_of(kind=kind), [-3.0, 1.0, 2.5, 4.0]
     if kind == "similarity":
         thresholds = [-4.0, -2.5, -1.0, 3.0]
-    folds = be.partition.SubjectKFold(3)
-    tree = be.repeat(scores, folds, curves=True, thresholds=thresholds, max_rank=30)
-    for k, (_, test) in enumerate(folds.split(scores)):
-        one = be.evaluate(scores[test], thresholds=thresholds, max_rank=30)
-        for node in ("verification/single", "verification/multi", "open_set"):
-            np.testing.assert_array_equal(tree[node].far[k], one[node].far)
-            rate = "dir" if node == "open_set" else "frr"
-            expected = one[node][rate].sel(rank=1) if node == "open_set" else one[node][rate]
-            np.testing.assert_array_equal(tree[node][rate][k], expected)
-        for name in ("cms", "cms_count"):
-            np.testing.assert_array_equal(tree["closed_set"][name][k], one["closed_set"][name])
-    values = tree["open_set"].far.values
-    low, high = np.quantile(values, [0.025, 0.975], axis=0)
-    for name, expected in {"mean": values.mean(axis=0), "low": low, "high": high}.items():
-        np.testing.assert_allclose(tree["open_set"][f"far_{name}"], expected)
-    for node in be.repeat(scores, folds).leaves:  # numbers do not depend on curves
+    halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)
+    how = {"thresholds": thresholds, "max_rank": 30}
+    tree = be.repeat(scores, halves, curves=True, **how)
+    sets = [(test, test) for _, test in halves.split(scores)]
+    check(tree, scores, sets, **how)
+    assert tree["open_set"]["dir"].dims == ("partition", "threshold", "rank")
+    assert {"gar", "grr", "fa", "threshold_next"} <= {*tree["verification/single"].data_vars}
+    for node in be.repeat(scores, halves).leaves:  # numbers do not depend on curves
         for name, x in node.data_vars.items():
-            assert x.identical(tree[node.path][name])
+            other = tree[node.path][name]
+            if "rank" not in x.dims:
+                assert x.identical(other)
+
+
+def test_repeated_folds_are_never_flattened():
+    scores = scores_of()
+    folds = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
+    tree = be.repeat(scores, folds)
+    sets = [(test, test) for _, test in folds.split(scores)]
+    check(tree, scores, sets, over=("repeat", "fold"))
+    eer = tree["verification/single"]["eer"]
+    assert (eer.dims, eer.shape) == (("repeat", "fold"), (2, 3))
+    means = be.aggregate(tree, ("repeat", "fold"))["verification/single"]["eer"]
+    assert means.sel(statistic="repeats_sd") == pytest.approx(
+        eer.mean("fold").std("repeat", ddof=1)
+    )
+    others = be.partition.SampleKFold(3, stratify="subject")
+    assert be.repeat(scores, others)["closed_set"]["cms"].dims == ("repeat", "fold", "rank")
+    unequal = OwnSplitter([*folds.split(scores)][:5])
+    found = be.repeat(scores, unequal)["verification/single"]
+    assert found["eer"].dims == ("partition",)
 
 
 def test_curves_of_thresholds_over_the_whole_range(tmp_path):
@@ -290,22 +304,23 @@ def test_curves_of_thresholds_over_the_whole_range(tmp_path):
     tree = be.repeat(be.simulate(12, 4, random_state=3), galleries, curves=True)
     single = tree["verification/single"]
     assert 900 < single.sizes["threshold"] < 1200
-    assert single.far_mean.values[[0, -1]].tolist() == [0, 1]
+    assert single.far.mean("partition").values[[0, -1]].tolist() == [0, 1]
     assert tree["closed_set"].sizes["rank"] == 48
     tree.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "a.nc", engine="h5netcdf") as saved:
         assert saved.load().identical(tree)
     curves = be.plot.repeated({"a": tree["closed_set"], "b": tree["closed_set"]}).curves
-    np.testing.assert_array_equal(curves["b"].y, tree["closed_set"].cms_mean)
-    np.testing.assert_array_equal(curves["b"].low, tree["closed_set"].cms_low)
+    cms = tree["closed_set"].cms
+    np.testing.assert_allclose(curves["b"].y, cms.mean("partition"))
+    np.testing.assert_allclose(curves["b"].low, cms.quantile(0.025, "partition"))
     assert list(be.plot.repeated(single).bands_) == ["FAR", "FRR"]
     assert list(be.plot.repeated(tree["open_set"]).bands_) == ["FAR", "DIR at rank 1"]
 
 
 def test_a_partition_without_impostors_is_in_no_mean_curve():
     tree = be.repeat(be.simulate(4, 3, random_state=1), be.partition.SubjectKFold(4), curves=True)
-    assert np.isnan(tree["verification/single"].far_mean).all()
-    assert np.isfinite(tree["verification/single"].frr_mean).all()
+    assert np.isnan(tree["verification/single"].far).all()
+    assert np.isfinite(tree["verification/single"].frr).all()
     be.plot.repeated(tree["verification/single"])
 
 
@@ -318,6 +333,15 @@ def test_thresholds_beyond_the_scores_of_all_partitions_are_said(thresholds, is_
     codes = [x.code for x in be.messages(result)]
     assert ("thresholds-beyond-scores" in codes) == is_said
     assert is_said == np.isin([result.far, result.frr], [0, 1]).all()
+
+
+def test_curves_larger_than_the_memory_name_the_ways_out():
+    with be.set_options(memory_limit="64 MiB"):
+        scores = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.arange(12), 3))
+        halves = be.partition.SubjectShuffleSplit(400, test_size=0.5, random_state=0)
+        with pytest.raises(be.DataError, match=r"GiB.*`memory_limit`.*`n_thresholds`.*`max_rank`"):
+            be.repeat(scores, halves, curves=True, n_thresholds=5_000)
+        be.repeat(scores, halves, curves=True, n_thresholds=20, max_rank=2)
 
 
 def test_options_of_curves_need_curves():
@@ -338,7 +362,7 @@ def test_every_number_that_is_not_defined_has_a_message():
     assert (message["missing"], message["number"]) == (1, 2)
     tree = be.repeat(be.simulate(8, 2, random_state=0), [np.arange(4), np.arange(16)])
     found = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
-    assert found["undefined-in-parts"]["what"] == "cms_rank_5, cms_rank_10"
+    assert found["undefined-in-parts"]["what"] == "cms at rank 5, cms at rank 10"
     assert found["undefined-in-parts"]["missing"] == 1
 
 
