@@ -165,7 +165,8 @@ def test_folds_and_partitions_are_mean_and_sd(capsys):
     parts = {name: be.repeat(street(i), splitter, "viper") for i, name in enumerate("ab")}
     (rows,) = latex_tables(be.to_latex(parts, measures=["mAP", "CMC(1)"]))
     for row, tree in zip(rows[1:], parts.values(), strict=True):
-        each = [100 * tree["reid"][name].values for name in ("mean_ap", "cmc_rank_1")]
+        reid = tree["reid"]
+        each = [100 * x.values for x in (reid["mean_ap"], reid["cmc"].sel(rank=1))]
         assert row[1:] == [f"{x.mean():.2f} ± {x.std(ddof=1):.2f} %" for x in each]
     be.show(folds)
     shown = capsys.readouterr().out
@@ -196,7 +197,7 @@ def test_summaries_of_re_identification_have_their_figures(capsys):
     be.show(ds)
     shown = capsys.readouterr().out.splitlines()
     row = next(line.replace(" %", "").split() for line in shown if "mAP" in line)
-    values = 100 * ds["reid"]["mean_ap"].values
+    values = 100 * ds["reid"]["mean_ap"].values.ravel()
     assert row[1:] == [f"{x:.2f}" for x in (np.mean(values), np.std(values, ddof=1), min(values),
                                             max(values))] + ["3"]  # fmt: skip
 
