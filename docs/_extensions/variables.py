@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bioeval.results.variables import COORDINATES, FAILURES, GOM, REID, TASKS, Variable
+from bioeval.results.variables import COORDINATES, FAILURES, FOLDS, GOM, REID, TASKS, Variable
 from bioeval.studies.assurance.assured import ASSURED
 from bioeval.studies.assurance.promise import PROMISE
 from bioeval.studies.attacks import pad
@@ -12,7 +12,7 @@ from bioeval.studies.attacks.vulnerability import VULNERABILITY
 from bioeval.studies.calibration.calibration import CALIBRATION
 from bioeval.studies.compare.results import COMPARISON
 from bioeval.studies.epc.epc import EPC
-from bioeval.studies.folds.results import cross_names
+from bioeval.studies.folds.results import OF_FOLDS
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups.group_rates import GROUPS
 from bioeval.studies.planning.sample_size import SAMPLE_SIZE
@@ -36,7 +36,7 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.reid`": REID | RANKED | TOP_K,
     "`be.gom`": GOM,
     "`be.tracking`": tracking.TRACKING | tracking.TRACKING_TARGETS,
-    "`be.cross_evaluate`": cross_names(),
+    "`be.cross_evaluate`": OF_FOLDS | FOLDS,
     "`be.judge_threshold`": JUDGED,
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_promise`": PROMISE,
@@ -60,7 +60,7 @@ def variables_page() -> str:
     """Return the page: a table of names, meanings, units and ISO terms for each result."""
     lines = ["# Variables of the results", ""]
     lines += ["Endings: `_low` and `_high` are confidence limits. `_at_least` and `_at_most` are"]
-    lines += ["bounds of a value that the data do not determine. `_summary` is a rate over folds."]
+    lines += ["bounds of a value that the data do not determine."]
     lines += ["`_next` is the nearest score that is not accepted at a threshold, or, of attempts"]
     lines += ["too many to be listed, a number before this score. NaN where none is known."]
     for title, variables in SECTIONS.items():
@@ -68,7 +68,7 @@ def variables_page() -> str:
         lines += ["|---|---|---|---|"]
         for name, about in variables.items():
             base, _, ending = name.rpartition("_")
-            if ending in ("low", "high", "summary") and base in variables:
+            if ending in ("low", "high") and base in variables:
                 continue
             cells = [f"`{name}`", about.long_name, about.units, about.iso]
             lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"]

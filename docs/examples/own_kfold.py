@@ -21,8 +21,9 @@ print("by the loop:", np.round(np.mean(rates, axis=0), 4))
 
 # The call: the same numbers, with their spread and an interval.
 ds = be.cross_evaluate(scores, folds, threshold="far=0.05")
-print(ds[["far_summary", "frr_summary"]].to_dataframe().round(4))
-np.testing.assert_allclose(ds.far_summary.sel(statistic="mean"), np.mean(rates, axis=0)[0])
+test = ds.sel(part="test")
+np.testing.assert_allclose(np.stack([test.far, test.frr], axis=-1)[0], rates)
+be.show(ds)
 
 # A hundred partitions in one call.
 many = be.partition.SubjectShuffleSplit(100, test_size=0.5, random_state=0)

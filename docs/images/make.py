@@ -140,6 +140,7 @@ def claims(path: Path) -> None:
         ds = be.cross_evaluate(
             scores, experiment, threshold=4.0, claims=be.partition.ClaimSampler(1, share)
         )
+        ds = ds.sel(part="test")
         found = {"frr": ds.frr, "far": ds.far, "errors": 1 - ds.accuracy}
         for name, each in found.items():
             values[name].append(100 * each.values.ravel())

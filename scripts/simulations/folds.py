@@ -41,11 +41,10 @@ def in_folds(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     measured = {}
     for name, rule in RULES.items():
         truth = expected(cell, name)
-        result = crossed(cell, rng, rule)
+        found = be.aggregate(crossed(cell, rng, rule), ("repeat", "fold")).sel(part="test")
         for rate in RATES:
-            low, high = result[f"{rate}_summary"].sel(statistic=["low", "high"]).values
-            words = f"{rate.upper()} at {name}"
-            measured[words] = Interval(float(low), float(high), truth[rate])
+            low, high = (found[f"{rate}_{end}"].item() for end in ("low", "high"))
+            measured[f"{rate.upper()} at {name}"] = Interval(low, high, truth[rate])
     return measured
 
 
