@@ -12,7 +12,6 @@ numbers: the same on any number of threads, in any order.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +21,13 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
 from bioeval.counting.points import Moments, allowed_errors, crossed, moment_scale
-from bioeval.counting.sorted_attempts import CountedAttempts, PointsWanted, distinct, runs
+from bioeval.counting.sorted_attempts import (
+    CountedAttempts,
+    CountedScores,
+    PointsWanted,
+    distinct,
+    runs,
+)
 from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
@@ -382,16 +387,9 @@ class AttemptCounter:
         some = distinct(np.sort(np.concatenate([genuine_cells, filled]), kind="stable"))
         fa = np.append(0, np.cumsum(self.counts))[filled.searchsorted(some, side="right")]
         fr = genuine - genuine_cells.searchsorted(some, side="right")
-        crossings = [
-            bisect_left(
-                range(len(some)),
-                True,
-                key=lambda k: crossed(int(fa[k]), int(fr[k]), genuine, impostors),
-            )
-        ]
-        for target in (*self.wanted.targets.tolist(), 0.0):
-            crossings.append(int(fa.searchsorted(allowed_errors(target, impostors), side="right")))
-        for k in crossings:
+        crossing = np.count_nonzero(~crossed(fa, fr, genuine, impostors))
+        allowed = allowed_errors(np.append(self.wanted.targets, 0.0), impostors)
+        for k in (crossing, *fa.searchsorted(allowed, side="right").tolist()):
             cell = int(some[k]) if k < len(some) else len(wanted)
             at = int(filled.searchsorted(cell))
             # The cell before, too: its largest score may be the threshold.
@@ -434,20 +432,19 @@ class AttemptCounter:
         below = missing[self.filled.searchsorted(self.cells_of(self.values))]
         accepted = np.cumsum(self.weights) + below
         assert self.upto is not None
-        return CountedAttempts(
-            self.genuine,
+        impostor = CountedScores(
             self.values,
             accepted - self.weights,
             accepted,
             self.total,
-            self.missed,
-            self.missed_impostors,
-            counted_at=self.thresholds,
-            impostors_at=self.upto,
-            count_cells=self.in_cells,
-            counted_moments=self.moments,
-            near=self.near,
+            at=self.thresholds,
+            counts=self.upto,
             dtype=self.dtype,
+            moments=self.moments,
+        )
+        failed = self.missed, self.missed_impostors
+        return CountedAttempts(
+            self.genuine, impostor, *failed, count_cells=self.in_cells, near=self.near
         )
 
     def in_cells(self) -> CellCounts:

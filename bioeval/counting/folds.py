@@ -21,6 +21,7 @@ from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_attempts import (
     Attempts,
     CountedAttempts,
+    CountedScores,
     PointsWanted,
     increasing,
     runs,
@@ -398,21 +399,19 @@ class FoldAttempts(Reducer):
         exact[near] = True
         impostors_at[0, near] = upto(scores[near], genuine_cells[near], "left")
         impostors_at[1, near] = upto(scores[near], genuine_cells[near])
-        return CountedAttempts(
-            genuine,
+        impostor = CountedScores(
             values,
             accepted - np.diff(within),
             accepted,
             int(before[-1]),
-            missed,
-            failed,
-            counted_at=scores,
-            impostors_at=impostors_at,
-            count_cells=partial(self._in_cells, counts),
-            count_upto=lambda x: upto(x, self.kind.cells_of(rounded_down(x, self.dtype))),
+            at=scores,
+            counts=impostors_at,
             dtype=np.dtype(self.dtype),
-            exact=exact,
+            is_exact=exact,
+            count_upto=lambda x: upto(x, self.kind.cells_of(rounded_down(x, self.dtype))),
         )
+        cells = partial(self._in_cells, counts)
+        return CountedAttempts(genuine, impostor, missed, failed, count_cells=cells)
 
     def _in_cells(self, counts: np.ndarray) -> CellCounts:
         """Return about how many scores are in cells of one width."""

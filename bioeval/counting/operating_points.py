@@ -7,33 +7,39 @@ definitions are in ``docs/definitions.md``, "Operating points". Everything here 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.counting.points import (
+    Corners,
+    EqualError,
+    allowed_errors,
+    crossed,
+    d_prime,
+    equal_error_between,
+    hull_equal_errors,
+    least_costs,
+)
 from bioeval.counting.sorted_scores import SortedScores, along_points
 
-
-class ChosenThresholds(NamedTuple):
-    """The thresholds that a rule chooses, one a part."""
-
-    threshold: np.ndarray  # float64 (parts,)
-    defined: np.ndarray  # bool (parts,): whether there were attempts to choose it on
-    next: np.ndarray  # float64 (parts,): the nearest score that it rejects
+if TYPE_CHECKING:
+    from bioeval.results.variables import Variable
 
 
 class AttemptsOfParts:
     """The attempts of verification in one part or in many, and their operating points.
 
-    Rates and thresholds are NaN in a part without attempts of both classes. All numbers of a
-    result, ``point_values(attempts, wanted, independent)``, are a dict: by the names of
-    ``VerificationPoints.values``, arrays (parts,) or (parts, targets), (parts, costs);
-    ``choose(rule, attempts)`` returns :class:`ChosenThresholds` of all parts.
+    Rates and thresholds are NaN in a part without attempts of both classes, and where there is no
+    such point. All numbers of a result are those of
+    :func:`bioeval.counting.sorted_attempts.point_values`.
 
     Parameters
     ----------
     genuine, impostor : SortedScores
-    missed, missed_impostors : ndarray (parts,), optional
+    missed, missed_impostors : int or ndarray (parts,), optional
         Attempts without a score, which no threshold accepts; none by default.
     """
 
@@ -45,25 +51,227 @@ class AttemptsOfParts:
         missed_impostors: Any = 0,
     ):
         self.genuine, self.impostor = genuine, impostor
+        none = np.zeros_like(genuine.sizes)
+        self.missed, self.missed_impostors = none + missed, none + missed_impostors  # (parts,)
         self.genuine_attempts = genuine.attempts + missed  # (parts,)
         self.impostor_attempts = impostor.attempts + missed_impostors
         #: bool (parts,): whether both classes have attempts.
         self.defined = (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
+        # (parts,): attempts to divide by.
+        self._genuine = np.maximum(self.genuine_attempts, 1)
+        self._impostor = np.maximum(self.impostor_attempts, 1)
+
+    @classmethod
+    def of_lists(
+        cls, genuine: Sequence[np.ndarray], impostor: Sequence[np.ndarray], *missed: Any
+    ) -> Self:
+        """Return the attempts of parts by lists of increasing scores, one of each part."""
+        distances = np.unique(np.concatenate([np.empty(0), *genuine, *impostor]))
+        lists = (SortedScores.of_parts(x, distances) for x in (genuine, impostor))
+        return cls(*lists, *missed)
+
+    # -- errors at thresholds
 
     def errors_at(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return false accepts and false rejects at thresholds (parts, ...); NaN rejects all."""
-        accepted = self.impostor.upto(thresholds)
-        taken = self.genuine.upto(thresholds)
         rejects_all = np.isnan(thresholds)
-        return (
-            np.where(rejects_all, 0, accepted),
-            along_points(self.genuine_attempts, taken) - np.where(rejects_all, 0, taken),
-        )
+        accepted = np.where(rejects_all, 0, self.impostor.upto(thresholds))
+        taken = np.where(rejects_all, 0, self.genuine.upto(thresholds))
+        return accepted, along_points(self.genuine_attempts, taken) - taken
 
     def next_scores(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the nearest score that each threshold (parts, ...) rejects.
 
         Infinity where there is none, NaN of NaN.
         """
-        after = np.minimum(self.genuine.following(thresholds), self.impostor.following(thresholds))
+        after = self.impostor.following(thresholds, self.genuine.following(thresholds))
         return np.where(np.isnan(thresholds), np.nan, after)
+
+    def fars(self, accepted: np.ndarray) -> np.ndarray:
+        """Return the FAR of false accepts (parts, ...)."""
+        return self._known(accepted / along_points(self._impostor, accepted))
+
+    def frrs(self, rejected: np.ndarray) -> np.ndarray:
+        """Return the FRR of false rejects (parts, ...)."""
+        return self._known(rejected / along_points(self._genuine, rejected))
+
+    def _known(self, values: np.ndarray, where: Any = True) -> np.ndarray:
+        """Return values (parts, ...), NaN in parts that lack a class, and elsewhere than asked."""
+        return np.where(along_points(self.defined, values) & where, values, np.nan)
+
+    # -- points
+
+    @cached_property
+    def reject_all(self) -> np.ndarray:
+        """(parts,): the threshold that rejects all: -inf; NaN where some score has that value."""
+        first = np.ones(len(self.defined), dtype=np.int64)
+        taken = (self.genuine.nth(first) == -np.inf) | (self.impostor.nth(first) == -np.inf)
+        return np.where(taken, np.nan, -np.inf)
+
+    @cached_property
+    def corners(self) -> Corners:
+        """Reject-all and the points at genuine scores: only they can have the least cost."""
+        genuine, of_parts = self.genuine, np.arange(len(self.defined) + 1)
+        starts = genuine.run_starts + of_parts
+        sizes = np.diff(starts)
+        is_score = np.ones(starts[-1], dtype=bool)
+        is_score[starts[:-1]] = False
+
+        def after_first(first: Any, values: np.ndarray) -> np.ndarray:
+            """Return values at the scores of each part, after one of the part."""
+            every = np.empty(len(is_score), values.dtype)
+            every[is_score], every[starts[:-1]] = values, first
+            return every
+
+        def along_corners(of_parts: np.ndarray) -> np.ndarray:
+            return of_parts if len(of_parts) == 1 else np.repeat(of_parts, sizes)
+
+        below, upto = self.impostor.counts_at(genuine)
+        places = genuine.runs[1:]
+        taken = places if genuine.summed is None else genuine.summed[places]
+        if len(sizes) > 1:
+            before = genuine.starts if genuine.summed is None else genuine.summed[genuine.starts]
+            taken = taken - np.repeat(before[:-1], sizes - 1)
+        genuine_attempts = along_corners(self.genuine_attempts)
+        rejected = np.maximum(genuine_attempts - after_first(0, taken), 0)
+        return Corners(
+            after_first(self.reject_all, genuine.distinct()),
+            after_first(0, upto),
+            rejected,
+            genuine_attempts,
+            along_corners(self.impostor_attempts),
+            after_first(0, below),
+            starts,
+        )
+
+    def equal_error(self) -> EqualError:
+        """Return the equal error rates, their thresholds and brackets, (parts,)."""
+        curve, genuine, impostor = self.corners, self._genuine, self._impostor
+        begin, end = curve.starts[:-1], curve.starts[1:]
+        first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
+        # Between two corners FRR does not change: as many false accepts are needed to cross it.
+        rejected = curve.fr[np.maximum(first - 1, begin)]
+        needed = np.ceil(rejected * (impostor / genuine)).astype(np.int64)
+        needed += ~crossed(needed, rejected, genuine, impostor)
+        needed -= crossed(needed - 1, rejected, genuine, impostor)
+        corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
+        at = np.fmin(corner, self.impostor.nth(np.maximum(needed, 1)))
+        found = ~np.isnan(at) & self.defined
+        at = np.where(found, at, -np.inf)
+        before, last = self.impostor.before(at)
+        last = np.fmax(last, self.genuine.before(at)[1])
+        nothing = np.where(at == -np.inf, np.nan, self.reject_all)
+        last = np.where(np.isnan(last), nothing, last)
+        accepted, left = self.errors_at(np.where(found, at, np.nan))
+        left = np.maximum(left, 0)
+        # Failures may keep FRR above FAR.
+        found &= crossed(accepted, left, genuine, impostor)
+        between = (last, before, rejected), (at, accepted, left)
+        return equal_error_between(*between, genuine, impostor, found)
+
+    def at_far(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest FRR with FAR at most each target, and the loosest threshold.
+
+        So many false accepts are allowed as are at most the target times the impostor attempts. The
+        first impostor score with which there are more must be rejected: with it each genuine score
+        from there on. The threshold is the largest score of either class before it.
+        """
+        limits = np.where(self.defined[:, None], self.far_limits(targets), -np.inf)
+        _, last = self.impostor.before(limits)
+        taken, last_genuine = self.genuine.before(limits)
+        loosest = np.fmax(last, last_genuine)
+        # Reject-all is no point where a score is -inf.
+        nothing = np.where(limits == -np.inf, np.nan, -np.inf)
+        loosest = np.where(np.isnan(loosest), nothing, loosest)
+        frr = self.frrs(along_points(self.genuine_attempts, taken) - taken)
+        return frr, self._known(loosest)
+
+    def far_limits(self, targets: np.ndarray) -> np.ndarray:
+        """Return the first score to be rejected at each FAR target, (parts, targets); or NaN."""
+        allowed = allowed_errors(targets, self.impostor_attempts[:, None])
+        return self.impostor.nth(allowed + 1)
+
+    def at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the strictest thresholds with FRR at most targets, and whether they are defined.
+
+        Each is a genuine score, or rejects all: NaN where some score is -inf. None is defined where
+        failures keep FRR above the target.
+        """
+        attempts = self.genuine_attempts[:, None]
+        needed = attempts - allowed_errors(targets, attempts)
+        strictest = np.where(needed > 0, self.genuine.nth(needed), self.reject_all[:, None])
+        return strictest, (needed <= self.genuine.sizes[:, None]) & self.defined[:, None]
+
+    def far_at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest FAR with FRR at most each target, and the strictest threshold."""
+        threshold, defined = self.at_frr(targets)
+        # Reject-all is a point, with FAR 0, where a score of -inf leaves it without a threshold.
+        is_strict = np.isnan(threshold)
+        is_strict |= (threshold == -np.inf) & (self.reject_all == -np.inf)[:, None]
+        accepted = self.impostor.upto(np.where(is_strict, np.inf, threshold))
+        far = self.fars(np.where(is_strict, 0, accepted))
+        return self._known(far, defined), self._known(threshold, defined)
+
+    def zero_frr(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR at the strictest threshold that rejects no genuine attempt, and that one."""
+        last = self.genuine.nth(self.genuine.sizes)
+        there = self.missed == 0
+        far = self.fars(self.impostor.upto(np.where(there, last, np.inf)))
+        return self._known(far, there), self._known(last, there)
+
+    # -- what needs every score
+
+    def least_costs(self, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest thresholds.
+
+        The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in
+        use; both are (parts, costs).
+        """
+        least, places = least_costs(self.corners, costs, self._genuine, self._impostor)
+        return self._known(least), self._known(self.corners.threshold[places])
+
+    def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best value of a function of FAR and FRR, and its threshold, of each part."""
+        curve, values = self.corners, np.full((2, len(self.defined)), np.nan)
+        for part in np.flatnonzero(self.defined).tolist():
+            points = slice(curve.starts[part], curve.starts[part + 1])
+            rates = curve.fa[points] / self._impostor[part], curve.fr[points] / self._genuine[part]
+            values[0, part] = variable.best(*rates)
+            values[1, part] = curve.threshold[points][variable.place_of_best(*rates)]
+        return values[0], values[1]
+
+    def hull_equal_error(self) -> np.ndarray:
+        """Return the EER on the convex hull of each ROC."""
+        curve = self.corners
+        begin, end = curve.starts[:-1], curve.starts[1:]
+        # Each row from strict to loose; the last point, which accepts most, fills it up.
+        places = begin[:, None] + np.arange(np.diff(curve.starts).max() + 1)
+        inside = places < end[:, None]
+        places = np.minimum(places, end[:, None] - 1)
+        # Nothing accepts all where attempts failed.
+        failed = (self.missed + self.missed_impostors > 0)[:, None]
+        last_far = (self.impostor.attempts / self._impostor)[:, None]
+        far = curve.fa[places] / self._impostor[:, None]
+        frr = curve.fr[places] / self._genuine[:, None]
+        far = np.where(inside, far, np.where(failed, last_far, 1.0))
+        frr = np.where(inside | failed, frr, 0.0)
+        return self._known(hull_equal_errors(far, frr))
+
+    def auc(self) -> np.ndarray:
+        """Return the proportion of pairs with the genuine score below, ties as one half.
+
+        Failures are after all scores.
+        """
+        curve, impostors = self.corners, self.impostor.attempts
+        size = -np.diff(curve.fr, prepend=0)
+        size[curve.starts[:-1]] = 0
+        pairs = size * (2 * curve.repeated(impostors) - curve.below - curve.fa)
+        twice = np.add.reduceat(pairs, curve.starts[:-1])
+        twice += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
+        every = 2 * self._genuine.astype(object) * self._impostor  # which may be too many for int64
+        return self._known((twice.astype(object) / every).astype(np.float64))
+
+    def d_prime(self) -> np.ndarray:
+        """Return d' of each part; NaN where no class varies."""
+        classes = zip(self.genuine.moments(), self.impostor.moments(), strict=True)
+        return self._known(np.array([d_prime(*both) for both in classes]))

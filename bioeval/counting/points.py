@@ -1,4 +1,4 @@
-"""Arithmetic on points of a ROC; the points themselves are those of ``Attempts``.
+"""Arithmetic on points of a ROC; the points themselves are those of ``AttemptsOfParts``.
 
 A point is (threshold, false accepts, false rejects). The first one rejects all; then there is
 one for each distinct score, from strict to loose. Everything is in internal distances. The
@@ -7,12 +7,11 @@ definitions are in ``docs/definitions.md``, "Operating points".
 
 from __future__ import annotations
 
-import functools
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,16 +117,19 @@ def check_costs(costs: Any) -> np.ndarray:
 
 @dataclass
 class EqualError:
-    """The equal error rate, its threshold and its bracket; NaN where undefined."""
+    """The equal error rate, its threshold and its bracket, or those of each part; NaN if undefined.
 
-    eer: float = np.nan
-    eer_threshold: float = np.nan
-    far_at_eer: float = np.nan
-    frr_at_eer: float = np.nan
-    eer_bracket_low: float = np.nan
-    eer_bracket_high: float = np.nan
+    All are numbers, or arrays (parts,).
+    """
+
+    eer: Any = np.nan
+    eer_threshold: Any = np.nan
+    far_at_eer: Any = np.nan
+    frr_at_eer: Any = np.nan
+    eer_bracket_low: Any = np.nan
+    eer_bracket_high: Any = np.nan
     #: Where FAR and FRR cross if among equal scores genuine attempts come last, and first.
-    ends: tuple[float, float] = (np.nan, np.nan)
+    ends: tuple[Any, Any] = (np.nan, np.nan)
 
     def values(self) -> dict[str, Any]:
         """Return the numbers of a result by name."""
@@ -135,8 +137,13 @@ class EqualError:
         del values["ends"]
         return values
 
+    def of_part(self, part: int) -> EqualError:
+        """Return the numbers of one part."""
+        numbers = {name: float(x[part]) for name, x in self.values().items()}
+        return EqualError(**numbers, ends=(float(self.ends[0][part]), float(self.ends[1][part])))
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class ErrorCurve:
     """Consecutive points of a ROC, from strict to loose."""
 
@@ -144,9 +151,8 @@ class ErrorCurve:
     #: (p,): false accepts and false rejects: integers, or expected counts under expected ties.
     fa: np.ndarray
     fr: np.ndarray
-    #: Attempts of each class.
-    genuine: int
-    impostor: int
+    genuine: Any  # attempts of each class: a number, or (p,)
+    impostor: Any
 
     @property
     def fars(self) -> np.ndarray:
@@ -158,68 +164,111 @@ class ErrorCurve:
         """The FRR of all points."""
         return self.fr / self.genuine
 
+    @cached_property
+    def crossed(self) -> np.ndarray:
+        """Whether FAR >= FRR, (p,)."""
+        return crossed(self.fa, self.fr, self.genuine, self.impostor)
+
     def corners(self) -> np.ndarray:
-        """Return the places of the corners of the lower-left convex hull."""
+        """Return the places of the corners of the lower-left convex hull of one ROC."""
         chosen = np.empty(len(self.fa), dtype=np.int64)
         number = lower_hull(self.fa.astype(np.float64), self.fr.astype(np.float64), chosen)
         return chosen[:number]
 
     def equal_error(self) -> EqualError:
-        """Return the EER where FAR and FRR cross between two neighbouring points."""
-        attempts = self.genuine, self.impostor
-        first = bisect_left(
-            range(len(self.fa)),
-            True,
-            key=lambda i: crossed(self.fa[i].item(), self.fr[i].item(), *attempts),
-        )
+        """Return the EER where FAR and FRR cross between two neighbouring points of one ROC."""
+        first = int(np.count_nonzero(~self.crossed))
         if first == 0 or first == len(self.fa):
             return EqualError()
-        every = self.threshold, self.fa, self.fr
-        zero, one = ([x[i].item() for x in every] for i in (first - 1, first))
-        return equal_error_between(zero, one, *attempts)
+        points = (self.threshold, self.fa, self.fr)
+        zero, one = ([x[i : i + 1] for x in points] for i in (first - 1, first))
+        return equal_error_between(zero, one, self.genuine, self.impostor).of_part(0)
 
 
-def crossed(fa: float, fr: float, genuine: int, impostor: int) -> bool:
-    """Whether FAR >= FRR, without rounding where the errors are whole numbers of Python."""
-    return fa * genuine >= fr * impostor
+@dataclass(frozen=True, eq=False)
+class Corners(ErrorCurve):
+    """Reject-all and the points at genuine scores, of one part after the other.
+
+    Only they can have the least cost.
+    """
+
+    below: np.ndarray  # int64 (p,): impostor scores below each threshold
+    starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
+
+    def repeated(self, of_parts: np.ndarray) -> np.ndarray:
+        """Return numbers of parts, (parts,), for each point of a part; of one part (1,)."""
+        return of_parts if len(of_parts) == 1 else np.repeat(of_parts, np.diff(self.starts))
+
+
+#: Up to here whole numbers of float64 are exact.
+MOST_EXACT = 2**53
+
+
+def crossed(fa: np.ndarray, fr: np.ndarray, genuine: Any, impostor: Any) -> np.ndarray:
+    """Return whether FAR >= FRR at points, without rounding where the errors are whole numbers."""
+    left = np.multiply(fa, genuine, dtype=np.float64)
+    right = np.multiply(fr, impostor, dtype=np.float64)
+    whether = left >= right
+    if right.max(initial=0) > MOST_EXACT:
+        unsure = np.nonzero(np.abs(left - right) <= 1e-12 * right)
+        numbers = np.broadcast_arrays(fa, fr, genuine, impostor)
+        fa, fr, genuine, impostor = (x[unsure].astype(object) for x in numbers)
+        whether[unsure] = fa * genuine >= fr * impostor
+    return whether
 
 
 def equal_error_between(
-    zero: Sequence[float], one: Sequence[float], genuine: int, impostor: int
+    zero: Sequence[np.ndarray],
+    one: Sequence[np.ndarray],
+    genuine: Any,
+    impostor: Any,
+    found: Any = True,
 ) -> EqualError:
     """Return the EER between neighbouring points (threshold, false accepts, false rejects).
 
-    FAR and FRR cross between them. The value is interpolated; the threshold is the attainable
-    neighbour with the smaller ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of
-    the Fingerprint Verification Competition (Maio et al. 2002): the neighbour with the smaller
-    FAR + FRR.
+    FAR and FRR cross between them, in each part; NaN where that is not `found`. The value is
+    interpolated; the threshold is the attainable neighbour with the smaller ``max(FAR, FRR)``, the
+    stricter one in a tie; the bracket is that of the Fingerprint Verification Competition (Maio et
+    al. 2002): the neighbour with the smaller FAR + FRR.
     """
     f0, r0, f1, r1 = zero[1] / impostor, zero[2] / genuine, one[1] / impostor, one[2] / genuine
-    weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-    # Compare as integers over a common denominator, so that ties are exact.
-    a0, b0, a1, b1 = zero[1] * genuine, zero[2] * impostor, one[1] * genuine, one[2] * impostor
-    strict = max(a0, b0) <= max(a1, b1)
-    # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-    side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
-    return EqualError(
-        eer=f0 + weight * (f1 - f0),
-        eer_threshold=zero[0] if strict else one[0],
-        far_at_eer=f0 if strict else f1,
-        frr_at_eer=r0 if strict else r1,
-        eer_bracket_low=min(side),
-        eer_bracket_high=max(side),
-        ends=(min(r0, f1), max(f0, r1)),
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+        eer = f0 + weight * (f1 - f0)
+    # Compare as whole numbers of Python over a common denominator, so that ties are exact.
+    a0, b0, a1, b1 = (
+        x.astype(object) * attempts
+        for point in (zero, one)
+        for x, attempts in zip(point[1:], (genuine, impostor), strict=True)
     )
+    strict = np.maximum(a0, b0) <= np.maximum(a1, b1)
+    # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+    after = (a1 == b1) | (a1 + b1 <= a0 + b0)
+    side = np.where(after, f1, f0), np.where(after, r1, r0)
+    eer, threshold, far, frr, low, high, last, first = np.where(
+        found,
+        [
+            eer,
+            np.where(strict, zero[0], one[0]),
+            np.where(strict, f0, f1),
+            np.where(strict, r0, r1),
+            np.minimum(*side),
+            np.maximum(*side),
+            np.minimum(r0, f1),
+            np.maximum(f0, r1),
+        ],
+        np.nan,
+    )
+    return EqualError(eer, threshold, far, frr, low, high, (last, first))
 
 
-def allowed_errors(target: float, attempts: int) -> int:
-    """Return the largest number of errors among some attempts whose rate is at most `target`."""
-    c = int(min(max(target, 0.0), 1.0) * attempts)
-    while c < attempts and (c + 1) / attempts <= target:
-        c += 1
-    while c > 0 and c / attempts > target:
-        c -= 1
-    return c
+def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
+    """Return the largest number of errors among attempts whose rate is at most a target."""
+    number = (np.clip(target, 0.0, 1.0) * attempts).astype(np.int64)
+    some = np.maximum(attempts, 1)
+    number += (number < attempts) & ((number + 1) / some <= target)
+    number -= (number > 0) & (number / some > target)
+    return number
 
 
 # Points of ROCs that are looked at together: few enough for the caches.
@@ -269,31 +318,48 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 EXACT_COSTS = 1000
 
 
-@functools.lru_cache(256)
-def costs_of_attempts(
-    costs: tuple[float, ...], genuine: int, impostor: int
-) -> tuple[Fraction, Fraction]:
-    """Return the costs of one false accept and of one false reject.
+def weights_of_errors(
+    costs: Sequence[Any], genuine: np.ndarray, impostor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a false accept and a false reject cost in each part, as whole numbers of Python.
 
-    `costs` are (p, c_miss, c_fa); `genuine` and `impostor` the attempts of each class, not 0.
+    The unit is one of the part. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine` and
+    `impostor` the attempts of each class, (parts,), not 0.
     """
     prior, miss, accept = map(Fraction, costs)
-    return (1 - prior) * accept / int(impostor), prior * miss / int(genuine)
+    of_far, of_frr = (1 - prior) * accept, prior * miss
+    return (
+        of_far.numerator * of_frr.denominator * genuine.astype(object),
+        of_frr.numerator * of_far.denominator * impostor.astype(object),
+    )
 
 
-def total_cost(fa: Any, fr: Any, per_accept: Fraction, per_reject: Fraction) -> Any:
-    """Return the cost of false accepts and false rejects, rounded."""
-    return float(per_accept) * np.asarray(fa) + float(per_reject) * np.asarray(fr)
+def rounded_weights(accept: np.ndarray, reject: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs of errors, (parts,), as float64: proportions of the larger one."""
+    larger = np.maximum(np.maximum(accept, reject), 1)
+    return (accept / larger).astype(np.float64), (reject / larger).astype(np.float64)
 
 
-def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: Fraction) -> int:
-    """Return the first point of least cost; near ties are compared without rounding."""
-    cost = total_cost(fa, fr, per_accept, per_reject)
-    near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
-    if not 1 < len(near) <= EXACT_COSTS:
-        return int(np.argmin(cost))
-    exact = [per_accept * int(fa[i]) + per_reject * int(fr[i]) for i in near]
-    return int(near[exact.index(min(exact))])
+def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarray:
+    """Return the first point of least cost of each part, (parts,), by the cost of each error.
+
+    Near ties are compared without rounding.
+    """
+    of_fa, of_fr = map(curve.repeated, rounded_weights(accept, reject))
+    cost = of_fa * curve.fa + of_fr * curve.fr
+    least = np.minimum.reduceat(cost, curve.starts[:-1])
+    near = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
+    bounds = near.searchsorted(curve.starts)
+    best = near[bounds[:-1]]
+    for part in np.flatnonzero(np.diff(bounds) > 1).tolist():
+        places = near[bounds[part] : bounds[part + 1]]
+        if len(places) > EXACT_COSTS:
+            best[part] = places[cost[places].argmin()]
+            continue
+        errors = zip(curve.fa[places].tolist(), curve.fr[places].tolist(), strict=True)
+        exact = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
+        best[part] = places[exact.index(min(exact))]
+    return best
 
 
 def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
@@ -313,23 +379,20 @@ def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
 
 
-def min_costs(curve: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and their strictest points.
+def least_costs(
+    curve: Corners, costs: np.ndarray, genuine: np.ndarray, impostor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least costs of each part, (parts, costs), and their strictest points.
 
-    The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
+    A cost is ``p c_miss FRR + (1 - p) c_fa FAR``; the rows of `costs` are (p, c_miss, c_fa), p the
+    proportion of genuine attempts expected in use. The attempts, (parts,), are not 0.
     """
-    fa, fr, attempts = curve.fa, curve.fr, (curve.genuine, curve.impostor)
-    best = np.empty(len(costs), dtype=np.int64)
-    least = np.empty(len(costs))
-    for i, (p, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
-        of_frr, of_far = p * miss, (1 - p) * accept
-        cost = float(of_far / attempts[1]) * fa + float(of_frr / attempts[0]) * fr
-        near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
-        best[i] = near[0]
-        if len(near) > 1:
-            best[i] = cheapest(fa, fr, *costs_of_attempts((p, miss, accept), *attempts))
-        frr, far = float(fr[best[i]]) / attempts[0], float(fa[best[i]]) / attempts[1]
-        least[i] = of_frr * frr + of_far * far
+    best = np.empty((len(genuine), len(costs)), dtype=np.int64)
+    least = np.empty(best.shape)
+    for k, (p, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
+        best[:, k] = cheapest(curve, *weights_of_errors((p, miss, accept), genuine, impostor))
+        frr, far = curve.fr[best[:, k]] / genuine, curve.fa[best[:, k]] / impostor
+        least[:, k] = float(p * miss) * frr + float((1 - p) * accept) * far
     return least, best
 
 
@@ -355,18 +418,18 @@ def moment_scale(low: float, high: float) -> float:
     return 2.0 ** -max(spread, largest - 60, -1000)
 
 
-def moments_of(scores: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-    """Return the moments of some finite scores, in increasing order, each as often as weighted."""
+def moments_of(scores: np.ndarray) -> Moments:
+    """Return the moments of some finite scores, in increasing order."""
     if not len(scores):
         return Moments()
     scale = moment_scale(float(scores[0]), float(scores[-1]))
     scaled = scores * scale
-    shifted = scaled - scaled[0]
-    weights = np.ones(len(scores)) if weights is None else weights.astype(np.float64)
-    number = weights.sum()
-    mean = float((weights * shifted).sum() / number)
-    spread = float((weights * (shifted - mean) ** 2).sum() / number)
-    return Moments(scale, float(scaled[0]), mean, math.sqrt(spread))
+    origin = float(scaled[0])
+    scaled -= origin
+    mean = float(scaled.sum() / len(scaled))
+    scaled -= mean
+    spread = np.square(scaled, out=scaled).sum() / len(scaled)
+    return Moments(scale, origin, mean, math.sqrt(spread))
 
 
 def d_prime(genuine: Moments, impostor: Moments) -> float:

@@ -1,15 +1,11 @@
-"""The list of attempts, and its operating points: each a function of sorted scores.
+"""The attempts of one evaluation, listed or counted, and the points of a result.
 
-A point is a threshold at a score: reject all, then each distinct score from strict to loose. FAR
-and FRR are whole numbers of errors over whole numbers of attempts, and are compared as such. The
-definitions are in ``docs/definitions.md``, "Operating points". Everything here is a distance.
+The points are those of :mod:`bioeval.counting.operating_points`. Everything here is a distance.
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,20 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.counting.points import (
-    COSTS,
-    EqualError,
-    ErrorCurve,
-    Moments,
-    allowed_errors,
-    crossed,
-    d_prime,
-    equal_error_between,
-    hull_equal_errors,
-    min_costs,
-    moments_of,
-    normalised_cost,
-)
+from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.points import COSTS, EqualError, Moments, normalised_cost
+from bioeval.counting.sorted_scores import FINITE, SortedScores, run_bounds
 from bioeval.counting.thresholds import (
     DEFAULT_COUNT,
     CellCounts,
@@ -46,35 +31,40 @@ if TYPE_CHECKING:
     from bioeval.results.variables import Variable
 
 
-#: The least finite number, and what is beyond the largest.
-FINITE = np.array([np.finfo(np.float64).min, np.inf])
-
-
-@dataclass(eq=False)
 class Attempts:
-    """Genuine and impostor scores in order, all of them or, of :class:`CountedAttempts`, some."""
+    """Genuine and impostor scores in order, all of them or, of :class:`CountedAttempts`, some.
 
-    genuine: np.ndarray  # float64 (g,): increasing, without NaN
-    #: float64 (v,): the distinct impostor scores that are known, increasing; int64 (v,): impostor
-    #: scores below each, and up to it.
-    values: np.ndarray
-    before: np.ndarray
-    accepted: np.ndarray
-    impostors: int  # number of impostor scores
-    #: Attempts that no threshold accepts: failed ones; in open set also genuine ones whose mate is
-    #: not first.
-    missed: int = 0
-    missed_impostors: int = 0
+    They are one part; its operating points are those of `points`.
+
+    Parameters
+    ----------
+    genuine : ndarray of float64 (g,)
+        In increasing order, without NaN.
+    impostor : SortedScores
+    missed, missed_impostors : int
+        Attempts that no threshold accepts: failed ones; in open set also genuine ones whose mate is
+        not first.
+    """
+
     #: Whether all impostor scores are known, one by one.
     listed: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Count the attempts of each class, with those that failed."""
-        self.genuine_attempts = len(self.genuine) + self.missed
-        self.impostor_attempts = self.impostors + self.missed_impostors
+    def __init__(
+        self,
+        genuine: np.ndarray,
+        impostor: SortedScores,
+        missed: int = 0,
+        missed_impostors: int = 0,
+    ):
+        of_genuine = SortedScores.of_scores(genuine)
+        self.genuine, self.impostor = of_genuine.keys, impostor
+        self.points = AttemptsOfParts(of_genuine, impostor, missed, missed_impostors)
+        self.impostors = int(impostor.attempts[0])  # number of impostor scores
+        self.missed, self.missed_impostors = missed, missed_impostors
+        self.genuine_attempts = len(genuine) + missed
+        self.impostor_attempts = self.impostors + missed_impostors
         #: Whether both classes have attempts.
         self.defined = self.genuine_attempts > 0 and self.impostor_attempts > 0
-        self._upto = np.append(0, self.accepted)  # of so many known values, 0 of none
 
     @classmethod
     def of(
@@ -88,16 +78,7 @@ class Attempts:
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
         """Return attempts of scores that are increasing and have no NaN."""
-        values, upto = runs(impostor)
-        return cls(
-            genuine.astype(np.float64, copy=False),
-            values.astype(np.float64, copy=False),
-            upto[:-1],
-            upto[1:],
-            len(impostor),
-            missed,
-            missed_impostors,
-        )
+        return cls(genuine, SortedScores.of_scores(impostor), missed, missed_impostors)
 
     @classmethod
     def with_failures(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
@@ -113,42 +94,31 @@ class Attempts:
 
     def false_accepts(self, threshold: Any) -> np.ndarray:
         """Return the number of impostor attempts accepted at thresholds."""
-        return self._upto[self.values.searchsorted(threshold, side="right")]
+        return self.impostor.upto(np.asarray(threshold)[None])[0]
 
     def errors_at(self, threshold: float) -> tuple[int, int]:
         """Return the numbers of false accepts and false rejects at a threshold; NaN rejects all."""
-        if math.isnan(threshold):
-            return 0, self.genuine_attempts
-        return int(self.false_accepts(threshold)), int(self.false_rejects(threshold))
+        accepted, rejected = self.points.errors_at(np.array([threshold]))
+        return int(accepted[0]), int(rejected[0])
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
         """Return the nearest score that each threshold rejects; infinity where there is none.
 
         NaN of NaN.
         """
-        return np.minimum(*next_among(thresholds, self.genuine, self.values))
-
-    @cached_property
-    def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The distinct genuine scores, how many of all are below each, and how many there are.
-
-        And the impostor scores below each, and up to it.
-        """
-        scores, within = runs(self.genuine)
-        left, right = self.values.searchsorted(scores), self.values.searchsorted(scores, "right")
-        return scores, within, self._upto[left], self._upto[right]
+        return self.points.next_scores(np.asarray(thresholds, dtype=np.float64)[None])[0]
 
     @cached_property
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
-        low, high = self.values.searchsorted(FINITE).tolist()
-        negative, finite = int(self._upto[low]), self.values[low:high]
-        positive = self.impostors - int(self._upto[high])
-        if not len(finite):
+        scores = self.impostor.keys
+        negative, high = scores.searchsorted(FINITE).tolist()
+        positive = len(scores) - high
+        if negative == high:
             return CellCounts(0, 0, np.zeros(0, dtype=np.int64), negative, positive)
-        grid = CellGrid.covering(float(finite[0]), float(finite[-1]))
-        upto = self._upto[self.values.searchsorted(grid.edges, side="right")]
-        upto[-1] = self._upto[high]
+        grid = CellGrid.covering(float(scores[negative]), float(scores[high - 1]))
+        upto = scores.searchsorted(grid.edges, side="right")
+        upto[-1] = high
         counts = np.diff(upto, prepend=negative)
         return CellCounts(grid.exponent, grid.first, counts, negative, positive)
 
@@ -160,241 +130,156 @@ class Attempts:
     def extent(self) -> tuple[float, float, bool, bool]:
         """Return the least and the largest finite score, and whether -inf and +inf are scores."""
         low, high, negative, positive = np.inf, -np.inf, False, False
-        for scores in (self.genuine, self.values):
+        for scores in (self.genuine, self.impostor.keys):
             first, last = scores.searchsorted(FINITE).tolist()
             negative, positive = negative or first > 0, positive or last < len(scores)
             if first < last:
                 low, high = min(low, float(scores[first])), max(high, float(scores[last - 1]))
         return low, high, negative, positive
 
-    @property
-    def moments(self) -> Moments:
-        """Mean and deviation of the finite impostor scores."""
-        finite = slice(*self.values.searchsorted(FINITE))
-        return moments_of(self.values[finite], (self.accepted - self.before)[finite])
 
-    def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distinct impostor scores, which are all known, and the number of each."""
-        return self.values, self.accepted - self.before
+class CountedScores(SortedScores):
+    """Impostor scores that are counted: those are known one by one that points may need.
 
-    # -- points
-
-    @property
-    def reject_all(self) -> float:
-        """The threshold that rejects everything: -inf; NaN where some score has that very value."""
-        return math.nan if -np.inf in (*self.genuine[:1], *self.values[:1]) else -math.inf
-
-    def equal_error(self) -> EqualError:
-        """Return the equal error rate, its threshold and its bracket; NaN where undefined."""
-        genuine, impostors = self.genuine_attempts, self.impostor_attempts
-        scores, within, _, upto = self.at_genuine
-        g = bisect_left(
-            range(len(scores)),
-            True,
-            key=lambda k: int(upto[k]) * genuine >= (genuine - int(within[k + 1])) * impostors,
-        )
-        # Between two genuine scores FRR does not change.
-        rejected = genuine - int(within[g])
-        i = int(self.accepted.searchsorted(-(-rejected * impostors // max(genuine, 1))))
-        crossing = self._nearby(slice(g, g + 1), slice(i, i + 1))
-        if not crossing or not self.defined:
-            return EqualError()
-        at, accepted = min(crossing)
-        i = int(self.values.searchsorted(at))
-        nothing = math.nan if at == -np.inf else self.reject_all, 0
-        last, before = max(
-            self._nearby(slice(max(g - 1, 0), g), slice(max(i - 1, 0), i)), default=nothing
-        )
-        errors = accepted, int(self.false_rejects(at))
-        if not crossed(*errors, genuine, impostors):  # failures keep FRR above FAR
-            return EqualError()
-        return equal_error_between((last, before, rejected), (at, *errors), genuine, impostors)
-
-    def _nearby(self, genuine: slice, known: slice) -> list[tuple[float, int]]:
-        """Return some distinct scores of both classes, and the false accepts at each."""
-        scores, _, _, upto = self.at_genuine
-        return [
-            *zip(scores[genuine].tolist(), upto[genuine].tolist(), strict=True),
-            *zip(self.values[known].tolist(), self.accepted[known].tolist(), strict=True),
-        ]
-
-    def at_far(self, target: float) -> tuple[float, float]:
-        """Return the smallest FRR with FAR at most `target`, and the loosest threshold.
-
-        So many false accepts are allowed as are at most `target` of the impostor attempts. The
-        first distinct impostor score with which there are more must be rejected: with it each
-        genuine score from there on. The threshold is the largest score of either class before it.
-        """
-        allowed = allowed_errors(target, self.impostor_attempts)
-        i = int(self.accepted.searchsorted(allowed, side="right"))
-        first_beyond, below = np.nan, self.impostors  # NaN is after all genuine scores
-        if i < len(self.values):
-            first_beyond, below = self.values[i], int(self.before[i])
-        # Of counted attempts: no score that is not known lies between this one and the one before.
-        if below != (self.accepted[i - 1] if i else 0):
-            raise DataError(f"the scores around FAR {target:g} were not looked at")
-        g = int(self.genuine.searchsorted(first_beyond))
-        frr = (self.genuine_attempts - g) / self.genuine_attempts
-        if not i and not g:  # reject-all, which is no point where a score is -inf
-            return frr, float("nan" if first_beyond == -np.inf else "-inf")
-        return frr, float(max([*self.values[i - 1 : i], *self.genuine[g - 1 : g]]))
-
-    def at_frr(self, target: float) -> float | None:
-        """Return the strictest threshold with FRR at most `target`; None if there is none.
-
-        It is a genuine score, or rejects all: NaN where some score is -inf.
-        """
-        attempts = self.genuine_attempts
-        needed = attempts - allowed_errors(target, attempts)
-        if needed > len(self.genuine):
-            return None
-        if needed:
-            return float(self.genuine[needed - 1])
-        return self.reject_all
-
-    def far_at_frr(self, target: float) -> tuple[float, float]:
-        """Return the smallest FAR with FRR at most `target`, and the strictest threshold.
-
-        Both are NaN where attempts that no threshold accepts keep FRR above the target.
-        """
-        threshold = self.at_frr(target)
-        if threshold is None:
-            return math.nan, math.nan
-        # Reject-all is a point, with FAR 0, where a score of -inf leaves it without a threshold.
-        strict = math.isnan(threshold) or threshold == -np.inf and self.reject_all == -np.inf
-        accepted = 0 if strict else int(self.false_accepts(threshold))
-        return accepted / self.impostor_attempts, threshold
-
-    def corners(self) -> ErrorCurve:
-        """Return reject-all and the points at genuine scores: only they can have the least cost."""
-        scores, within, _, upto = self.at_genuine
-        return ErrorCurve(
-            np.append(self.reject_all, scores),
-            np.append(0, upto),
-            self.genuine_attempts - within,
-            self.genuine_attempts,
-            self.impostor_attempts,
-        )
-
-    def auc(self) -> float:
-        """Return the proportion of pairs with the genuine score below, ties as one half.
-
-        Failures are after all scores.
-        """
-        _, within, below, upto = self.at_genuine
-        twice = int((np.diff(within) * (2 * self.impostors - below - upto)).sum())
-        twice += (2 * len(self.genuine) + self.missed) * self.missed_impostors
-        return twice / (2 * self.genuine_attempts * self.impostor_attempts)
-
-    def about_equal_error(self) -> float:
-        """Return about the EER; NaN without attempts of both classes."""
-        if not self.defined or not len(self.genuine):
-            return np.nan
-        scores, _, _, upto = self.at_genuine
-        at = np.unique(np.quantile(self.genuine, np.linspace(0, 1, 501), method="lower"))
-        far = upto[scores.searchsorted(at)] / self.impostor_attempts
-        frr = self.false_rejects(at) / self.genuine_attempts
-        nearest = int(np.argmin(np.abs(far - frr)))
-        return float(far[nearest] + frr[nearest]) / 2
-
-
-@dataclass(eq=False, kw_only=True)
-class CountedAttempts(Attempts):
-    """Attempts whose impostor scores are counted: those are known one by one that points may need.
-
-    How many there are up to each genuine score is known as well.
+    Parameters
+    ----------
+    values : ndarray of float64 (v,)
+        The distinct scores that are known, increasing.
+    below, accepted : ndarray of int64 (v,)
+        Scores below each of them, and up to it.
+    number : int
+        How many scores there are.
+    at : ndarray of float64 (k,), increasing; counts : ndarray of int64 (2, k)
+        Thresholds whose scores below, and up to them, were counted: all distinct genuine scores are
+        among them.
+    dtype : dtype
+        That of the scores.
+    is_exact : ndarray of bool (k,), optional
+        Where `counts` holds exact numbers; None is everywhere.
+    count_upto : callable, optional
+        Returns the scores up to thresholds in a part that was looked into.
     """
 
-    #: float64 (k,), increasing, and int64 (2, k): thresholds whose impostor scores below, and up to
-    #: them, were counted.
-    counted_at: np.ndarray
-    impostors_at: np.ndarray
-    #: Returns the counts in cells of all impostor scores.
-    count_cells: Callable[[], CellCounts]
-    #: Returns the impostor scores up to thresholds in a part that was looked into.
-    count_upto: Callable[[np.ndarray], np.ndarray] | None = None
-    #: Returns thresholds next to given ones, and the false accepts there.
-    near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
-    counted_moments: Moments | None = None
-    dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))  # of the scores
-    #: bool (k,): where `impostors_at` holds exact numbers; None is everywhere.
-    exact: np.ndarray | None = None
+    def __init__(
+        self,
+        values: np.ndarray,
+        below: np.ndarray,
+        accepted: np.ndarray,
+        number: int,
+        *,
+        at: np.ndarray,
+        counts: np.ndarray,
+        dtype: np.dtype,
+        is_exact: np.ndarray | None = None,
+        count_upto: Callable[[np.ndarray], np.ndarray] | None = None,
+        moments: Moments | None = None,
+    ):
+        super().__init__(values, np.array([0, number]))
+        self._values, self._at = (values, below, accepted), (at, *counts)
+        self._dtype, self._is_exact, self._count_upto = dtype, is_exact, count_upto
+        self._moments = moments
+
+    def _counted(self, thresholds: np.ndarray, row: int, *, exact: bool = False) -> np.ndarray:
+        """Return the numbers below thresholds (row 1) or up to them (row 2); -1 if not counted."""
+        numbers = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
+        at = self._at
+        if exact and self._is_exact is not None:
+            at = tuple(x[self._is_exact] for x in at)
+        for table in (self._values, at):
+            if len(table[0]):
+                place = np.minimum(table[0].searchsorted(thresholds), len(table[0]) - 1)
+                numbers = np.where(table[0][place] == thresholds, table[row][place], numbers)
+        return numbers
+
+    def below(self, thresholds: Any) -> np.ndarray:
+        """As of the base class, at known scores and counted thresholds."""
+        at = np.asarray(thresholds)
+        return np.where(at == -np.inf, 0, self._counted(at, 1))
+
+    def upto(self, thresholds: Any) -> np.ndarray:
+        """As of the base class, at counted thresholds, or in a part that was looked into."""
+        at = np.asarray(thresholds, dtype=np.float64)
+        numbers = self._counted(at, 2)
+        if (numbers >= 0).all():
+            return numbers
+        if self._count_upto is None:
+            raise DataError("false accepts are known only at the thresholds that were counted")
+        return self._count_upto(at.ravel()).reshape(at.shape)
+
+    def nth(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the first known score with so many up to it; NaN where there is none."""
+        values, _, accepted = self._values
+        places = accepted.searchsorted(numbers)
+        return self._scores_at(places, (numbers > 0) & (places < len(values)))
+
+    def before(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
+        """As of the base class; raise where no known score is the largest one."""
+        values, _, accepted = self._values
+        numbers, places = self.below(thresholds), values.searchsorted(thresholds)
+        if (np.append(0, accepted)[places] != numbers).any():
+            raise DataError("the scores around a threshold were not looked at")
+        return numbers, self._scores_at(places - 1, places > 0)
+
+    def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
+        """As of the base class.
+
+        Where a score that is not known may lie before it, the next number of the type of the
+        scores: none lies between.
+        """
+        values, at = self._values[0], np.asarray(thresholds, dtype=np.float64)
+        places = values.searchsorted(at, side="right")
+        known = np.fmin(self._scores_at(places, places < len(values)), nearest)
+        accepted, before = (self._counted(x, row, exact=True) for x, row in ((at, 2), (known, 1)))
+        is_known = (accepted >= 0) & (accepted == before)
+        return np.where(is_known, known, next_number(at, self._dtype))
+
+    def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
+        """As of the base class: of the genuine scores, which were all counted."""
+        at, below, upto = self._at
+        places = at.searchsorted(other.distinct())
+        return below[places], upto[places]
+
+    def moments(self) -> Iterator[Moments]:
+        """Yield the moments of the finite scores."""
+        assert self._moments is not None
+        yield self._moments
+
+
+class CountedAttempts(Attempts):
+    """Attempts whose impostor scores are counted, see :class:`CountedScores`.
+
+    Parameters
+    ----------
+    count_cells : callable
+        Returns the counts in cells of all impostor scores.
+    near : callable, optional
+        Returns thresholds next to given ones, and the false accepts there.
+    """
 
     listed = False
+    impostor: CountedScores
 
-    def false_accepts(self, threshold: Any) -> np.ndarray:
-        """Return the number of impostor attempts accepted at thresholds.
-
-        They are among `counted_at`, or are known scores.
-        """
-        place = self.values.searchsorted(threshold, side="right")
-        everything = np.asarray(threshold) == np.inf
-        counted, accepted = np.zeros(np.shape(place), bool), self._upto[place]
-        if len(self.counted_at):
-            at = np.minimum(self.counted_at.searchsorted(threshold), len(self.counted_at) - 1)
-            counted = self.counted_at[at] == threshold
-            accepted = np.where(counted, self.impostors_at[1][at], accepted)
-        known = np.append(np.nan, self.values)[place] == threshold
-        if (counted | known | everything).all():
-            return np.where(everything, self.impostors, accepted)
-        if self.count_upto is None:
-            raise DataError("false accepts are known only at the thresholds that were counted")
-        every = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
-        return self.count_upto(every).reshape(np.shape(threshold))
-
-    def next_scores(self, thresholds: Any) -> np.ndarray:
-        """Return the nearest score that each threshold rejects; infinity where there is none.
-
-        Where an impostor score that is not known may lie before it, the next number of the type of
-        the scores: none lies between.
-        """
-        at = np.asarray(thresholds, dtype=np.float64)
-        known = super().next_scores(at)
-        accepted = self._impostors(at, self.accepted, 1)
-        before = self._impostors(known, self.before, 0)
-        before = np.where(known == np.inf, self.impostors, before)
-        return np.where((accepted >= 0) & (accepted == before), known, next_number(at, self.dtype))
-
-    def _impostors(self, at: np.ndarray, at_values: np.ndarray, row: int) -> np.ndarray:
-        """Return counts at numbers, from those at known scores or a row of `impostors_at`.
-
-        It is -1 where nothing was counted.
-        """
-        counts, counted, numbers_at = np.full(at.shape, -1), self.counted_at, self.impostors_at[row]
-        if self.exact is not None:
-            counted, numbers_at = counted[self.exact], numbers_at[self.exact]
-        for scores, numbers in ((self.values, at_values), (counted, numbers_at)):
-            if len(scores):
-                place = np.minimum(scores.searchsorted(at), len(scores) - 1)
-                counts = np.where(scores[place] == at, numbers[place], counts)
-        return counts
-
-    @cached_property
-    def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """As of :class:`Attempts`."""
-        (scores, within), at = runs(self.genuine), self.impostors_at
-        if len(scores) < len(self.counted_at):
-            at = at[:, self.counted_at.searchsorted(scores)]
-        return scores, within, *at
+    def __init__(
+        self,
+        genuine: np.ndarray,
+        impostor: CountedScores,
+        missed: int,
+        missed_impostors: int,
+        *,
+        count_cells: Callable[[], CellCounts],
+        near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
+    ):
+        super().__init__(genuine, impostor, missed, missed_impostors)
+        self._count_cells, self._near = count_cells, near
 
     @cached_property
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
-        return self.count_cells()
-
-    @property
-    def moments(self) -> Moments:
-        """Mean and deviation of the finite impostor scores."""
-        assert self.counted_moments is not None
-        return self.counted_moments
-
-    def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Raise: the impostor scores are not all known."""
-        raise DataError("the impostor scores are counted, and not listed")
+        return self._count_cells()
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds, on the edges of cells, and the false accepts there."""
-        assert self.near is not None
+        assert self._near is not None
         genuine, cells = self.genuine, self.cells
         finite = genuine[np.isfinite(genuine)]
         ranges, exponents = [cells.range], [cells.exponent] if len(cells.counts) else []
@@ -408,7 +293,7 @@ class CountedAttempts(Attempts):
             cells.negative_infinite > 0 or bool((genuine == -np.inf).any()),
             cells.positive_infinite > 0 or bool((genuine == np.inf).any()),
         )
-        at, accepted = self.near(thresholds[np.isfinite(thresholds)])
+        at, accepted = self._near(thresholds[np.isfinite(thresholds)])
         if (thresholds == -np.inf).any():
             at, accepted = np.append(-np.inf, at), np.append(cells.negative_infinite, accepted)
         if (thresholds == np.inf).any():
@@ -442,14 +327,12 @@ def increasing(scores: np.ndarray) -> np.ndarray:
 
 def distinct(ordered: np.ndarray) -> np.ndarray:
     """Return the distinct values of an increasing array."""
-    return runs(ordered)[0]
+    return ordered[run_bounds(ordered)[:-1]]
 
 
 def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct values of an increasing array, the first place of each, and the end."""
-    first = np.ones(len(ordered) + 1, dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
-    bounds = np.flatnonzero(first)
+    bounds = run_bounds(ordered)
     return ordered[bounds[:-1]], bounds
 
 
@@ -520,34 +403,13 @@ def points_of(
 
     `symmetric` says whether each pair was counted in both directions, None if unknown.
     """
-    defined, costs = attempts.defined, dict[str, Any]()
-    error = attempts.equal_error() if defined else EqualError()
-    values = error.values()
-    if wanted.every_score:
-        numbers, costs = _of_every_score(attempts, wanted)
-        values |= numbers
-    values |= dict.fromkeys(("zero_far", "zero_far_threshold"), math.nan)
-    values |= dict.fromkeys(("zero_frr", "zero_frr_threshold"), math.nan)
-    if defined:
-        values["zero_far"], values["zero_far_threshold"] = attempts.at_far(0.0)
-    if defined and not attempts.missed and len(attempts.genuine):  # else no threshold accepts all
-        values["zero_frr_threshold"] = at = float(attempts.genuine[-1])
-        values["zero_frr"] = int(attempts.false_accepts(at)) / attempts.impostor_attempts
-    at_far = _at_each(wanted.targets, attempts.at_far, defined)
-    values["frr_at_far"], values["threshold_at_far"] = at_far
+    error, of_parts = point_values(attempts.points, wanted, symmetric)
+    values: dict[str, Any] = {name: x[0] for name, x in of_parts.items()}
+    if wanted.every_score and len(wanted.costs):
+        values |= dict(zip(COSTS, wanted.costs.T, strict=True))
     independent = attempts.impostor_attempts / (2 if symmetric else 1)
-    values["expected_false_accepts"] = independent * wanted.targets
-    if symmetric is not None:
-        values["impostor_pairs"] = np.int64(independent)
-    values |= costs
-    if len(wanted.frr_targets):
-        at_frr = _at_each(wanted.frr_targets, attempts.far_at_frr, defined)
-        values["far_at_frr"], values["threshold_at_frr"] = at_frr
-    for name in (*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)):
-        if name in values:
-            values[f"{name}_next"] = attempts.next_scores(values[name])
-    points = VerificationPoints(wanted, error, values, symmetric, independent)
-    if defined and with_rows:
+    points = VerificationPoints(wanted, error.of_part(0), values, symmetric, independent)
+    if attempts.defined and with_rows:
         points.rows = points.thresholds(*THRESHOLDS, OF_COSTS)
         if wanted.rows is not None:
             points.rows = np.append(points.rows, wanted.rows[np.isfinite(wanted.rows)])
@@ -555,38 +417,43 @@ def points_of(
     return points
 
 
-def _at_each(
-    targets: np.ndarray, find: Callable[[float], tuple[float, float]], defined: bool
-) -> np.ndarray:
-    """Return the other rate, and the threshold, at each target: (2, targets)."""
-    points = [find(x) if defined else (math.nan, math.nan) for x in targets.tolist()]
-    return np.array(points, dtype=np.float64).reshape(-1, 2).T
+def point_values(
+    attempts: AttemptsOfParts, wanted: PointsWanted, symmetric: Any
+) -> tuple[EqualError, dict[str, np.ndarray]]:
+    """Return the EER, and the points of parts by name: (parts,), (parts, targets), (parts, costs).
 
-
-def _of_every_score(
-    attempts: Attempts, wanted: PointsWanted
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what needs every impostor score: the hull, AUC, d' and optima; and the least costs."""
-    optima = [name for x in wanted.optima for name in (x.name, x.threshold)]
-    values: dict[str, Any] = dict.fromkeys(("eer_hull", "auc", "d_prime", *optima), math.nan)
-    costs, least = wanted.costs, np.full((2, len(wanted.costs)), np.nan)
-    if attempts.defined:
-        finite = slice(*attempts.genuine.searchsorted(FINITE))
-        values["d_prime"] = d_prime(moments_of(attempts.genuine[finite]), attempts.moments)
-        values["auc"] = attempts.auc()
-        corners = attempts.corners()
-        fars, frrs = corners.fars, corners.frrs
-        for x in wanted.optima:
-            values[x.name] = float(x.best(fars, frrs))
-            values[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
-        least[0], places = min_costs(corners, costs)
-        least[1] = corners.threshold[places]
-        end = 1.0, 0.0
-        if attempts.missed or attempts.missed_impostors:  # nothing accepts all
-            end = attempts.impostors / attempts.impostor_attempts, frrs[-1]
-        roc = (np.append(rates, last)[None] for rates, last in zip((fars, frrs), end, strict=True))
-        values["eer_hull"] = float(hull_equal_errors(*roc)[0])
-    if not len(costs):
-        return values, {}
-    of_costs = {"min_dcf": normalised_cost(least[0], costs), "min_cost": least[0]}
-    return values, of_costs | {OF_COSTS: least[1], **dict(zip(COSTS, costs.T, strict=True))}
+    They are those of :class:`VerificationPoints`, but for the labels of costs. `symmetric`, perhaps
+    (parts,), says whether each pair was counted in both directions, None if unknown.
+    """
+    error, costs = attempts.equal_error(), {}
+    values = error.values()
+    if wanted.every_score:
+        values |= {"eer_hull": attempts.hull_equal_error(), "auc": attempts.auc()}
+        values["d_prime"] = attempts.d_prime()
+        for variable in wanted.optima:
+            best = attempts.optimum(variable)
+            values[variable.name], values[variable.threshold] = best
+        if len(wanted.costs):
+            least, threshold = attempts.least_costs(wanted.costs)
+            costs = {"min_dcf": normalised_cost(least, wanted.costs), "min_cost": least}
+            costs[OF_COSTS] = threshold
+    frr, threshold = attempts.at_far(np.append(0.0, wanted.targets))
+    values["zero_far"], values["zero_far_threshold"] = frr[:, 0], threshold[:, 0]
+    values["zero_frr"], values["zero_frr_threshold"] = attempts.zero_frr()
+    values["frr_at_far"], values["threshold_at_far"] = frr[:, 1:], threshold[:, 1:]
+    independent = attempts.impostor_attempts / np.where(symmetric, 2, 1)
+    values["expected_false_accepts"] = independent[:, None] * wanted.targets
+    if symmetric is not None:
+        values["impostor_pairs"] = independent.astype(np.int64)
+    values |= costs
+    if len(wanted.frr_targets):
+        at_frr = attempts.far_at_frr(wanted.frr_targets)
+        values["far_at_frr"], values["threshold_at_frr"] = at_frr
+    names = [*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)]
+    names = [name for name in names if name in values]
+    columns = [values[name].reshape(len(independent), -1) for name in names]
+    after = attempts.next_scores(np.concatenate(columns, axis=1))
+    ends = np.cumsum([x.shape[1] for x in columns])[:-1]
+    for name, x in zip(names, np.split(after, ends, axis=1), strict=True):
+        values[f"{name}_next"] = x.reshape(values[name].shape)
+    return error, values

@@ -5,11 +5,16 @@ Every array of thresholds or counts has the parts first, (parts, ...). All score
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+
+from bioeval.counting.points import Moments, moments_of
+
+#: The least finite number, and what is beyond the largest.
+FINITE = np.array([np.finfo(np.float64).min, np.inf])
 
 
 class SortedScores:
@@ -26,7 +31,8 @@ class SortedScores:
     starts : ndarray of int64 (parts + 1,)
         Where each part begins, and the end.
     distances : ndarray of float64 (codes,), optional
-        The table, increasing; None where the keys are the scores of one part.
+        The table, increasing, which both classes of attempts share; None where the keys are the
+        scores of one part.
     weights : ndarray (k,), optional
         How many attempts each score stands for; one by default. Counts are of attempts.
     """
@@ -42,6 +48,8 @@ class SortedScores:
         self.sizes = starts[1:] - starts[:-1]  # int64 (parts,): number of scores
         #: (k + 1,): attempts of so many scores; None where each score is one attempt.
         self.summed = None if weights is None else np.append(0, np.cumsum(weights))
+        #: (parts,): the number of attempts.
+        self.attempts = self.sizes if self.summed is None else np.diff(self.summed[starts])
 
     @classmethod
     def of_scores(cls, scores: np.ndarray, weights: np.ndarray | None = None) -> Self:
@@ -62,34 +70,11 @@ class SortedScores:
         return cls(keys, starts, distances, weights)
 
     @classmethod
-    def of_parts(cls, scores: Sequence[np.ndarray]) -> Self:
-        """Return the increasing scores of several parts, an array each."""
-        every = np.concatenate([np.empty(0), *scores])
-        distances, codes = np.unique(every, return_inverse=True)
+    def of_parts(cls, scores: Sequence[np.ndarray], distances: np.ndarray) -> Self:
+        """Return the increasing scores of several parts, an array each, by a table of all."""
         part = np.repeat(np.arange(len(scores)), [len(x) for x in scores])
+        codes = distances.searchsorted(np.concatenate([np.empty(0), *scores]))
         return cls.of_keys(part * len(distances) + codes, distances, len(scores))
-
-    @property
-    def parts(self) -> int:
-        """The number of parts."""
-        return len(self.sizes)
-
-    @cached_property
-    def scores(self) -> np.ndarray:
-        """float64 (k,): the scores."""
-        if self.distances is None:
-            return self.keys
-        return self.scores_at(np.arange(len(self.keys)))
-
-    def part_of(self, places: np.ndarray) -> np.ndarray:
-        """Return the part of each of some increasing places."""
-        return np.repeat(np.arange(self.parts), np.diff(places.searchsorted(self.starts)))
-
-    def scores_at(self, places: np.ndarray) -> np.ndarray:
-        """Return the scores at increasing places (k,)."""
-        if self.distances is None:
-            return self.keys[places]
-        return self.distances[self.keys[places] - self.part_of(places) * len(self.distances)]
 
     # -- counts at thresholds
 
@@ -101,58 +86,99 @@ class SortedScores:
         """Return the number up to each threshold (parts, ...); all are below NaN."""
         return self._number(self._places(thresholds, "right"))
 
-    @property
-    def attempts(self) -> np.ndarray:
-        """The number of attempts in each part, (parts,)."""
-        return self.sizes if self.summed is None else np.diff(self.summed[self.starts])
+    def before(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number below each threshold, and the largest of them; NaN of none."""
+        places = self._places(thresholds, "left")
+        inside = places > along_points(self.starts[:-1], places)
+        return self._number(places), self._scores_at(places - 1, inside)
 
-    def _number(self, places: np.ndarray) -> np.ndarray:
-        """Return the number of attempts before places (parts, ...)."""
-        starts = self.starts[:-1]
-        if self.summed is not None:
-            starts, places = self.summed[starts], self.summed[places]
-        return places - along_points(starts, places)
-
-    def _places(self, thresholds: Any, side: Any) -> np.ndarray:
-        """Return the places of the first scores that are not before thresholds."""
-        if self.distances is None:
-            return self.keys.searchsorted(thresholds, side)
-        codes = self.distances.searchsorted(thresholds, side)
-        first = np.arange(self.parts) * len(self.distances)
-        return self.keys.searchsorted(codes + along_points(first, codes))
-
-    # -- scores
+    def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
+        """Return the smallest score above each threshold, unless the given `nearest` is smaller."""
+        places = self._places(thresholds, "right")
+        inside = places < along_points(self.starts[1:], places)
+        return np.fmin(self._scores_at(places, inside), nearest)
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
         """Return the n-th smallest score, from 1; NaN of 0 and of more scores than there are."""
         inside = (numbers > 0) & (numbers <= along_points(self.sizes, numbers))
-        return self._scores_of(self.starts[:-1], numbers - 1, inside)
+        return self._scores_at(along_points(self.starts[:-1], numbers) + numbers - 1, inside)
 
-    def previous(self, thresholds: Any) -> np.ndarray:
-        """Return the largest score below each threshold; NaN where there is none."""
-        places = self._places(thresholds, "left")
-        starts = self.starts[:-1]
-        return self._scores_of(0 * starts, places - 1, places > along_points(starts, places))
+    def _number(self, places: np.ndarray) -> np.ndarray:
+        """Return the number of attempts before places (parts, ...)."""
+        if self.summed is not None:
+            return self.summed[places] - along_points(self.summed[self.starts[:-1]], places)
+        return places if self.distances is None else places - along_points(self.starts[:-1], places)
 
-    def following(self, thresholds: Any) -> np.ndarray:
-        """Return the smallest score above each threshold; infinity where there is none."""
-        places = self._places(thresholds, "right")
-        inside = places < along_points(self.starts[1:], places)
-        after = self._scores_of(0 * self.starts[1:], places, inside)
-        return np.where(inside, after, np.inf)
+    def _places(self, thresholds: Any, side: Any) -> np.ndarray:
+        """Return the places of the first scores after thresholds, on one side of equal ones."""
+        if self.distances is None:
+            return self.keys.searchsorted(thresholds, side)
+        codes = self.distances.searchsorted(thresholds, side)
+        return self.keys.searchsorted(codes + along_points(self._first_keys, codes))
 
-    def _scores_of(self, starts: np.ndarray, numbers: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Return the scores so many places after starts (parts,); NaN where not inside."""
+    @cached_property
+    def _first_keys(self) -> np.ndarray:
+        """(parts,): the key of the least distance."""
+        return np.arange(len(self.sizes)) * (0 if self.distances is None else len(self.distances))
+
+    def _scores_at(self, places: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """Return the scores at places (parts, ...); NaN where not inside."""
         if not len(self.keys):
             return np.full(inside.shape, np.nan)
-        places = np.where(inside, along_points(starts, numbers) + numbers, 0)
-        keys = self.keys[places]
+        keys = self.keys[np.where(inside, places, 0)]
         if self.distances is not None:
-            first = np.arange(self.parts) * len(self.distances)
-            keys = self.distances[np.where(inside, keys - along_points(first, keys), 0)]
+            keys = self.distances[np.where(inside, keys - along_points(self._first_keys, keys), 0)]
         return np.where(inside, keys, np.nan)
+
+    # -- all scores
+
+    @cached_property
+    def runs(self) -> np.ndarray:
+        """The places of the first of equal scores of a part, increasing, and the end."""
+        return run_bounds(self.keys)
+
+    @property
+    def run_starts(self) -> np.ndarray:
+        """int64 (parts + 1,): the number of distinct scores in all parts before each."""
+        return self.runs.searchsorted(self.starts)
+
+    def distinct(self) -> np.ndarray:
+        """Return the distinct scores of each part, one part after the other."""
+        keys = self.keys[self.runs[:-1]]
+        if self.distances is None:
+            return keys
+        return self.distances[keys - np.repeat(self._first_keys, np.diff(self.run_starts))]
+
+    def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers below, and up to, each of the distinct scores of another class."""
+        keys = other.keys[other.runs[:-1]]
+        below = self.keys.searchsorted(keys)
+        upto = below.copy()
+        if len(self.keys):
+            tied = np.flatnonzero(self.keys[np.minimum(below, len(self.keys) - 1)] == keys)
+            upto[tied] = self.keys.searchsorted(keys[tied], "right")
+        if self.distances is None:
+            return below, upto
+        starts = np.repeat(self.starts[:-1], np.diff(other.run_starts))
+        return below - starts, upto - starts
+
+    def moments(self) -> Iterator[Moments]:
+        """Yield the moments of the finite scores of each part."""
+        if self.distances is None:
+            yield moments_of(self.keys[slice(*self.keys.searchsorted(FINITE).tolist())])
+            return
+        ends = self._places(np.broadcast_to(FINITE, (len(self.sizes), 2)), "left").tolist()
+        for first_key, (low, high) in zip(self._first_keys.tolist(), ends, strict=True):
+            yield moments_of(self.distances[self.keys[low:high] - first_key])
 
 
 def along_points(of_parts: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return an array (parts,) that broadcasts with one over (parts, ...)."""
     return of_parts.reshape(-1, *(1,) * (points.ndim - 1))
+
+
+def run_bounds(ordered: np.ndarray) -> np.ndarray:
+    """Return the first place of each distinct value of an increasing array, and the end."""
+    first = np.ones(len(ordered) + 1, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
+    return np.flatnonzero(first)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from bisect import bisect_left
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,15 +20,16 @@ from bioeval.base.errors import (
     subject,
 )
 from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.points import (
     allowed_errors,
     cheapest,
     check_costs,
-    costs_of_attempts,
     crossed,
     per_cent,
-    total_cost,
+    rounded_weights,
     warn_of_per_cent,
+    weights_of_errors,
 )
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thresholds import to_user
@@ -183,16 +182,16 @@ def is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class ChosenThreshold:
-    """A threshold chosen by a rule, and whether there were attempts to choose it on.
+    """A threshold chosen by a rule, and whether there were attempts to choose it on; or arrays.
 
-    It is NaN without them, and where everything is rejected although a score is -inf. The nearest
-    score that it rejects is `next`, infinity where there is none, and NaN where it is not known, as
-    of a threshold that was given.
+    A threshold is NaN without them, and where everything is rejected although a score is -inf. The
+    nearest score that it rejects is `next`, infinity where there is none, and NaN where it is not
+    known, as of a threshold that was given.
     """
 
-    threshold: float = np.nan
-    defined: bool = False
-    next: float = np.nan
+    threshold: Any = np.nan
+    defined: Any = False
+    next: Any = np.nan
 
     def in_units(self, kind: str, name: str = "threshold") -> dict[str, float]:
         """Return the threshold and the next score as variables, in the user's units."""
@@ -201,32 +200,35 @@ class ChosenThreshold:
 
 def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
     """Return the threshold of a rule, which holds a given one as a distance."""
-    chosen = _chosen(rule, attempts)
-    if rule.name == "fixed":
-        return chosen
-    return replace(chosen, next=float(attempts.next_scores(chosen.threshold)))
+    chosen = choose_of_parts(rule, attempts.points)
+    return ChosenThreshold(
+        float(chosen.threshold[0]), bool(chosen.defined[0]), float(chosen.next[0])
+    )
 
 
-def _chosen(rule: Rule, attempts: Attempts) -> ChosenThreshold:
-    """Return the threshold of a rule, without the next score."""
+def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
+    """Return the thresholds of a rule, arrays (parts,)."""
+    parts = len(attempts.defined)
+    threshold, defined = np.full(parts, np.nan), attempts.defined
     if rule.name == "fixed":
-        return ChosenThreshold(rule.values[0], True)
-    if not attempts.defined or rule.name == "none":
-        return ChosenThreshold()
-    if rule.name == "eer":
+        given = np.full(parts, rule.values[0])
+        return ChosenThreshold(given, np.ones(parts, dtype=bool), threshold)
+    if rule.name == "none":
+        defined = np.zeros(parts, dtype=bool)
+    elif rule.name == "eer":
         error = attempts.equal_error()
-        return ChosenThreshold(error.eer_threshold, not math.isnan(error.eer))
-    if rule.name == "far":
-        return ChosenThreshold(attempts.at_far(rule.values[0])[1], True)
-    if rule.name == "frr":
-        strictest = attempts.at_frr(rule.values[0])
-        if strictest is None:
-            return ChosenThreshold()
-        return ChosenThreshold(strictest, True)
-    curve = attempts.corners()
-    weights = _weights(rule, attempts.genuine_attempts, attempts.impostor_attempts)
-    best = cheapest(curve.fa, curve.fr, *weights)
-    return ChosenThreshold(float(curve.threshold[best]), True)
+        threshold, defined = error.eer_threshold, ~np.isnan(error.eer)
+    elif rule.name == "far":
+        threshold = attempts.at_far(np.array(rule.values))[1][:, 0]
+    elif rule.name == "frr":
+        strictest, has_one = attempts.at_frr(np.array(rule.values))
+        threshold, defined = strictest[:, 0], has_one[:, 0]
+    else:
+        attempted = attempts.genuine_attempts, attempts.impostor_attempts
+        curve = attempts.corners
+        threshold = curve.threshold[cheapest(curve, *_weights(rule, *attempted))]
+    threshold = np.where(defined, threshold, np.nan)
+    return ChosenThreshold(threshold, defined, attempts.next_scores(threshold))
 
 
 def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
@@ -260,22 +262,18 @@ def wanted_cells(
             wanted[cells[needed - 1] if needed else 0] = True
         return wanted
     if rule.name in ("cost", "accuracy"):
-        weights = _weights(rule, attempts, impostors)
+        weights = _weights(rule, np.array([attempts]), np.array([impostors]))
+        of_fa, of_fr = rounded_weights(*weights)
         filled = np.diff(rejected, prepend=attempts) < 0
-        least = total_cost(below[:-1], rejected, *weights)
-        most = total_cost(upto, rejected, *weights)
-        none = total_cost(0, attempts, *weights)
+        least = of_fa * below[:-1] + of_fr * rejected
+        most = of_fa * upto + of_fr * rejected
+        none = float(of_fr[0] * attempts)
         best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
         filled &= least <= best
         filled[0] |= none <= best
         return filled
     if rule.name == "eer":
-        places = range(len(counts) - 1)
-        last = bisect_left(
-            places,
-            True,
-            key=lambda k: crossed(int(upto[k]), int(rejected[k]), attempts, impostors),
-        )
+        last = int(np.count_nonzero(~crossed(upto[:-1], rejected[:-1], attempts, impostors)))
     else:
         last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
     # The score before may be of either class: others lie in its cell, of parts that are judged.
@@ -288,8 +286,10 @@ def wanted_cells(
     return wanted
 
 
-def _weights(rule: Rule, genuine: int, impostors: int) -> tuple[Fraction, Fraction]:
-    """Return the costs of a false accept and of a false reject, in comparable units."""
+def _weights(
+    rule: Rule, genuine: np.ndarray, impostors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs of a false accept and of a false reject in each part, (parts,)."""
     if rule.name == "accuracy":
-        return Fraction(1), Fraction(1)
-    return costs_of_attempts(rule.values, genuine, impostors)
+        return np.ones(len(genuine), dtype=object), np.ones(len(genuine), dtype=object)
+    return weights_of_errors(rule.values, np.maximum(genuine, 1), np.maximum(impostors, 1))

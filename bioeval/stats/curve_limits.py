@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.counting.reduce import OfEachBlock, reduce
-from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.sorted_attempts import Attempts, runs
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.scores.people import ComparedPeople
@@ -58,7 +58,8 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
             kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
             (scores,) = reduce(verified.scores, kept)
             every_score = Attempts.of(genuine, np.concatenate(scores).astype(np.float64))
-        edges, accepted = every_score.values, every_score.accepted
+        edges, bounds = runs(every_score.impostor.keys)
+        accepted = bounds[1:]
         every = np.union1d(genuine, edges)
         if len(every) <= _MOST:
             return every, True

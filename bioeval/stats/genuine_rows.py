@@ -29,7 +29,8 @@ class GenuineRows(NamedTuple):
     def of(cls, verified: Verified, most: int) -> Self:
         """Return at most so many rows, evenly among the genuine scores where there are more."""
         attempts = verified.attempts
-        scores, _, below, upto = attempts.at_genuine
+        scores = attempts.points.genuine.distinct()
+        below, upto = attempts.impostor.counts_at(attempts.points.genuine)
         untied = scores[below == upto]
         # Where attempts failed, what accepts all others accepts less than all.
         rows = np.append(scores, [np.inf] if attempts.missed else [])

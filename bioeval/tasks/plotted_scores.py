@@ -47,7 +47,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
     genuine = Histogram.of_distances(edges, counts, attempts.genuine_attempts, kind)
     if attempts.listed:
-        edges = edges_of(np.repeat(*attempts.listed_impostors()))
+        edges = edges_of(attempts.impostor.keys)
         accepted = attempts.false_accepts(edges)
     else:
         edges = edges_of(_sample(data), attempts.cells.ends)

@@ -118,10 +118,10 @@ class JudgedAttempts:
             wanted = PointsWanted(np.array([far]), np.empty((0, 3)), False)
             attempts = verify(scores, wanted=wanted).attempts
             if attempts.genuine_attempts:
-                threshold = attempts.at_far(far)[1]
+                _, ((threshold,),) = attempts.points.at_far(np.array([far]))
             else:
-                allowed = attempts.accepted <= far * attempts.impostor_attempts
-                threshold = float(max(attempts.values[allowed], default=-np.inf))
+                limits, known = attempts.points.far_limits(np.array([far])), attempts.impostor.keys
+                threshold = float(max(known[: known.searchsorted(limits[0, 0])], default=-np.inf))
             accepted, rejected = attempts.errors_at(threshold)
             there = accepted / attempts.impostor_attempts
             frr = rejected / attempts.genuine_attempts if attempts.genuine_attempts else math.nan

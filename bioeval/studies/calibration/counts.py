@@ -166,7 +166,7 @@ def count_for_calibration(
             low, high = _ranges(scores, attempts, pooled.edges)
             points = pooled.points
             if attempts.missed or attempts.missed_impostors:  # which no threshold accepts
-                curve = attempts.corners()
+                curve = attempts.points.corners
                 corners = curve.corners()
                 points = curve.fars[corners], curve.frrs[corners]
     return CalibrationCounts(
@@ -188,7 +188,7 @@ def count_for_calibration(
 def _ranges(scores: Scores, attempts: Attempts, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest distance between edges; inf and -inf of none."""
     low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
-    parts, of_blocks = [attempts.values], []
+    parts, of_blocks = [attempts.impostor.keys], []
     if not attempts.listed:  # not all are known
         counting = OfEachBlock(lambda x: _ends_between(increasing(x.ravel()), edges))
         of_blocks, parts = reduce(scores, counting)[0], []

@@ -238,7 +238,7 @@ def _kind(scores: Scores, attempts: Attempts) -> Finding:
     genuine = attempts.genuine_attempts
     if not genuine or not attempts.impostor_attempts:
         return Finding("kind", "ok", "not checked without both classes")
-    eer = attempts.equal_error().eer
+    eer = float(attempts.points.equal_error().eer[0])
     verdict = KindVerdict.of(scores)
     count = genuine + attempts.impostor_attempts if verdict.severity == "error" else 0
     message = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
