@@ -22,6 +22,7 @@ from bioeval.counting.points import (
     equal_error_between,
     hull_equal_errors,
     least_costs,
+    without_overflow,
 )
 from bioeval.counting.sorted_scores import SortedScores, along_points
 
@@ -104,16 +105,14 @@ class AttemptsOfParts:
     @cached_property
     def reject_all(self) -> np.ndarray:
         """(parts,): the threshold that rejects all: -inf; NaN where some score has that value."""
-        first = np.ones(len(self.defined), dtype=np.int64)
-        taken = (self.genuine.nth(first) == -np.inf) | (self.impostor.nth(first) == -np.inf)
-        return np.where(taken, np.nan, -np.inf)
+        return np.where(self.genuine.has_least() | self.impostor.has_least(), np.nan, -np.inf)
 
     @cached_property
     def corners(self) -> Corners:
         """Reject-all and the points at genuine scores: only they can have the least cost."""
         genuine, of_parts = self.genuine, np.arange(len(self.defined) + 1)
         starts = genuine.run_starts + of_parts
-        sizes = np.diff(starts)
+        sizes = starts[1:] - starts[:-1]
         is_score = np.ones(starts[-1], dtype=bool)
         is_score[starts[:-1]] = False
 
@@ -151,19 +150,18 @@ class AttemptsOfParts:
         first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
         # Between two corners FRR does not change: as many false accepts are needed to cross it.
         rejected = curve.fr[np.maximum(first - 1, begin)]
-        needed = np.ceil(rejected * (impostor / genuine)).astype(np.int64)
-        needed += ~crossed(needed, rejected, genuine, impostor)
-        needed -= crossed(needed - 1, rejected, genuine, impostor)
+        whole_genuine, whole_impostor = without_overflow(genuine, impostor)
+        needed = (-(-rejected * whole_impostor // whole_genuine)).astype(np.int64)
         corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
         at = np.fmin(corner, self.impostor.nth(np.maximum(needed, 1)))
         found = ~np.isnan(at) & self.defined
+        accepted = self.impostor.upto(np.where(found, at, np.inf))
         at = np.where(found, at, -np.inf)
+        left = np.maximum(self.genuine_attempts - self.genuine.upto(at), 0)
         before, last = self.impostor.before(at)
         last = np.fmax(last, self.genuine.before(at)[1])
         nothing = np.where(at == -np.inf, np.nan, self.reject_all)
         last = np.where(np.isnan(last), nothing, last)
-        accepted, left = self.errors_at(np.where(found, at, np.nan))
-        left = np.maximum(left, 0)
         # Failures may keep FRR above FAR.
         found &= crossed(accepted, left, genuine, impostor)
         between = (last, before, rejected), (at, accepted, left)
@@ -188,7 +186,7 @@ class AttemptsOfParts:
 
     def far_limits(self, targets: np.ndarray) -> np.ndarray:
         """Return the first score to be rejected at each FAR target, (parts, targets); or NaN."""
-        allowed = allowed_errors(targets, self.impostor_attempts[:, None])
+        allowed = allowed_errors(targets, self._impostor[:, None])
         return self.impostor.nth(allowed + 1)
 
     def at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +195,7 @@ class AttemptsOfParts:
         Each is a genuine score, or rejects all: NaN where some score is -inf. None is defined where
         failures keep FRR above the target.
         """
-        attempts = self.genuine_attempts[:, None]
+        attempts = self._genuine[:, None]
         needed = attempts - allowed_errors(targets, attempts)
         strictest = np.where(needed > 0, self.genuine.nth(needed), self.reject_all[:, None])
         return strictest, (needed <= self.genuine.sizes[:, None]) & self.defined[:, None]
@@ -263,7 +261,8 @@ class AttemptsOfParts:
         Failures are after all scores.
         """
         curve, impostors = self.corners, self.impostor.attempts
-        size = -np.diff(curve.fr, prepend=0)
+        size = np.zeros_like(curve.fr)
+        size[1:] = curve.fr[:-1] - curve.fr[1:]
         size[curve.starts[:-1]] = 0
         pairs = size * (2 * curve.repeated(impostors) - curve.below - curve.fa)
         twice = np.add.reduceat(pairs, curve.starts[:-1])

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -217,6 +217,13 @@ def crossed(fa: np.ndarray, fr: np.ndarray, genuine: Any, impostor: Any) -> np.n
     return whether
 
 
+def without_overflow(genuine: Any, impostor: Any) -> tuple[Any, Any]:
+    """Return numbers of attempts of which errors may be multiples; perhaps as numbers of Python."""
+    if np.multiply(genuine, impostor, dtype=np.float64).max() < MOST_EXACT:
+        return genuine, impostor
+    return np.asarray(genuine).astype(object), np.asarray(impostor).astype(object)
+
+
 def equal_error_between(
     zero: Sequence[np.ndarray],
     one: Sequence[np.ndarray],
@@ -232,15 +239,10 @@ def equal_error_between(
     al. 2002): the neighbour with the smaller FAR + FRR.
     """
     f0, r0, f1, r1 = zero[1] / impostor, zero[2] / genuine, one[1] / impostor, one[2] / genuine
-    with np.errstate(invalid="ignore", divide="ignore"):
-        weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-        eer = f0 + weight * (f1 - f0)
-    # Compare as whole numbers of Python over a common denominator, so that ties are exact.
-    a0, b0, a1, b1 = (
-        x.astype(object) * attempts
-        for point in (zero, one)
-        for x, attempts in zip(point[1:], (genuine, impostor), strict=True)
-    )
+    weight = (r0 - f0) / np.where(found, (f1 - f0) - (r1 - r0), 1.0)
+    # Compare as whole numbers over a common denominator, so that ties are exact.
+    genuine, impostor = without_overflow(genuine, impostor)
+    a0, b0, a1, b1 = zero[1] * genuine, zero[2] * impostor, one[1] * genuine, one[2] * impostor
     strict = np.maximum(a0, b0) <= np.maximum(a1, b1)
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
     after = (a1 == b1) | (a1 + b1 <= a0 + b0)
@@ -248,7 +250,7 @@ def equal_error_between(
     eer, threshold, far, frr, low, high, last, first = np.where(
         found,
         [
-            eer,
+            f0 + weight * (f1 - f0),
             np.where(strict, zero[0], one[0]),
             np.where(strict, f0, f1),
             np.where(strict, r0, r1),
@@ -263,11 +265,13 @@ def equal_error_between(
 
 
 def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
-    """Return the largest number of errors among attempts whose rate is at most a target."""
-    number = (np.clip(target, 0.0, 1.0) * attempts).astype(np.int64)
-    some = np.maximum(attempts, 1)
-    number += (number < attempts) & ((number + 1) / some <= target)
-    number -= (number > 0) & (number / some > target)
+    """Return the largest number of errors whose rate is at most a target in [0, 1].
+
+    The attempts are not 0.
+    """
+    number = np.asarray(target * attempts).astype(np.int64)
+    number += (number + 1) / attempts <= target
+    number -= number / attempts > target
     return number
 
 
@@ -318,6 +322,13 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 EXACT_COSTS = 1000
 
 
+@lru_cache(256)
+def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
+    """Return the costs of FAR and of FRR in a unit of which both are whole."""
+    of_far, of_frr = (1 - Fraction(prior)) * Fraction(accept), Fraction(prior) * Fraction(miss)
+    return of_far.numerator * of_frr.denominator, of_frr.numerator * of_far.denominator
+
+
 def weights_of_errors(
     costs: Sequence[Any], genuine: np.ndarray, impostor: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -326,12 +337,8 @@ def weights_of_errors(
     The unit is one of the part. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine` and
     `impostor` the attempts of each class, (parts,), not 0.
     """
-    prior, miss, accept = map(Fraction, costs)
-    of_far, of_frr = (1 - prior) * accept, prior * miss
-    return (
-        of_far.numerator * of_frr.denominator * genuine.astype(object),
-        of_frr.numerator * of_far.denominator * impostor.astype(object),
-    )
+    of_far, of_frr = costs_of_rates(*costs)
+    return of_far * genuine.astype(object), of_frr * impostor.astype(object)
 
 
 def rounded_weights(accept: np.ndarray, reject: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -453,7 +453,8 @@ def point_values(
     names = [name for name in names if name in values]
     columns = [values[name].reshape(len(independent), -1) for name in names]
     after = attempts.next_scores(np.concatenate(columns, axis=1))
-    ends = np.cumsum([x.shape[1] for x in columns])[:-1]
-    for name, x in zip(names, np.split(after, ends, axis=1), strict=True):
-        values[f"{name}_next"] = x.reshape(values[name].shape)
+    end = 0
+    for name, column in zip(names, columns, strict=True):
+        begin, end = end, end + column.shape[1]
+        values[f"{name}_next"] = after[:, begin:end].reshape(values[name].shape)
     return error, values

@@ -140,7 +140,14 @@ class SortedScores:
     @property
     def run_starts(self) -> np.ndarray:
         """int64 (parts + 1,): the number of distinct scores in all parts before each."""
+        if self.distances is None:
+            return np.array([0, len(self.runs) - 1])
         return self.runs.searchsorted(self.starts)
+
+    def has_least(self) -> np.ndarray:
+        """Return whether -inf is a score, (parts,)."""
+        starts = self.starts[:-1]
+        return self._places(np.full(len(starts), -np.inf), "right") > starts
 
     def distinct(self) -> np.ndarray:
         """Return the distinct scores of each part, one part after the other."""

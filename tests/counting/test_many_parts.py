@@ -1,0 +1,84 @@
+"""Operating points of many parts at once are those of each part by itself.
+
+The points of one part are compared with brute force in `test_points.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import given, strategies as st
+
+from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.sorted_attempts import PointsWanted, point_values
+from bioeval.counting.threshold_rules import Rule, choose_of_parts
+
+Part = tuple[list[float], list[float], int, int]
+
+RULES = (
+    *(Rule("eer"), Rule("far", (0.1,)), Rule("frr", (0.2,)), Rule("accuracy"), Rule("none")),
+    *(Rule("cost", (0.5, 1.0, 1.0)), Rule("cost", (0.3, 2.0, 0.7)), Rule("fixed", (1.0,))),
+)
+WANTED = PointsWanted(
+    np.array([0.5, 0.1, 1 / 3, 0.0, 1.0]),
+    np.array([(0.5, 1.0, 1.0), (0.01, 1.0, 1.0), (0.3, 2.0, 0.7), (1.0, 1.0, 1.0)]),
+    True,
+    frr_targets=np.array([0.0, 0.25, 1.0]),
+)
+
+SCORES = st.one_of(
+    st.sampled_from([-np.inf, np.inf]),
+    st.integers(0, 4).map(float),
+    st.floats(-2, 2, width=16),
+)
+LISTS = st.lists(SCORES, max_size=12).map(sorted)
+FAILED = st.sampled_from([0, 0, 0, 1, 3])
+PARTS = st.lists(st.tuples(LISTS, LISTS, FAILED, FAILED), min_size=1, max_size=6)
+
+
+def attempts_of(parts: Sequence[Part]) -> AttemptsOfParts:
+    genuine, impostor, missed, missed_impostors = zip(*parts, strict=True)
+    lists = ([np.array(x, dtype=np.float64) for x in xs] for xs in (genuine, impostor))
+    return AttemptsOfParts.of_lists(*lists, np.array(missed), np.array(missed_impostors))
+
+
+def numbers_of(attempts: AttemptsOfParts, symmetric: Any, thresholds: np.ndarray) -> dict[str, Any]:
+    """Return all numbers by name, the first axis of each the parts."""
+    error, values = point_values(attempts, WANTED, symmetric)
+    values |= {"last": error.ends[0], "first": error.ends[1]}
+    for rule in RULES:
+        chosen = choose_of_parts(rule, attempts)
+        values |= {f"{rule} {name}": x for name, x in vars(chosen).items()}
+    values["fa"], values["fr"] = attempts.errors_at(thresholds)
+    values["next"] = attempts.next_scores(thresholds)
+    return values
+
+
+@given(
+    PARTS,
+    st.sampled_from([None, True, False]),
+    st.lists(st.one_of(SCORES, st.just(np.nan)), min_size=2, max_size=2),
+)
+def test_points_of_parts_are_those_of_each_part(
+    parts: list[Part], symmetric: bool | None, thresholds: list[float]
+) -> None:
+    at = np.broadcast_to(thresholds, (len(parts), 2))
+    together = numbers_of(attempts_of(parts), symmetric, at)
+    for k, part in enumerate(parts):
+        alone = numbers_of(attempts_of([part]), symmetric, at[:1])
+        assert alone.keys() == together.keys()
+        for name, values in alone.items():
+            np.testing.assert_array_equal(together[name][k], values[0], err_msg=name)
+
+
+@given(PARTS)
+def test_errors_and_next_scores_are_counted_one_by_one(parts: list[Part]) -> None:
+    attempts = attempts_of(parts)
+    thresholds = np.broadcast_to([-np.inf, 0.25, 1.0, np.inf, np.nan], (len(parts), 5))
+    (fa, fr), after = attempts.errors_at(thresholds), attempts.next_scores(thresholds)
+    for k, (genuine, impostor, missed, _) in enumerate(parts):
+        for i, t in enumerate(thresholds[k].tolist()):
+            assert fa[k, i] == sum(x <= t for x in impostor)
+            assert fr[k, i] == sum(not x <= t for x in genuine) + missed
+            nearest = min((x for x in (*genuine, *impostor) if x > t), default=np.inf)
+            np.testing.assert_array_equal(after[k, i], np.nan if np.isnan(t) else nearest)
