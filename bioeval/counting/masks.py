@@ -173,8 +173,7 @@ class MaskedParts:
                     failed[k, part] = len(values) - number
                     values = scored(values[:number])
                 attempts[k].append(values.astype(np.float64))
-        genuine, impostor = map(SortedScores.of_parts, attempts)
-        return AttemptsOfParts(genuine, impostor, *failed)
+        return AttemptsOfParts.of_lists(*attempts, *failed)
 
     # -- searches
 

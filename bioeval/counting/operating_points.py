@@ -253,7 +253,9 @@ class AttemptsOfParts:
         frr = curve.fr[places] / self._genuine[:, None]
         far = np.where(inside, far, np.where(failed, last_far, 1.0))
         frr = np.where(inside | failed, frr, 0.0)
-        return self._known(hull_equal_errors(far, frr))
+        rates = np.full(len(self.defined), np.nan)
+        rates[self.defined] = hull_equal_errors(far[self.defined], frr[self.defined])
+        return rates
 
     def auc(self) -> np.ndarray:
         """Return the proportion of pairs with the genuine score below, ties as one half.

@@ -132,6 +132,11 @@ class SortedScores:
 
     # -- all scores
 
+    def in_part(self, part: int) -> np.ndarray:
+        """Return the scores of a part."""
+        keys = self.keys[self.starts[part] : self.starts[part + 1]]
+        return keys if self.distances is None else self.distances[keys - self._first_keys[part]]
+
     @cached_property
     def runs(self) -> np.ndarray:
         """The places of the first of equal scores of a part, increasing, and the end."""
@@ -171,12 +176,10 @@ class SortedScores:
 
     def moments(self) -> Iterator[Moments]:
         """Yield the moments of the finite scores of each part."""
-        if self.distances is None:
-            yield moments_of(self.keys[slice(*self.keys.searchsorted(FINITE).tolist())])
-            return
-        ends = self._places(np.broadcast_to(FINITE, (len(self.sizes), 2)), "left").tolist()
-        for first_key, (low, high) in zip(self._first_keys.tolist(), ends, strict=True):
-            yield moments_of(self.distances[self.keys[low:high] - first_key])
+        for part in range(len(self.sizes)):
+            scores = self.in_part(part)
+            low, high = scores.searchsorted(FINITE).tolist()
+            yield moments_of(scores[low:high])
 
 
 def along_points(of_parts: np.ndarray, points: np.ndarray) -> np.ndarray:

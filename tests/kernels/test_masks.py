@@ -15,7 +15,7 @@ FUSIONS = ("best", "mean", "worst", "median", "kth:2")
 
 
 def of_part(sorted_scores, part):
-    return sorted_scores.scores[slice(*sorted_scores.starts[part : part + 2])]
+    return sorted_scores.in_part(part)
 
 
 def world(seed):
