@@ -14,10 +14,6 @@ from bioeval.protocol.tasks import Search
 FUSIONS = ("best", "mean", "worst", "median", "kth:2")
 
 
-def of_part(sorted_scores, part):
-    return sorted_scores.in_part(part)
-
-
 def world(seed):
     rng = np.random.default_rng([seed, 8])
     scores = random_scores(rng)
@@ -32,9 +28,8 @@ def world(seed):
 
 
 def assert_same_attempts(found, part, expected):
-    np.testing.assert_array_equal(of_part(found.genuine, part), expected.genuine)
-    impostor = np.repeat(expected.values, expected.accepted - expected.before)
-    np.testing.assert_array_equal(of_part(found.impostor, part), impostor)
+    np.testing.assert_array_equal(found.genuine.in_part(part), expected.genuine)
+    np.testing.assert_array_equal(found.impostor.in_part(part), expected.impostor.in_part(0))
     assert found.genuine_attempts[part] == expected.genuine_attempts
     assert found.impostor_attempts[part] == expected.impostor_attempts
 
