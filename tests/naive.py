@@ -682,7 +682,8 @@ def closed_set(
     ):
         raise ValueError(f"{skipped} probes without a mate")
     k_max = attainable(data, unit) if max_rank is None else max_rank
-    counts = [sum(within(r.rank, k) for r in mated) for k in range(1, k_max + 1)]
+    found = [r for r in mated if r.best_mate is not FAILED]  # a failure is identified at no rank
+    counts = [sum(within(r.rank, k) for r in found) for k in range(1, k_max + 1)]
     return SimpleNamespace(
         cms_count=counts,
         cms=[rate(c, len(mated)) for c in counts],

@@ -73,7 +73,7 @@ def expected(
             for k in range(1, k_max + 1):
                 chance = naive.probability(rank, k)
                 for later in range(k, k_max + 1):
-                    cms_count[later - 1] += share * chance
+                    cms_count[later - 1] += share * chance * (d is not naive.FAILED)
                 for t, limit in enumerate(limits):
                     if rank is not None and d <= limit:
                         di[t][k - 1] += share * chance
@@ -138,7 +138,7 @@ def by_size(
                 d, rank, _ = naive.place(listed_, ties)
                 for k in range(max_rank):
                     chance = Fraction(naive.within(rank, k + 1), len(chosen))
-                    cms[k] += chance
+                    cms[k] += chance * (d is not naive.FAILED)
                     for t, limit in enumerate(limits):
                         dir_[t][k] += chance * (d <= limit)
         if plays(data, i, impostors) and any(not c.mate for c in found):

@@ -113,8 +113,9 @@ class Searches:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
 
-        See :func:`place_weights`.
+        See :func:`place_weights`. A mate of which all comparisons failed is at no rank.
         """
+        chosen = chosen[~np.isnan(self.mate[chosen])]
         index, ranks, weights = place_weights(
             self.closer[chosen],
             self.tied[chosen],

@@ -157,15 +157,19 @@ class CountSingleTemplates:
         """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
         ranks = _no_ranks(mate_counts, self.ranks)
         kernel.rank_chances(probes, usable, POLICY[self.counts.ties], self.rules, ranks)
+        # A mate of which the comparison failed is at no rank.
+        failed = (ranks.distance == np.inf) & (self.scores.nan == "reject")
         counts, counted = self.counts, ~np.isnan(ranks.distance)
         bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
         tied = bool(ranks.tied[counted].any())
+        ranks.chance[failed] = 0.0
         if tied and not counts.at_ends:
             counts.at_ends = [counts.di.copy() for _ in ENDS]
         add_chances(counts.di, ranks.chance, bins)
         for ties, sums in zip(ENDS, counts.at_ends, strict=False):
             if tied:
                 kernel.rank_chances(probes, usable, POLICY[ties], self.rules, ranks)
+                ranks.chance[failed] = 0.0
             add_chances(sums, ranks.chance, bins)
         add_chances(counts.tied, ranks.tied[:, None], np.where(counted, 0, -1))
         mated = np.zeros(len(mate_counts), dtype=bool)

@@ -173,8 +173,8 @@ def closed_set_counts(
 class OpenSetPoints:
     """Exact operating points; the thresholds are scores of the attempts."""
 
-    #: (g,): distance, rank and weight of best mates; several entries a probe under expected ties.
-    #: A distance is NaN where the comparison failed.
+    #: (g,): distance, rank and weight of the best mates, of which a failed one is at no rank;
+    #: several entries a probe under expected ties.
     mate: np.ndarray
     ranks: np.ndarray
     weights: np.ndarray

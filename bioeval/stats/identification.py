@@ -122,6 +122,8 @@ class SearchColumns:
         mated = np.flatnonzero(searches.mates > 0)
         probes, ranks, weights = searches.rank_weights(mated, ties)
         rows = searches.impostor_probes(searches.impostor_role(impostors))
+        distances = searches.mate[mated], searches.other[rows]
+        self._failed = any(bool(np.isnan(x).any()) for x in distances)
         self.weights: np.ndarray | None = None
         if left_out is not None:
             person, number = left_out.person, left_out.people
@@ -210,12 +212,10 @@ class SearchColumns:
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
-        both = self.genuine.hits.distance, self.impostor.hits.distance
-        failed = any(bool(np.isnan(x).any()) for x in both)
         missed = 1 - self.genuine.columns("distance", self.grid, rank, self.weights)
         far, limits_of_far = self._far
         return CurveLimits(
-            ErrorColumns(far, missed, failed),
+            ErrorColumns(far, missed, self._failed),
             self._every_score,
             limits_of_far,
             self._along(self.genuine, missed),
@@ -315,7 +315,10 @@ def _moved(searches: Searches, left_out: LeftOut, ties: str) -> Hits:
     moved = []
     for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
         index, rank, weight = place_weights(closer, tied, before, searches.mates_tied[probe], ties)
-        moved.append((subject[index], searches.mate[probe[index]], rank, sign * weight))
+        mate = searches.mate[probe[index]]
+        is_found = ~np.isnan(mate)  # a mate that failed is at no rank
+        hits = (subject[index], mate, rank, sign * weight)
+        moved.append(tuple(x[is_found] for x in hits))
     return Hits(*map(np.append, *moved))
 
 

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 
 RANKS = {
     "subject": Variable("subject of the probe"),
-    "identification_rank": Variable("rank of the best mate; NaN where there is none", "1"),
+    "identification_rank": Variable(
+        "rank of the best mate; NaN where there is none, or it failed", "1"
+    ),
     "mate_distance": Variable("score of the best mate; NaN where there is none", "score"),
     "nearest_other": Variable("score of the nearest candidate of another subject", "score"),
     "closer": Variable("candidates of other subjects ranked before the best mate", "candidates"),
@@ -136,7 +138,7 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
     chosen = np.nonzero(searches.mates > 0)[0]
     probes, ranks, weights = searches.rank_weights(chosen, ties)
     rank = np.full(len(searches.mate), np.nan)
-    rank[chosen] = np.bincount(probes, weights * ranks, minlength=len(rank))[chosen]
+    rank[probes] = np.bincount(probes, weights * ranks, minlength=len(rank))[probes]
     kind = searches.about.kind
     over = ("probe",)
     variables = {

@@ -47,6 +47,8 @@ class Entry:
         ``"genuine"``, ``"impostor"`` or ``"left out"``, which is not an attempt.
     accepted : bool or None
         Whether the score is accepted at the threshold; None without a threshold.
+    failed : bool
+        Whether the comparison failed, which no threshold accepts, and is at no rank.
     reason : Text
         Why it is left out, or what its score is made of.
     """
@@ -59,6 +61,7 @@ class Entry:
     distance: float
     role: str
     accepted: bool | None
+    failed: bool
     reason: Text = ""
 
     @property
@@ -188,6 +191,7 @@ class RowLists:
             distance=distance,
             role=role,
             accepted=accepted,
+            failed=self.scores.nan == "reject" and distance == np.inf,
             reason=reason,
         )
 

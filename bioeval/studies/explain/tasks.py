@@ -118,7 +118,9 @@ def searched(
         best = ranked.of(GENUINE)[0]
         missed = 1 - sum(weight for rank, weight in ranks if rank == 1)
         counts = None
-        if best.accepted:
+        if best.failed:
+            counts = {TaskCount("genuine_attempts"): 1, TaskCount("fr"): 1}
+        elif best.accepted:
             counts = {TaskCount("genuine_attempts"): 1}
             counts |= {TaskCount("di", rank): weight for rank, weight in ranks}
             counts |= {TaskCount("fr"): missed} if missed > 0 else {}
@@ -160,7 +162,9 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
         best = ranked.of(GENUINE)[0]
         late = "; it counts in {cms} from there on"
         why = _nearest(ranked, best, ranks, task.ties, late)
-        counts = {TaskCount("attempts"): 1.0, **{TaskCount("cms_count", k): w for k, w in ranks}}
+        counts = {TaskCount("attempts"): 1.0}
+        if not best.failed:
+            counts |= {TaskCount("cms_count", k): weight for k, weight in ranks}
         return Contribution(task="closed_set", counts=counts, why=why)
     unmated = task.unmated
     why = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
@@ -173,6 +177,11 @@ def _nearest(
     ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: str, late: str
 ) -> Text:
     """Return the nearest mate with its ranks, and ties where they decide them."""
+    if best.failed:
+        return say(
+            "all comparisons with mates failed, such as {name}: it is at no rank",
+            name=_name(ranked, best),
+        )
     tied = sum(entry.distance == best.distance for entry in ranked.of(IMPOSTOR))
     shares: list[Text] = [
         say("{rank:name} ({share})", rank=rank, share=Number(weight, digits=3, fraction=True))

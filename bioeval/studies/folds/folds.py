@@ -197,7 +197,9 @@ class Searched(OpenSetPoints):
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
-        mate = np.where(self.ranks == 1, self.mate, np.nan)
+        mate = np.full(self.genuine, np.nan)
+        first = self.mate[self.ranks == 1]
+        mate[: len(first)] = first
         return Attempts.with_failures(mate, self.other)
 
     def detected(self, threshold: float, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,74 @@
+"""A probe of which all comparisons with mates failed (``nan="reject"``) is at no rank."""
+
+import naive
+import numpy as np
+import pytest
+
+import bioeval as be
+
+
+@pytest.fixture
+def failing():
+    """Two templates of each of eight people; those of the first two failed to be compared."""
+    random = np.random.default_rng(5)
+    labels = np.repeat(list("abcdefgh"), 2)
+    values = random.integers(0, 6, (16, 16)).astype(float)  # with ties
+    for i in (0, 2):
+        values[i, i + 1] = values[i + 1, i] = np.nan
+    values[5, 9] = np.nan  # a comparison with another person
+    return values, labels
+
+
+@pytest.mark.parametrize("rank_unit", ["template", "subject"])
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
+def test_the_calls_agree_with_the_definition(failing, ties, rank_unit):
+    values, labels = failing
+    scores = be.Scores(values, labels, nan="reject")
+    given = {"ties": ties, "rank_unit": rank_unit}
+    twin = naive.closed_set(values, labels, nan="reject", ties=ties, unit=rank_unit)
+    closed = be.closed_set(scores, **given)
+    np.testing.assert_allclose(closed.cms, np.array(twin.cms, dtype=float), rtol=1e-14)
+    assert (closed.attempts, closed.cms[-1]) == (16, 12 / 16)
+    opened = be.open_set(scores, thresholds=[np.inf], max_rank=closed.sizes["rank"], **given)
+    np.testing.assert_allclose(opened.dir[0], closed.cms, rtol=1e-14)
+    found = be.ranks(scores, **given).identification_rank.values
+    assert np.isnan(found).tolist() == [True] * 4 + [False] * 12
+
+
+@pytest.mark.parametrize("rank_unit", ["template", "subject"])
+def test_folds_agree_with_a_call_of_each_test_part(failing, rank_unit):
+    values, labels = failing
+    scores = be.Scores(values, labels, nan="reject")
+    folds = np.repeat([0, 1], 8)
+    given = {"task": "closed_set", "ranks": [1, 2, 3], "rank_unit": rank_unit}
+    found = be.cross_evaluate(scores, be.partition.PredefinedFolds(folds), **given)
+    expected = [
+        be.closed_set(scores.select(folds == k), rank_unit=rank_unit).cms[:3] for k in (0, 1)
+    ]
+    cms = found.cms.sel(part="test") if "part" in found.cms.dims else found.cms
+    np.testing.assert_array_equal(cms.values[0], expected)
+
+
+def test_intervals_leave_out_people_who_failed(failing):
+    values, labels = failing
+    scores = be.Scores(values, labels, nan="reject")
+    for method in ("people", be.stats.IntervalMethod("subject-bootstrap", random_state=1)):
+        limits = be.closed_set(scores, interval=method)
+        assert (limits.cms_high >= limits.cms).all()
+        assert limits.cms_low[-1] < 12 / 16  # rates at all ranks vary with who is there
+
+
+def test_means_over_galleries_stay_below_1(failing):
+    values, labels = failing
+    scores = be.Scores(values, labels, nan="reject")
+    single = be.closed_set(scores, gallery="single")
+    assert single.cms[-1] == pytest.approx(12 / 16)  # the other template alone is enrolled
+    sizes = be.gallery_size(scores, sizes=[3, 8])
+    np.testing.assert_allclose(sizes.cms[:, -1].dropna("gallery_size"), 12 / 16)
+
+
+def test_a_row_says_that_it_is_at_no_rank(failing):
+    values, labels = failing
+    text = str(be.explain(be.Scores(values, labels, nan="reject"), 0))
+    assert "CMS(" not in text.split("What this row adds")[1].split("CMS(k)")[0]
+    assert "at no rank" in text
