@@ -445,8 +445,7 @@ SENTENCES: dict[str, str] = {
     ),
     # Threshold studies
     "fewer-folds": (
-        "{folds:count folds} in place of {usual:count}: there are only {there:count} {what}; "
-        "`folds` sets another number"
+        "{folds:count folds} in place of {usual:count}: there are only {there:count} {what}"
     ),
     "no-spread-in-folds": Doubt(
         "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"

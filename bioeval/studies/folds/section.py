@@ -31,6 +31,7 @@ from bioeval.document.results import (
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import unsupported_targets
+from bioeval.studies.folds.results import ALIKE, PARTS
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
@@ -137,7 +138,7 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
     for row in rows:
         out_of = row.scalar.denominator
         is_known = out_of and {*out_of} <= {*ds.data_vars}
-        attempts = int(sum(_of_test(ds, x).sum() for x in out_of)) if is_known else None
+        attempts = int(sum(_of_part(ds, x).sum() for x in out_of)) if is_known else None
         is_supported = unsupported.isdisjoint(row.at.items())
         summaries: list[Text | None] = []
         for key in _SUMMARIES:
@@ -170,9 +171,9 @@ def _of_listed_pairs(ds: xr.Dataset) -> bool:
     return ds.attrs.get("splitter_class") == "PredefinedPairFolds"
 
 
-def _of_test(ds: xr.Dataset, name: str) -> np.ndarray:
-    """Return the values of the test parts that there are."""
-    values = ds[name].sel(part="test").values
+def _of_part(ds: xr.Dataset, name: str, part: str = "test") -> np.ndarray:
+    """Return the values of a part of the folds that there are."""
+    values = ds[name].sel(part=part).values
     return values[~np.isnan(values)]
 
 
@@ -183,6 +184,8 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
     """Yield what a result says of its parts, its thresholds and its galleries."""
     attrs = ds.attrs
     yield _divisions(ds)
+    if "gallery_subjects" in ds and ds["gallery_subjects"].all():
+        yield _galleries(ds)
     if "experiment" in attrs:
         yield str(attrs["experiment"])
     if "claims" in attrs:
@@ -209,7 +212,7 @@ _ATTEMPTS = {
 def _attempts(ds: xr.Dataset) -> Text:
     """Return the test attempts of all folds in words."""
     there = {name: words for name, words in _ATTEMPTS.items() if name in ds}
-    numbers = [say(words, number=int(_of_test(ds, name).sum())) for name, words in there.items()]
+    numbers = [say(words, number=int(_of_part(ds, name).sum())) for name, words in there.items()]
     return say("{numbers} in test", numbers=Enumeration(numbers, ""))
 
 
@@ -222,14 +225,25 @@ def _divisions(ds: xr.Dataset) -> Text:
         f"{divided}; {{sizes_are_of}}: {{train}} {used}, {{test}} in test",
         **{x: ds.sizes[x[:-1]] for x in ("repeats", "folds") if f"{{{x}:" in divided},
         sizes_are_of=str(ds.attrs["sizes_are_of"]),
-        train=_span(ds["subjects"].sel(part="train").values),
-        test=_span(_of_test(ds, "subjects")),
+        **{part: _span(_of_part(ds, "subjects", part)) for part in PARTS},
     )
+
+
+def _galleries(ds: xr.Dataset) -> Text:
+    """Return how many subjects are enrolled in each part, and what that means for the rates."""
+    sizes = {part: _of_part(ds, "gallery_subjects", part) for part in PARTS}
+    train, test = (x.mean() for x in sizes.values())
+    easier = ""
+    if abs(train - test) > ALIKE * max(train, test):
+        part = "test" if test < train else "training"
+        easier = f"; fewer make fewer errors, so that {part} looks better"
+    spans = {part: _span(x) for part, x in sizes.items()}
+    return say("enrolled subjects: {train} in training, {test} in test{easier}", easier=easier, **spans)
 
 
 def _span(counts: np.ndarray) -> Text:
     """Return the smallest and the largest of some counts."""
-    low, high = int(np.nanmin(counts)), int(np.nanmax(counts))
+    low, high = int(counts.min()), int(counts.max())
     return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
 
 

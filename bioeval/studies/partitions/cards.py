@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, ProtocolError, backquoted, enumerated
+from bioeval.base.messages import Message
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use
 from bioeval.protocol.card import Protocol
@@ -50,6 +51,10 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     options.refuse_unused(card)
     far_targets, frr_targets = options.targets(card.report)
     scores = compared(scores, card)
+    splitter = splitter_of(card, scores)
+    if card.partition.by == "subject-folds" and splitter.n_splits < card.partition.folds:
+        about = {"usual": card.partition.folds, "there": len(scores.subjects), "what": "people"}
+        scores = scores.with_remarks(Message("fewer-folds", folds=splitter.n_splits, **about))
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     rule = Rule("none")
@@ -81,14 +86,14 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
             nodes[name] = make(task=name, search=OpenSet(**search))
-    datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()))
+    datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name
     return tree_of(dict(zip(nodes, datasets, strict=True)))
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
-    """Return the splitter of a card with folds."""
+    """Return the splitter of a card with folds: not more than have two people each."""
     section = card.partition
     if section is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
@@ -105,6 +110,8 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
         options["fold_of_sample"] = _column(scores, section.column)
     if section.by == "experiment":
         options["gallery_templates"] = _enrolled(section.gallery_templates, scores)
+    if section.by == "subject-folds":
+        options["n_splits"] = min(options["n_splits"], max(2, len(scores.subjects) // 2))
     if section.by in ("subject-folds", "sample-folds", "gallery-folds"):
         options["shuffle"] = True
     if section.by == "sample-folds":
