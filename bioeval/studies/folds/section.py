@@ -238,7 +238,9 @@ def _galleries(ds: xr.Dataset) -> Text:
         part = "test" if test < train else "training"
         easier = f"; fewer make fewer errors, so that {part} looks better"
     spans = {part: _span(x) for part, x in sizes.items()}
-    return say("enrolled subjects: {train} in training, {test} in test{easier}", easier=easier, **spans)
+    return say(
+        "enrolled subjects: {train} in training, {test} in test{easier}", easier=easier, **spans
+    )
 
 
 def _span(counts: np.ndarray) -> Text:

@@ -239,3 +239,25 @@ def test_a_value_of_a_card_is_that_of_a_column_of_any_type(scores, sessions):
     tree = be.evaluate(with_sessions, card(f"[partition]\n{fields}"))
     ds = tree["verification/single"].to_dataset()
     assert set(ds.genuine_attempts.values.ravel().tolist()) == {10 * 2 * 2}
+
+
+def test_a_card_takes_no_more_folds_than_people_fill(capsys):
+    few = be.simulate(9, 3, random_state=1)
+    tree = be.evaluate(few, "course-kfold")
+    for node in tree.leaves:
+        assert node.sizes["fold"] == 4  # of two or three people
+        (message,) = (x for x in be.messages(node) if x.code == "fewer-folds")
+        assert message.arguments.items() >= {"folds": 4, "usual": 10, "there": 9}.items()
+    enough = be.evaluate(be.simulate(20, 3, random_state=1), "course-kfold")
+    assert "fewer-folds" not in [x.code for x in be.messages(enough)]
+    be.show(tree)
+    assert "enrolled subjects: 6 to 7 in training, 2 to 3 in test; fewer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("task", ["open_set", "closed_set"])
+def test_galleries_of_both_parts_are_counted(scores, task):
+    folds = be.partition.SubjectKFold(3)
+    ds = crossed(scores, folds, task=task)
+    who = scores.probe_labels
+    expected = [[len(set(who[part])) for part in parts] for parts in folds.split(scores)]
+    assert ds.gallery_subjects.values.tolist() == [expected]
