@@ -128,3 +128,21 @@ def random_places(
         if sides[0].any() and sides[1].any():
             places.append(tuple(map(np.flatnonzero, sides)))
     return places
+
+
+def random_folds(rng: np.random.Generator, layout: str) -> Any:
+    """A splitter into training and test."""
+    seed = int(rng.integers(1 << 30))
+    some = [
+        be.partition.SubjectKFold(3, n_repeats=3, shuffle=True, random_state=seed),
+        be.partition.SubjectShuffleSplit(6, test_size=0.5, random_state=seed),
+        be.partition.SampleKFold(3, stratify="subject", shuffle=True, random_state=seed),
+        be.partition.TrainValidationTest(0.4, 0.3, random_state=seed),
+    ]
+    if layout == "all-against-all":
+        some.append(
+            be.partition.Experiment(
+                train=0.4, gallery_templates=1, unenrolled=0.3, repeats=6, random_state=seed
+            )
+        )
+    return some[rng.integers(len(some))]

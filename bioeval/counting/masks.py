@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from bioeval.counting.identification import role_of
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
 from bioeval.counting.sorted_scores import SortedScores
@@ -17,18 +19,41 @@ from bioeval.scores.arrays import scored
 Places = tuple[np.ndarray, np.ndarray]
 
 
-class SearchesOfParts(NamedTuple):
-    """How each probe stands in the gallery of each part; see ``kernels/masks.py``.
+#: Cells of parts that are counted together.
+CELLS_TOGETHER = 1 << 21
 
-    int32 (parts, m); `best` and `nearest` are codes, -1 of no mate, of no other, and of what is no
-    probe of the part.
-    """
 
-    best: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    nearest: np.ndarray
+def batches(cells: Iterable[int]) -> Iterator[slice]:
+    """Yield parts to count together, by the number of cells of each."""
+    first, end, together = 0, 0, 0
+    for end, number in enumerate(cells, 1):
+        if together and together + number > CELLS_TOGETHER:
+            yield slice(first, end - 1)
+            first, together = end - 1, 0
+        together += number
+    yield slice(first, end)
+
+
+# Nanoseconds that a part, and a cell of it, takes where it is selected and sorted by itself; and
+# that a cell takes of a matrix that is sorted once, a part of it, and a cell of the matrix in each
+# part. First there are a second to load the loops, or two to compile them.
+_SELECTED, _SELECTED_CELL = 1_900_000, 35
+_FIRST, _SORTED_CELL, _MASKED, _MASKED_CELL = 1_000_000_000, 150, 100_000, 2
+
+
+def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
+    """Return whether it takes less to sort a matrix of so many cells than to select its parts."""
+    masked = _FIRST + _SORTED_CELL * cells + parts * (_MASKED + _MASKED_CELL * cells)
+    return masked < parts * _SELECTED + cells_of_parts * _SELECTED_CELL
+
+
+class PeopleOfParts(NamedTuple):
+    """Numbers of people of some parts (int64 (parts,)): on each side, on both, and on either."""
+
+    probing: np.ndarray
+    enrolled: np.ndarray
+    both: np.ndarray
+    every: np.ndarray
 
 
 class MaskedParts:
@@ -58,6 +83,11 @@ class MaskedParts:
         return (self.rows == self.columns).all(axis=1)
 
     @cached_property
+    def are_empty(self) -> np.ndarray:
+        """Whether each part lacks probes or a gallery, bool (parts,)."""
+        return (self.rows.max(axis=1) == 0) | (self.columns.max(axis=1) == 0)
+
+    @cached_property
     def are_square(self) -> np.ndarray:
         """Whether every probe of each part is in its gallery, bool (parts,)."""
         own = self.matrix.own_column
@@ -75,6 +105,13 @@ class MaskedParts:
         return _number_of_each(self.columns, self.matrix.gallery, self.matrix.people)
 
     @cached_property
+    def people(self) -> PeopleOfParts:
+        """How many people probe and are enrolled in each part."""
+        probing, enrolled = (x[:, self.matrix.is_person] > 0 for x in (self.probing, self.enrolled))
+        sides = probing, enrolled, probing & enrolled, probing | enrolled
+        return PeopleOfParts(*(x.sum(axis=1) for x in sides))
+
+    @cached_property
     def have_whole_people(self) -> bool:
         """Whether each enrolled person has all its gallery templates in the part."""
         every = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
@@ -82,12 +119,18 @@ class MaskedParts:
 
     # -- attempts
 
+    @cached_property
+    def times(self) -> int:
+        """How many attempts each comparison of :meth:`attempts` stands for.
+
+        2 where it is one of a pair of templates that has the same score either way.
+        """
+        return 2 if self.matrix.is_mirrored and self.are_same.all() else 1
+
     def attempts(self) -> AttemptsOfParts:
-        """Return the comparisons of templates."""
+        """Return the comparisons of templates; see `times`."""
         matrix = self.matrix
-        if matrix.is_mirrored and self.are_same.all():
-            return self._picked(matrix.upper, self.columns, times=2)
-        return self._picked(matrix.templates, self.columns)
+        return self._picked(matrix.upper if self.times == 2 else matrix.templates, self.columns)
 
     def claims(self, fusion: str, whole: SortedClasses) -> AttemptsOfParts:
         """Return the claims of each probe, fused by a rule of distances.
@@ -102,57 +145,62 @@ class MaskedParts:
             return self._nearest(self.matrix.templates, farthest=True)
         return self._fused(fusion)
 
-    def _picked(
-        self, classes: SortedClasses, columns: np.ndarray, times: int = 1
-    ) -> AttemptsOfParts:
-        """Return the attempts of sorted lists, each standing for so many."""
-        sides = [self._keys(*self._places(x, columns), x, classes) for x in classes[:2]]
-        scores = (
-            SortedScores.of_keys(np.repeat(keys, times), classes.distances, len(self))
-            for keys, _ in sides
-        )
-        return AttemptsOfParts(*scores, *(times * failed for _, failed in sides))
+    def _picked(self, classes: SortedClasses, columns: np.ndarray) -> AttemptsOfParts:
+        """Return the attempts of sorted lists in each part."""
+        sides = []
+        for cells in classes[:2]:
+            keys, number = self._pick(cells, columns, cells.code, len(classes.distances))
+            sides.append((keys, number))
+        return self._of_keys(sides, classes.distances)
 
-    def _places(self, cells: SortedCells, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of the cells of each part, in order, and their number (parts,)."""
+    def _pick(
+        self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return values of the cells of each part, and the number of them (parts,)."""
         from bioeval.kernels.masks import pick_attempts
 
-        places = np.empty(len(self) * len(cells.row) + 1, dtype=np.int32)
+        picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
         number = np.empty(len(self), dtype=np.int64)
-        pick_attempts(cells.row, cells.target, self.rows, columns, places, number)
-        return places[: number.sum()], number
+        lists = cells.row, cells.target, value, step
+        pick_attempts(*lists, self.rows, columns, picked, number)
+        return picked[: number.sum()], number
 
-    def _keys(
-        self, places: np.ndarray, number: np.ndarray, cells: SortedCells, classes: SortedClasses
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the keys of the cells that have a score, and the number of others (parts,)."""
-        part = np.repeat(np.arange(len(self)) * len(classes.distances), number)
-        keys = part + cells.code[places]
-        failed = np.zeros(len(self), dtype=np.int64)
-        if cells.scored < len(cells.row):
-            is_scored = places < cells.scored
-            each = np.repeat(np.arange(len(self)), number)
-            failed = np.bincount(each[~is_scored], minlength=len(self))
-            keys = keys[is_scored]
-        return keys, failed
+    def _of_keys(
+        self, sides: Sequence[tuple[np.ndarray, np.ndarray]], distances: np.ndarray
+    ) -> AttemptsOfParts:
+        """Return attempts by keys of both classes, and the number of keys of each part."""
+        scores, failures = [], []
+        for keys, number in sides:
+            starts = np.append(0, np.cumsum(number))
+            missed = np.zeros(len(self), dtype=np.int64)
+            if self.matrix.rejected:
+                failed_code = len(distances) - 1
+                failed_keys = np.arange(len(self)) * len(distances) + failed_code
+                missed = starts[1:] - keys.searchsorted(failed_keys)
+                keys = keys[keys % len(distances) != failed_code]
+                starts = np.append(0, np.cumsum(number - missed))
+            scores.append(SortedScores(keys, starts, distances))
+            failures.append(missed)
+        return AttemptsOfParts(*scores, *failures)
 
     def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
         """Return the nearest or the farthest attempt of each claim."""
         from bioeval.kernels.masks import first_of_claims
 
         matrix, sides = self.matrix, []
+        step = len(classes.distances)
         for cells in classes[:2]:
             listed = cells.backwards() if farthest else cells
-            places, number = self._places(listed, self.columns)
+            every = np.arange(len(listed.row), dtype=np.int32)
+            places, number = self._pick(listed, self.columns, every, 0)
             claim = listed.row.astype(np.int32) * matrix.people + matrix.gallery[listed.target]
             seen = np.zeros(len(matrix.probe) * matrix.people, dtype=np.int32)
-            kept, number_kept = np.empty(len(places) + 1, np.int32), np.empty_like(number)
-            first_of_claims(places, number, claim.astype(np.int32), seen, kept, number_kept)
-            kept = kept[: number_kept.sum()]
-            keys, failed = self._keys(kept, number_kept, listed, classes)
-            sides.append((np.sort(keys) if farthest else keys, failed))
-        scores = (SortedScores.of_keys(x, classes.distances, len(self)) for x, _ in sides)
-        return AttemptsOfParts(*scores, *(failed for _, failed in sides))
+            first, firsts = np.empty(len(places) + 1, np.int64), np.empty_like(number)
+            first_of_claims(places, number, claim.astype(np.int32), seen, first, firsts)
+            keys = np.repeat(np.arange(len(self)) * step, firsts)
+            keys += listed.code[first[: len(keys)]]
+            sides.append((np.sort(keys) if farthest else keys, firsts))
+        return self._of_keys(sides, classes.distances)
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
         """Return the claims of each part, fused and sorted anew."""
@@ -177,14 +225,24 @@ class MaskedParts:
 
     # -- searches
 
-    def searches(self) -> SearchesOfParts:
-        """Return how each probe of each part stands in its gallery."""
+    def searches(self, ties: str = "pessimistic") -> SearchedParts:
+        """Search the gallery of each part with each of its probes.
+
+        The policy for ties is one under which each probe has one rank.
+        """
         from bioeval.kernels.masks import rank_in_parts
 
         ranked = np.full((5, *self.rows.shape), -1, dtype=np.int32)
         matrix = self.matrix
         rank_in_parts(matrix.mates, matrix.others, self.rows, self.columns, ranked)
-        return SearchesOfParts(*ranked)
+        part, probe = np.nonzero(self.rows)
+        person = matrix.probe[probe]
+        is_enrolled = (self.enrolled[part, person] > 0) & matrix.is_person[person]
+        best, closer, tied, before, nearest = ranked[:, part, probe]
+        behind = {"optimistic": 0, "pessimistic": tied, "stable": before}[ties]
+        return SearchedParts(
+            self, part, probe, is_enrolled, best, 1 + closer + behind, tied, nearest
+        )
 
     def most_candidates(self) -> np.ndarray:
         """Return the number of candidates of the probe of each part that has most, (parts,)."""
@@ -197,6 +255,107 @@ class MaskedParts:
         is_attempt = (~np.isnan(matrix.attempts)).astype(np.float32)  # whole numbers below 2^24
         number = self.columns.astype(np.float32) @ is_attempt.T
         return (number * self.rows).max(axis=1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class SearchedParts:
+    """The search of each probe of some parts, those of a part side by side.
+
+    `best` and `nearest` are codes of distances, those of the best mate and of the nearest other; -1
+    without one. `rank` is that of the best mate, `tied` the others exactly as close.
+    """
+
+    parts: MaskedParts
+    part: np.ndarray
+    probe: np.ndarray
+    is_enrolled: np.ndarray
+    best: np.ndarray
+    rank: np.ndarray
+    tied: np.ndarray
+    nearest: np.ndarray
+
+    @property
+    def is_mated(self) -> np.ndarray:
+        """Which probes have a mate to find."""
+        return self.best >= 0
+
+    def number(self, flags: np.ndarray) -> np.ndarray:
+        """Return how many probes of each part are flagged, (parts,)."""
+        return np.bincount(self.part[flags], minlength=len(self.parts))
+
+    def roles(self, impostors: str) -> list[str]:
+        """Return which probes of each part are impostors, by name."""
+        all_enrolled = self.number(~self.is_enrolled) == 0
+        layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")
+        each = zip(layouts.tolist(), all_enrolled.tolist(), strict=True)
+        return [role_of(layout, impostors, every) for layout, every in each]
+
+    def impostors(self, roles: Sequence[str]) -> np.ndarray:
+        """Return the probes that make an impostor attempt: of a role, with a usable non-mate."""
+        role = np.array(roles)[self.part]
+        chosen = (role == "both") | (self.is_enrolled == (role == "leave-subject-out"))
+        return chosen & (self.nearest >= 0)
+
+    def accepted(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return which best mates a threshold of their part, (parts,), accepts; none at NaN."""
+        distances = np.append(self.parts.matrix.templates.distances, np.nan)  # without a mate
+        return distances[self.best] <= thresholds[self.part]
+
+    def keys(self, code: np.ndarray, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys of the codes of some probes in order, and the place of each of these."""
+        distances = self.parts.matrix.templates.distances
+        places = np.flatnonzero(probes & (code < len(distances) - self.parts.matrix.rejected))
+        keys = self.part[places] * len(distances) + code[places]
+        order = np.argsort(keys)
+        return keys[order], places[order]
+
+
+class OpenSetParts:
+    """The attempts of open-set identification in some parts.
+
+    - `impostors` (bool): which of the searches are attempts of impostors
+    """
+
+    def __init__(self, searches: SearchedParts, impostors: np.ndarray):
+        self.searches = searches
+        self._distances = searches.parts.matrix.templates.distances
+        self._mates, self._place = searches.keys(searches.best, searches.is_mated)
+        others, _ = searches.keys(searches.nearest, impostors)
+        self._others = SortedScores.of_keys(others, self._distances, len(searches.parts))
+        self._failed = searches.number(impostors) - self._others.sizes
+
+    @cached_property
+    def every(self) -> AttemptsOfParts:
+        """The attempts with mates at any rank."""
+        return self.at_rank(None)
+
+    @cached_property
+    def first(self) -> AttemptsOfParts:
+        """The attempts with mates at rank 1."""
+        return self.at_rank(1)
+
+    def at_rank(self, rank: int | None) -> AttemptsOfParts:
+        """Return the attempts, of which mates beyond a rank are missed."""
+        searches, keys = self.searches, self._mates
+        if rank is not None:
+            keys = keys[searches.rank[self._place] <= rank]
+        mates = SortedScores.of_keys(keys, self._distances, len(searches.parts))
+        missed = searches.number(searches.is_mated) - mates.sizes
+        return AttemptsOfParts(mates, self._others, missed, self._failed)
+
+    def detected_at_far(
+        self, targets: np.ndarray, ranks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return DIR at FAR targets, and its thresholds: (parts, targets, ranks)."""
+        found = []
+        for rank in ranks.tolist():
+            attempts = self.first if rank == 1 else self.at_rank(rank)
+            _, threshold = attempts.at_far(targets)
+            _, rejected = attempts.errors_at(threshold)
+            detected = attempts.genuine_attempts[:, None] - rejected
+            found.append((attempts.frrs(detected), threshold))
+        dir_, threshold = zip(*found, strict=True)
+        return np.stack(dir_, axis=2), np.stack(threshold, axis=2)
 
 
 def _number_of_each(mask: np.ndarray, person: np.ndarray, people: int) -> np.ndarray:

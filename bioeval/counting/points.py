@@ -90,9 +90,14 @@ def check_priors(priors: Any) -> np.ndarray:
     return array
 
 
+def is_supported(target: float, attempts: Any) -> Any:
+    """Return whether impostor attempts, perhaps of each part, support a rare FAR target."""
+    return attempts >= 30 / target
+
+
 def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
     """Return FAR targets with the rare ones that the impostor attempts support."""
-    rare = [x for x in RARE_TARGETS if attempts >= 30 / x and x not in targets]
+    rare = [x for x in RARE_TARGETS if is_supported(x, attempts) and x not in targets]
     return np.append(targets, rare)
 
 

@@ -55,8 +55,8 @@ class SortedCells(NamedTuple):
         distances, number = values[first], len(values)
         if rejected:
             number = int(values.searchsorted(np.inf))
-            distances = scored(distances[distances < np.inf])
-        row, target = np.divmod(place, attempts.shape[1])
+            distances = np.append(scored(distances[distances < np.inf]), np.nan)
+        row, target = np.divmod(place.astype(np.uint32), np.uint32(attempts.shape[1]))
         cells = cls(row.astype(np.uint16), target.astype(np.uint16), code, number)
         return cells, distances.astype(np.float64)
 
@@ -65,6 +65,12 @@ class SortedCells(NamedTuple):
         scored = int(np.count_nonzero(flags[: self.scored]))
         return SortedCells(self.row[flags], self.target[flags], self.code[flags], scored)
 
+    def both_ways(self) -> SortedCells:
+        """Return the cells, each followed by its mirror image."""
+        sides = np.stack([self.row, self.target], axis=1)
+        row, target = sides.reshape(-1), sides[:, ::-1].reshape(-1)
+        return SortedCells(row, target, np.repeat(self.code, 2), 2 * self.scored)
+
     def backwards(self) -> SortedCells:
         """Return the cells from the farthest to the nearest, those that failed last."""
         order = np.append(np.arange(self.scored)[::-1], np.arange(self.scored, len(self.row)))
@@ -72,7 +78,10 @@ class SortedCells(NamedTuple):
 
 
 class SortedClasses(NamedTuple):
-    """Genuine and impostor attempts in order, and the distance of each code that has one."""
+    """Genuine and impostor attempts in order, and the distance of each code.
+
+    If failures are attempts, the last code is theirs, and has no distance.
+    """
 
     genuine: SortedCells
     impostor: SortedCells
@@ -105,7 +114,8 @@ class SortedMatrix:
 
     - `attempts` (float (m, n)): distances, NaN where there is no attempt, +inf where it failed and
       failures are `rejected`
-    - `probe`, `gallery` (int64 (m,), (n,)): the person of each template, by code; `people` codes
+    - `probe`, `gallery` (int64 (m,), (n,)): the person of each template, by code
+    - `is_person` (bool (people,)): which codes are of people; distractors and junk are none
     - `own_column` (int64 (m,)): the column of the probe itself, -1 if it is not in the gallery
     """
 
@@ -113,7 +123,7 @@ class SortedMatrix:
     rejected: bool
     probe: np.ndarray
     gallery: np.ndarray
-    people: int
+    is_person: np.ndarray
     own_column: np.ndarray
 
     @classmethod
@@ -124,7 +134,12 @@ class SortedMatrix:
         attempts[:, block.candidates] = block.values
         codes, rejected = scores.codes, scores.nan == "reject"
         own = columns_of_probes(scores)
-        return cls(attempts, rejected, codes.probe, codes.gallery, len(codes.values), own)
+        return cls(attempts, rejected, codes.probe, codes.gallery, ~codes.no_person, own)
+
+    @property
+    def people(self) -> int:
+        """The number of codes of people."""
+        return len(self.is_person)
 
     @cached_property
     def is_mate(self) -> np.ndarray:
@@ -149,30 +164,26 @@ class SortedMatrix:
 
     @cached_property
     def _cells(self) -> tuple[SortedCells, np.ndarray]:
-        if not self.is_mirrored:
-            return SortedCells.among(self.attempts, rejected=self.rejected)
-        upper = np.where(np.tri(len(self.attempts), dtype=bool), np.nan, self.attempts)
-        cells, distances = SortedCells.among(upper, rejected=self.rejected)
-        both = np.stack([cells.row, cells.target], axis=1)
-        return SortedCells(
-            both.reshape(-1),
-            both[:, ::-1].reshape(-1),
-            np.repeat(cells.code, 2),
-            2 * cells.scored,
-        ), distances
+        """The attempts in order, and their distances; of a mirrored matrix the upper triangle."""
+        attempts = self.attempts
+        if self.is_mirrored:
+            attempts = np.where(np.tri(len(attempts), dtype=bool), np.nan, attempts)
+        return SortedCells.among(attempts, rejected=self.rejected)
 
     @cached_property
-    def templates(self) -> SortedClasses:
-        """Comparisons of templates."""
+    def upper(self) -> SortedClasses:
+        """Comparisons above the diagonal of a mirrored matrix, each for its mirror image, too."""
         cells, distances = self._cells
         return SortedClasses.of(cells, distances, self.is_mate[cells.row, cells.target])
 
     @cached_property
-    def upper(self) -> SortedClasses:
-        """Comparisons of a mirrored matrix, each for its mirror image, too."""
-        genuine, impostor, distances = self.templates
-        above, others = (x.chosen(x.row < x.target) for x in (genuine, impostor))
-        return SortedClasses(above, others, distances)
+    def templates(self) -> SortedClasses:
+        """Comparisons of templates."""
+        if not self.is_mirrored:
+            cells, distances = self._cells
+            return SortedClasses.of(cells, distances, self.is_mate[cells.row, cells.target])
+        genuine, impostor, distances = self.upper
+        return SortedClasses(genuine.both_ways(), impostor.both_ways(), distances)
 
     @cached_property
     def mates(self) -> Candidates:

@@ -11,19 +11,19 @@ from bioeval.kernels.compiling import compiled
 
 
 @compiled
-def pick_attempts(probe, target, rows, columns, places, number):
-    """Write the places in a list of the attempts of each part, in their order, part by part.
+def pick_attempts(probe, target, value, step, rows, columns, picked, number):
+    """Write the values of the attempts of each part, in the order of a list, part by part.
 
     ::
 
         for part in parts:
-            for place, (i, j) in enumerate(zip(probe, target)):
+            for i, j, x in zip(probe, target, value):
                 if rows[part, i] and columns[part, j]:
-                    places.append(place)
+                    picked.append(part * step + x)
                     number[part] += 1
 
-    - `probe`, `target` (uint16 (k,)): row and column of each attempt
-    - `places` (int32, written): room for all attempts in each part, and one more
+    - `probe`, `target` (uint16 (k,)): row and column of each attempt; `value` (int32 (k,))
+    - `picked` (int64, written): room for all attempts in each part, and one more
     - `number` (int64 (parts,), written)
 
     No branch depends on a mask: it would be mispredicted for every second attempt.
@@ -31,15 +31,15 @@ def pick_attempts(probe, target, rows, columns, places, number):
     end = 0
     for part in range(len(rows)):
         row, column, start = rows[part], columns[part], end
-        for place in range(len(probe)):
-            places[end] = place
-            end += np.int64(row[probe[place]] & column[target[place]])
+        for k in range(len(probe)):
+            picked[end] = part * step + value[k]
+            end += np.int64(row[probe[k]] & column[target[k]])
         number[part] = end - start
 
 
 @compiled
 def first_of_claims(places, number, claim, seen, kept, number_kept):
-    """Write those of the picked places at which a claim of a part is met for the first time.
+    """Write those of some places in a list at which a claim of a part is met for the first time.
 
     ::
 
@@ -50,7 +50,7 @@ def first_of_claims(places, number, claim, seen, kept, number_kept):
                     kept.append(place)
                     seen.add(claim[place])
 
-    - `places`, `number`: as :func:`pick_attempts` writes them
+    - `places` (int64), `number`: as :func:`pick_attempts` writes them
     - `claim` (int32 (k,)): the claim that each attempt of the list is of
     - `seen` (int32 (claims,), 0, written): the last part in which each claim was met, from 1
     - `kept`, `number_kept`: written, as places and number

@@ -14,24 +14,24 @@ from bioeval.protocol.tasks import Search
 FUSIONS = ("best", "mean", "worst", "median", "kth:2")
 
 
+def of_part(sorted_scores, part):
+    keys, table = sorted_scores.keys, sorted_scores.distances
+    return table[keys[slice(*sorted_scores.starts[part : part + 2])] - part * len(table)]
+
+
 def world(seed):
     rng = np.random.default_rng([seed, 8])
     scores = random_scores(rng)
-    try:
-        matrix = SortedMatrix.of(scores)
-    except be.DataError:
-        pytest.skip("NaN, which are to raise")
-    places = random_places(rng, scores, 7)
-    if not places:
-        pytest.skip("no part has templates")
-    return scores, matrix, places
+    return scores, SortedMatrix.of(scores), random_places(rng, scores, 7)
 
 
-def assert_same_attempts(found, part, expected):
-    np.testing.assert_array_equal(found.genuine.in_part(part), expected.genuine)
-    np.testing.assert_array_equal(found.impostor.in_part(part), expected.impostor.in_part(0))
-    assert found.genuine_attempts[part] == expected.genuine_attempts
-    assert found.impostor_attempts[part] == expected.impostor_attempts
+def assert_same_attempts(found, part, one, times=1):
+    """Scores and attempts of a part are those of one evaluation, each as often as `times`."""
+    for name in ("genuine", "impostor"):
+        scores = np.repeat(of_part(getattr(found, name), part), times)
+        np.testing.assert_array_equal(scores, getattr(one, name).keys)
+    assert times * found.genuine_attempts[part] == one.genuine_attempts[0]
+    assert times * found.impostor_attempts[part] == one.impostor_attempts[0]
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -41,7 +41,8 @@ def test_attempts_of_masks_are_those_of_selected_parts(seed):
     parts = MaskedParts(matrix, places)
     found = parts.attempts()
     for part, some in enumerate(places):
-        assert_same_attempts(found, part, verify(scores.select(*some)).attempts)
+        expected = verify(scores.select(*some)).attempts.points
+        assert_same_attempts(found, part, expected, parts.times)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of loops not compiled
@@ -54,11 +55,11 @@ def test_claims_of_masks_are_those_of_selected_parts(seed, fusion):
     for some in places:  # one by one: some have whole people
         found = MaskedParts(matrix, [some]).claims(fusion, whole)
         expected = verify(scores.select(*some), Use("multi", fusion).of_kind("distance"))
-        assert_same_attempts(found, 0, expected.attempts)
+        assert_same_attempts(found, 0, expected.attempts.points)
     together = MaskedParts(matrix, places).claims(fusion, whole)
     for part, some in enumerate(places):
         expected = verify(scores.select(*some), Use("multi", fusion).of_kind("distance"))
-        assert_same_attempts(together, part, expected.attempts)
+        assert_same_attempts(together, part, expected.attempts.points)
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -67,25 +68,25 @@ def test_searches_of_masks_are_those_of_selected_parts(seed):
     scores, matrix, places = world(seed)
     parts = MaskedParts(matrix, places)
     found, longest = parts.searches(), parts.most_candidates()
-    distances = np.append(matrix.templates.distances, [np.nan, np.nan])  # failed, and none
-    failed = len(distances) - 2
+    stable = parts.searches("stable")
+    distances = np.append(matrix.templates.distances, np.nan)  # of no mate, no other
     for part, (rows, columns) in enumerate(places):
         expected = search(scores.select(rows, columns), Search())
-        best, nearest = found.best[part, rows], found.nearest[part, rows]
+        of = found.part == part
+        np.testing.assert_array_equal(found.probe[of], rows)
+        np.testing.assert_array_equal(found.is_enrolled[of], expected.enrolled)
+        best, nearest = found.best[of], found.nearest[of]
         np.testing.assert_array_equal(distances[best], expected.mate)
         np.testing.assert_array_equal(distances[nearest], expected.other)
-        np.testing.assert_array_equal(best >= 0, expected.mates > 0)
+        np.testing.assert_array_equal(found.is_mated[of], expected.mates > 0)
         np.testing.assert_array_equal(nearest >= 0, expected.others > 0)
-        for name in ("closer", "tied"):
-            np.testing.assert_array_equal(
-                getattr(found, name)[part, rows], getattr(expected, name), name
-            )
-        scored = (best >= 0) & (best < failed)
-        np.testing.assert_array_equal(
-            found.before[part, rows][scored], expected.tied_before[scored]
-        )
+        rank = 1 + expected.closer + expected.tied
+        np.testing.assert_array_equal(found.rank[of], rank)
+        np.testing.assert_array_equal(found.tied[of], expected.tied)
+        scored = ~np.isnan(expected.mate)
+        rank = 1 + expected.closer + expected.tied_before
+        np.testing.assert_array_equal(stable.rank[of][scored], rank[scored])
         assert longest[part] == (expected.mates + expected.others).max()
-        assert np.delete(found.best[part], rows).max(initial=-1) == -1
 
 
 def test_which_matrices_are_sorted():

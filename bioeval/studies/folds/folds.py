@@ -391,8 +391,36 @@ def evaluate_folds(
 ) -> list[dict[str, np.ndarray]]:
     """Evaluate several tasks in every split: numbers of the splits, of each task.
 
-    See :data:`bioeval.studies.folds.results.SplitNumbers`.
+    See :data:`bioeval.studies.folds.results.SplitNumbers`. Many parts of a matrix are masks of what
+    is sorted once; others are selected one by one.
     """
+    masked, tell = None, reporter()
+    if any(_may_be_masked(system, options) for options in tasks):
+        from bioeval.studies.folds.masked import MaskedFolds
+
+        assert isinstance(system.sides, SplitSides)
+        masked = MaskedFolds.of(system.scores, system.plan, system.sides)
+    if masked is None:
+        return _evaluate_selected(system, tasks)
+    return [
+        masked.numbers(options, tell)
+        if _may_be_masked(system, options)
+        else _evaluate_selected(system, [options])[0]
+        for options in tasks
+    ]
+
+
+def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
+    """Return whether the parts of a task may be masks: of a matrix, whose templates are ranked."""
+    of_matrix = system.together and isinstance(system.sides, SplitSides)
+    ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
+    return of_matrix and options.claims is None and not ranks_people
+
+
+def _evaluate_selected(
+    system: FoldedSystem, tasks: Sequence[FoldOptions]
+) -> list[dict[str, np.ndarray]]:
+    """Evaluate several tasks in every split, whose parts are selected."""
     by_task: list[tuple[FoldOptions, list[Fold], dict]] = [
         (options, [], _read_together(system, options)) for options in tasks
     ]

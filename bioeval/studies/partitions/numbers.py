@@ -16,10 +16,9 @@ from bioeval.results.dataset import Scalars, in_order
 from bioeval.results.variables import TASKS
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
+from bioeval.studies.partitions.masked import PARTITION, may_be_masks, numbers_by_masks
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, resolve_card
-
-PARTITION = "partition"
 
 
 class NumbersOfParts(NamedTuple):
@@ -44,10 +43,20 @@ def numbers_of_parts(
     `curves`, with all that is over thresholds and ranks, at the thresholds of the options. The
     prior and the costs of ``cost`` have no ``partition``. Where a part lacks a variable, or a label
     of a dimension, there is NaN, and counts are float64 then.
+
+    Many parts of a matrix are masks of what is sorted once; others are selected one by one.
     """
     with rows_reported():
         tell = reporter()
     whole = Provenance.of(scores)
+    if not curves and may_be_masks(scores, chosen):
+        try:
+            tasks = tasks_of(scores.select(*chosen[0]), protocol, options, whole)
+            by_node = numbers_by_masks(tasks, scores, chosen, tell)
+        except BioevalError:  # said below, of its part
+            by_node = None
+        if by_node is not None:
+            return NumbersOfParts(by_node, [tasks.card])
     stacks: dict[str, _Stack] = {}
     cards: list[Protocol] = []
     with rows_reported_to(None):

@@ -1,0 +1,182 @@
+"""The numbers of many folds of a matrix that is sorted once; see ``counting/masks.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.progress import Tell
+from bioeval.counting.masks import MaskedParts, OpenSetParts, SearchedParts, batches, masks_pay
+from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.sorted_attempts import PointsWanted, point_values
+from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose_of_parts
+from bioeval.scores.matrix import Scores
+from bioeval.studies.folds.splits import IndexSet, Split, SplitPlan, SplitSides
+
+if TYPE_CHECKING:
+    from bioeval.studies.folds.folds import FoldOptions
+
+#: Numbers by name, as :data:`bioeval.studies.folds.results.SplitNumbers`.
+Numbers = dict[str, np.ndarray]
+
+#: The parts of a fold: training and test.
+Both = tuple[MaskedParts, MaskedParts]
+
+
+class MaskedFolds:
+    """Folds of a sorted matrix, whose training and test parts are masks."""
+
+    def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: str):
+        self.matrix, self.sides, self.kind = matrix, sides, kind
+        self.splits = [*plan.splits.values()]
+        self._claims: dict[str, SortedClasses] = {}
+
+    @classmethod
+    def of(cls, scores: Scores, plan: SplitPlan, sides: SplitSides) -> MaskedFolds | None:
+        """Return the folds of scores; None where it takes less to select each part."""
+        if not may_be_sorted(scores):
+            return None
+        m, n = scores.shape
+        parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
+        cells = sum(len(part.probes) * len(part.gallery) for part in parts)
+        if not masks_pay(m * n, len(parts), cells):
+            return None
+        try:
+            return cls(SortedMatrix.of(scores), plan, sides, scores.kind)
+        except DataError:  # which is that of a part, or of none
+            return None
+
+    def numbers(self, options: FoldOptions, tell: Tell) -> Numbers:
+        """Return the numbers of a task in every split."""
+        counted: list[Numbers] = []
+        rule = options.rule.as_distance(self.kind)
+        cells = (len(rows) * len(columns) for (rows, columns), _ in self._places)
+        for some in batches(cells):
+            train, test = zip(*self._places[some], strict=True)
+            parts = MaskedParts(self.matrix, train), MaskedParts(self.matrix, test)
+            if options.task == "verification":
+                numbers = self._verification(parts, options, rule)
+            else:
+                numbers = self._identification(parts, options, rule)
+            counted.append(numbers | self._subjects(parts, self.splits[some]))
+            tell(some.stop, len(self.splits))
+        return {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
+
+    @cached_property
+    def _places(self) -> list[tuple[IndexSet, IndexSet]]:
+        """Rows and columns of both parts of each split."""
+        places = self.sides.places
+        return [(places(split.train), places(split.test)) for split in self.splits]
+
+    def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
+        """Choose thresholds on the training parts, and count both at them."""
+        fusion = options.fused(self.kind)
+        if fusion is None:
+            attempts = [x.attempts() for x in parts]
+            times = [x.times for x in parts]
+        else:
+            if fusion not in self._claims:
+                self._claims[fusion] = self.matrix.claims(fusion)
+            attempts = [x.claims(fusion, self._claims[fusion]) for x in parts]
+            times = [1, 1]
+        numbers = _judged(choose_of_parts(rule, attempts[0]), attempts, times)
+        if options.far_targets is None:
+            return numbers
+        costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
+        wanted = PointsWanted(options.far_targets, costs, True, frr_targets=options.frr_targets)
+        _, values = point_values(attempts[1], wanted, None)
+        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
+        return numbers | {name: values[name] for name in names if name in values}
+
+    def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
+        """Choose thresholds on the training parts, and count the searches of both at them."""
+        searches = [x.searches(options.search.ties) for x in parts]
+        tested, ranks = searches[1], options.ranks
+        numbers: Numbers = {}
+        if options.task == "closed_set":
+            everything = np.full(len(parts[0]), np.inf)
+            _, numbers["cms_count"] = _detected(searches, everything, ranks)
+            numbers["attempts"] = _of_both([x.number(x.is_mated) for x in searches])
+            numbers["skipped"] = _of_both([x.number(~x.is_mated) for x in searches])
+        else:
+            roles = [options.search.impostors] * len(self.splits)
+            open_set = [OpenSetParts(x, x.impostors(roles[: len(x.parts)])) for x in searches]
+            attempts = [x.first for x in open_set]
+            chosen = choose_of_parts(rule, attempts[0])
+            numbers = _judged(chosen, attempts, [1, 1])
+            numbers["di"], numbers["detected"] = _detected(searches, chosen.threshold, ranks)
+        numbers["gallery_subjects"] = _of_both(
+            [np.where(x.are_empty, 0, np.count_nonzero(x.enrolled, axis=1)) for x in parts]
+        )
+        numbers["tied"] = tested.number(tested.is_mated & (tested.tied > 0))
+        if options.far_targets is None:
+            return numbers
+        if options.task == "closed_set":
+            made = numbers["attempts"][:, 1]
+            first = tested.number(tested.is_mated & (tested.rank == 1))
+            rate = np.full(len(made), np.nan)
+            numbers["recognition_rate"] = np.divide(first, made, out=rate, where=made > 0)
+        else:
+            numbers["eer"] = attempts[1].equal_error().eer
+            numbers["dir_at_far"], _ = open_set[1].detected_at_far(options.far_targets, ranks)
+        return numbers
+
+    def _subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
+        """Return the numbers of subjects of both parts, and of those of the test trained on."""
+        if any(split.fitted is not split.train.probes for split in splits):
+            sizes = [self.sides.sizes(split) for split in splits]
+            return {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+        train, test = ((x.probing + x.enrolled > 0) & self.matrix.is_person for x in parts)
+        subjects = _of_both([x.sum(axis=1) for x in (train, test)])
+        return {"subjects": subjects, "shared_subjects": (train & test).sum(axis=1)}
+
+
+def _of_both(numbers: Sequence[np.ndarray]) -> np.ndarray:
+    """Return numbers of both parts over (split, part, ...)."""
+    return np.stack(numbers, axis=1)
+
+
+def _judged(
+    chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int]
+) -> Numbers:
+    """Count both parts at thresholds; each attempt counts as often as `times` says of its part."""
+    genuine = _of_both([n * x.genuine_attempts for x, n in zip(parts, times, strict=True)])
+    impostor = _of_both([n * x.impostor_attempts for x, n in zip(parts, times, strict=True)])
+    errors = [x.errors_at(chosen.threshold) for x in parts]
+    fa, fr = (
+        _of_both([n * x[k] for x, n in zip(errors, times, strict=True)]) * chosen.defined[:, None]
+        for k in (0, 1)
+    )
+    made = chosen.defined[:, None]
+    return {
+        "threshold": chosen.threshold,
+        "threshold_next": chosen.next,
+        "defined": chosen.defined,
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "ga": genuine * made - fr,
+        "fr": fr,
+        "fa": fa,
+        "gr": impostor * made - fa,
+    }
+
+
+def _detected(
+    searches: Sequence[SearchedParts], thresholds: np.ndarray, ranks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mates accepted at each rank, and at each or better: (split, part, rank)."""
+    exactly, better = [], []
+    for x in searches:
+        accepted = x.accepted(thresholds)
+        exactly.append(
+            np.stack([x.number(accepted & (x.rank == k)) for k in ranks.tolist()], axis=1)
+        )
+        better.append(
+            np.stack([x.number(accepted & (x.rank <= k)) for k in ranks.tolist()], axis=1)
+        )
+    return _of_both(exactly), _of_both(better)

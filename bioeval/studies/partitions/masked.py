@@ -1,0 +1,347 @@
+"""The numbers of tasks in many parts of a matrix that is sorted once; see ``counting/masks.py``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+
+from bioeval.base.progress import Tell
+from bioeval.counting.identification import PlainTies
+from bioeval.counting.masks import (
+    MaskedParts,
+    OpenSetParts,
+    Places,
+    SearchedParts,
+    batches,
+    masks_pay,
+)
+from bioeval.counting.points import COSTS, is_supported, with_rare_targets
+from bioeval.counting.sorted_attempts import point_values
+from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
+from bioeval.counting.thresholds import to_user
+from bioeval.counting.verification import sample_of
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.dataset import Scalars, in_order
+from bioeval.results.variables import RANKS, TASKS, described
+from bioeval.results.verification import in_units
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.exclusions import NO_PERSON_TWICE
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ComparedPeople
+from bioeval.tasks.plan import CardTasks
+from bioeval.tasks.verification_task import VerificationTask
+
+PARTITION = "partition"
+
+#: Numbers by name, the parts in front.
+Numbers = dict[str, np.ndarray]
+
+#: What is over ranks, over FAR targets, and which parts have which rank.
+OVER_RANKS = {"cms", "cms_count", "dir_at_far", "threshold_at_far", "threshold_at_far_next"}
+OF_TARGETS = {
+    *("frr_at_far", "threshold_at_far", "threshold_at_far_next", "expected_false_accepts"),
+}
+SHOWN = "shown"
+
+
+def may_be_masks(scores: Scores, chosen: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether parts are many, and are rows and columns of a matrix in increasing order."""
+    if not may_be_sorted(scores):
+        return False
+    are_increasing = all(len(sides) == 2 for sides in chosen) and all(
+        _are_increasing(places, size)
+        for sides in chosen
+        for places, size in zip(sides, scores.shape, strict=True)
+    )
+    if not are_increasing:
+        return False
+    cells = sum(len(rows) * len(columns) for rows, columns in chosen)
+    return masks_pay(math.prod(scores.shape), len(chosen), cells)
+
+
+def _are_increasing(places: Any, size: int) -> bool:
+    """Return whether places are different indices below a size, in order."""
+    if not isinstance(places, np.ndarray) or places.dtype != np.int64 or not len(places):
+        return False
+    return places[0] >= 0 and places[-1] < size and bool((places[1:] > places[:-1]).all())
+
+
+def numbers_by_masks(
+    tasks: CardTasks, scores: Scores, places: Sequence[Places], tell: Tell
+) -> dict[str, Scalars] | None:
+    """Return the numbers of tasks by node, the parts in front; None where masks do not serve.
+
+    The tasks are those of a card in one part, and checked.
+    """
+    card, options = tasks.card, tasks.options
+    searches = [*tasks.searching.values()]
+    if (
+        tasks.retrieval
+        or card.claims is not None
+        or options.extra_thresholds is not None
+        or (card.verification is not None and card.verification.pairs != "ordered")
+        or any(x.gallery != "all" or x.rank_unit != "template" for x in searches)
+        or any(x.ties not in get_args(PlainTies) for x in searches)
+    ):
+        return None
+    whole = with_exclusions(scores, card)
+    return MaskedTasks(tasks, whole, SortedMatrix.of(whole), places).numbers(tell)
+
+
+class MaskedTasks:
+    """The tasks of a card in parts of one layout, whose numbers are counted by masks."""
+
+    def __init__(
+        self, tasks: CardTasks, scores: Scores, matrix: SortedMatrix, places: Sequence[Places]
+    ):
+        self.tasks, self.scores, self.matrix, self.places = tasks, scores, matrix, places
+        self.sign = -1.0 if to_user(1.0, scores.kind) < 0 else 1.0
+        wanted = tasks.wanted
+        #: The FAR targets of all parts, the rare ones that few of them support at the end.
+        self.targets = tasks.far_targets
+        if tasks.rare:
+            self.targets = with_rare_targets(tasks.far_targets, np.inf)
+        self.wanted = replace(wanted, targets=self.targets)
+        self.claims: dict[str, SortedClasses] = {}
+        for made in tasks.verifying.values():
+            if made.use.fused is not None:
+                self.claims[made.use.fused] = matrix.claims(made.use.fused)
+
+    def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
+        """Return the numbers of all tasks by node; None if a part has to be looked at by itself."""
+        nodes: dict[str, list[Numbers]] = {}
+        for some in batches(len(x) * len(y) for x, y in self.places):
+            of_batch = self._of_batch(self.places[some])
+            if of_batch is None:
+                return None
+            for node, numbers in of_batch.items():
+                nodes.setdefault(node, []).append(numbers)
+            tell(some.stop, len(self.places))
+        return {node: self._scalars(node, numbers) for node, numbers in nodes.items()}
+
+    def _of_batch(self, places: Sequence[Places]) -> dict[str, Numbers] | None:
+        parts, layout = MaskedParts(self.matrix, places), self.tasks.scores.layout
+        if (parts.are_square != (layout == "all-against-all")).any():
+            return None  # of another card, perhaps
+        if not parts.people.every.all():
+            return None
+        numbers: dict[str, Numbers] = {}
+        for node, made in self.tasks.verifying.items():
+            numbers[node] = self._verification(parts, places, made)
+        if not self.tasks.searching:
+            return numbers
+        return numbers if self._add_searches(numbers, parts) else None
+
+    # -- verification
+
+    def _verification(
+        self, parts: MaskedParts, places: Sequence[Places], made: VerificationTask
+    ) -> Numbers:
+        """Return the numbers of verification."""
+        fusion, times, counted_twice = made.use.fused, 1, np.zeros(len(parts), dtype=bool)
+        if fusion is None:
+            attempts, times = parts.attempts(), parts.times
+            counted_twice = self._are_symmetric(parts)
+        else:
+            attempts = parts.claims(fusion, self.claims[fusion])
+        _, values = point_values(attempts, self.wanted, counted_twice)
+        values["expected_false_accepts"] *= times
+        values["impostor_pairs"] = times * attempts.impostor_attempts // (1 + counted_twice)
+        subjects, disjoint = self._compared(parts, places)
+        numbers: Numbers = {
+            "genuine_attempts": times * attempts.genuine_attempts,
+            "impostor_attempts": times * attempts.impostor_attempts,
+            "skipped_claims": np.zeros(len(parts), dtype=np.int64),
+            "subjects": subjects,
+            "disjoint_pairs": disjoint,
+        } | in_units(values, self.scores.kind)
+        return numbers
+
+    def _compared(
+        self, parts: MaskedParts, places: Sequence[Places]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of subjects, and of disjoint pairs of them that are compared."""
+        people = parts.people
+        pairs = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
+        if self._absent is not None:
+            rows, columns = (x.astype(np.float32) for x in (parts.rows, parts.columns))
+            for part in np.flatnonzero(((rows @ self._absent) * columns).sum(axis=1)).tolist():
+                compared = ComparedPeople.of_scores(
+                    self.scores.select(*places[part]), disjoint=True
+                )
+                assert compared is not None
+                pairs[part] = compared.disjoint
+        return people.every, pairs
+
+    @cached_property
+    def _absent(self) -> np.ndarray | None:
+        """1 where a comparison of two people is no attempt, float32 (m, n); None where all are."""
+        scores, matrix = self.scores, self.matrix
+        rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
+        failures = scores.nan == "exclude" and scores.dtype.kind == "f"
+        if not (rules or failures or scores.has_mask):
+            return None
+        of_people = matrix.is_person[matrix.probe][:, None] & matrix.is_person[matrix.gallery]
+        absent = np.isnan(matrix.attempts) & of_people & ~matrix.is_mate
+        return absent.astype(np.float32) if absent.any() else None
+
+    def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
+        """Return which parts seem symmetric, as :func:`is_symmetric` judges each."""
+        symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
+        if not symmetric.any() or not self._unlike.any():
+            return symmetric
+        for part in np.flatnonzero(symmetric):
+            templates = np.flatnonzero(parts.rows[part])
+            sample = templates[sample_of(len(templates))]
+            symmetric[part] = not self._unlike[np.ix_(sample, sample)].any()
+        return symmetric
+
+    @cached_property
+    def _unlike(self) -> np.ndarray:
+        """Which cells of a square matrix are not as those across the diagonal."""
+        raw = self.scores.cells.values()
+        unlike = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
+        if self.scores.exclude or self.scores.cells.mask is not None:
+            left_out = left_out_rows(self.scores, 0, len(raw))
+            if left_out is not None:
+                unlike |= left_out != left_out.T
+        return unlike
+
+    # -- identification
+
+    def _add_searches(self, numbers: dict[str, Numbers], parts: MaskedParts) -> bool:
+        """Add the numbers of searches; return False where probes without a mate are an error."""
+        longest = np.maximum(parts.most_candidates(), 1)
+        sizes = {
+            "gallery_templates": parts.columns.sum(axis=1, dtype=np.int64),
+            "gallery_subjects": parts.people.enrolled,
+        }
+        searches: dict[str, SearchedParts] = {}
+        for node, task in self.tasks.searching.items():
+            if task.ties not in searches:
+                searches[task.ties] = parts.searches(task.ties)
+            if isinstance(task, OpenSet):
+                numbers[node] = self._open_set(searches[task.ties], task, longest) | sizes
+            elif self._may_be_skipped(searches[task.ties], task):
+                numbers[node] = self._closed_set(searches[task.ties], task, longest) | sizes
+            else:
+                return False
+        return True
+
+    def _may_be_skipped(self, searches: SearchedParts, task: ClosedSet) -> bool:
+        """Return whether probes without a mate are left out, or there are none."""
+        square = self.tasks.scores.layout == "all-against-all"
+        if task.unmated == "skip" or (task.unmated == "auto" and square):
+            return True
+        of_people = self.matrix.is_person[self.matrix.probe[searches.probe]]
+        return not (of_people & ~searches.is_mated).any()
+
+    def _shown(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ranks to report, and which parts have them (parts, ranks), up to a limit each."""
+        reported = self.tasks.card.report.ranks or RANKS
+        ranks = np.union1d(reported, 1)
+        shown = (ranks <= limit[:, None]) & np.isin(ranks, reported)
+        shown[:, 0] |= ~shown.any(axis=1)
+        return ranks, shown
+
+    def _open_set(self, searches: SearchedParts, task: OpenSet, longest: np.ndarray) -> Numbers:
+        """Return the numbers of open-set identification."""
+        last = max(self.tasks.card.report.ranks, default=RANKS[-1])
+        ranks, shown = self._shown(np.minimum(longest, min(last, task.max_rank or last)))
+        targets, roles = self.tasks.far_targets, searches.roles(task.impostors)
+        attempts = OpenSetParts(searches, searches.impostors(roles))
+        every, error = attempts.every, attempts.first.equal_error()
+        dir_, threshold = attempts.detected_at_far(targets, ranks)
+        is_shown = shown[:, None]
+        threshold = np.where(is_shown, threshold, np.nan)
+        kind, people = self.scores.kind, searches.parts.people
+        mated, enrolled = searches.is_mated, searches.is_enrolled
+        of_roles = [people.probing - people.both, people.both]
+        conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
+        return {
+            "genuine_attempts": every.genuine_attempts,
+            "impostor_attempts": every.impostor_attempts,
+            "tied": searches.number(mated & (searches.tied > 0)),
+            "target_probes": searches.number(enrolled),
+            "non_target_probes": searches.number(~enrolled),
+            **in_units(error.values(), kind),
+            "eer_threshold_next": to_user(every.next_scores(error.eer_threshold), kind),
+            "dir_at_far": np.where(is_shown, dir_, np.nan),
+            "threshold_at_far": to_user(threshold, kind),
+            "threshold_at_far_next": to_user(every.next_scores(threshold), kind),
+            "expected_false_accepts": targets * every.impostor_attempts[:, None],
+            "genuine_subjects": people.both,
+            "impostor_subjects": np.select(conditions, of_roles, people.probing),
+            SHOWN: shown,
+        }
+
+    def _closed_set(self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray) -> Numbers:
+        """Return the numbers of closed-set identification."""
+        limit = longest if task.max_rank is None else np.full_like(longest, task.max_rank)
+        ranks, shown = self._shown(limit)
+        mated = searches.is_mated
+        attempts = searches.number(mated)
+        identified = [searches.number(mated & (searches.rank <= k)) for k in ranks.tolist()]
+        count = np.stack(identified, axis=1)
+        with np.errstate(invalid="ignore"):
+            rate = count / attempts[:, None]
+        return {
+            "cms": np.where(shown, rate, np.nan),
+            "cms_count": count,
+            "recognition_rate": rate[:, 0],
+            "attempts": attempts,
+            "skipped": searches.number(~mated),
+            "tied": searches.number(mated & (searches.tied > 0)),
+            "subjects": searches.parts.people.both,
+            SHOWN: shown,
+        }
+
+    # -- all parts
+
+    def _scalars(self, node: str, batches: list[Numbers]) -> Scalars:
+        """Return the numbers of all parts of a task, at the targets and ranks that some have."""
+        table = TASKS[node.partition("/")[0]]
+        numbers = {name: np.concatenate([x[name] for x in batches]) for name in batches[0]}
+        labels: dict[str, np.ndarray] = {}
+        if node.startswith("verification"):
+            labels["far_target"] = self._without_rare(numbers)
+            if len(self.wanted.frr_targets):
+                labels["frr_target"] = self.wanted.frr_targets
+        elif node == "open_set":
+            labels["far_target"] = self.tasks.far_targets
+        if SHOWN in numbers:
+            shown = numbers.pop(SHOWN)
+            some = shown.any(axis=0)
+            if "cms_count" in numbers and not shown[:, some].all():
+                numbers["cms_count"] = np.where(shown, numbers["cms_count"], np.nan)
+            for name in numbers.keys() & OVER_RANKS:
+                numbers[name] = numbers[name][..., some]
+            labels["rank"] = self._shown(np.ones(1, dtype=np.int64))[0][some]
+        variables: dict[str, Any] = {}
+        for name, values in numbers.items():
+            dims = described(table, name).dims if values.ndim > 1 else ()
+            variables[name] = (PARTITION, *dims), values
+        if node.startswith("verification") and len(self.wanted.costs) and self.wanted.every_score:
+            for name, values in zip(COSTS, self.wanted.costs.T, strict=True):
+                variables[name] = ("cost",), values
+        labels[PARTITION] = np.arange(len(self.places))
+        return Scalars(in_order(variables), labels, table)
+
+    def _without_rare(self, numbers: Numbers) -> np.ndarray:
+        """Leave out the rare FAR targets of parts that do not support them; return the others."""
+        given, targets = self.tasks.far_targets, self.targets
+        independent, some = numbers["impostor_pairs"], np.ones(len(targets), dtype=bool)
+        for k in range(len(given), len(targets)):
+            supported = is_supported(targets[k], independent)
+            some[k] = supported.any()
+            for name in OF_TARGETS & numbers.keys():
+                numbers[name][~supported, k] = np.nan
+        for name in OF_TARGETS & numbers.keys():
+            numbers[name] = numbers[name][:, some]
+        return targets[some]

@@ -1,0 +1,140 @@
+"""Parts as masks of a matrix that is sorted once, beside the same parts selected one by one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from masked_worlds import random_folds, random_scores, random_splitter
+
+import bioeval as be
+from bioeval.counting import masks
+
+CARDS = {"all-against-all": "course-all-vs-all", "probe-against-gallery": "course-probe-vs-gallery"}
+TIES = ("pessimistic", "pessimistic", "optimistic", "stable")
+
+pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+
+
+@contextmanager
+def masks_pay(monkeypatch: pytest.MonkeyPatch, *, always: bool) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setattr(masks, "_FIRST", -(10**18) if always else 10**18)
+        yield
+
+
+def both_ways(
+    monkeypatch: pytest.MonkeyPatch, call: Callable[[], xr.DataTree]
+) -> tuple[xr.DataTree, xr.DataTree] | None:
+    """The results by masks and of selected parts; None where both refuse with the same words."""
+    try:
+        with masks_pay(monkeypatch, always=False):
+            selected = call()
+    except be.BioevalError as error:
+        with masks_pay(monkeypatch, always=True), pytest.raises(type(error)) as raised:
+            call()
+        assert str(raised.value) == str(error)
+        return None
+    with masks_pay(monkeypatch, always=True):
+        return call(), selected
+
+
+def assert_same(found: xr.Dataset, expected: xr.Dataset) -> None:
+    """All values alike, to the last bit but of d', whose sums are in another order."""
+    assert [*found.variables] == [*expected.variables]
+    assert found.attrs == expected.attrs
+    for name, values in expected.variables.items():
+        assert found[name].dims == values.dims
+        assert found[name].dtype == values.dtype, name
+        if name == "d_prime":
+            np.testing.assert_allclose(found[name], values, rtol=1e-12, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found[name], values, err_msg=str(name))
+
+
+def random_card(rng: np.random.Generator, layout: str) -> be.protocol.Protocol:
+    """A card of the course with other rules of fusion, ties, impostors, targets and priors."""
+    card = be.protocol.load(CARDS[layout])
+    fusion = str(rng.choice(["best", "best", "mean", "worst", "median", "kth:2", "max"]))
+    ties, impostors = str(rng.choice(TIES)), "auto"
+    if layout != "all-against-all":
+        impostors = str(rng.choice(["auto", "leave-subject-out", "unenrolled", "both"]))
+    return replace(
+        card,
+        verification=replace(card.verification, fusion=fusion),
+        open_set=replace(card.open_set, ties=ties, impostors=impostors),
+        closed_set=replace(card.closed_set, ties=ties, unmated=str(rng.choice(["skip", "auto"]))),
+        report=replace(card.report, frr_targets=(0.1, 0.02), priors=(0.5, 0.1)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.cases(10)
+def test_repeat_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
+    rng = np.random.default_rng([seed, 9])
+    scores = random_scores(rng)
+    splitter, protocol = random_splitter(rng, scores.layout), "auto"
+    if rng.random() < 0.6:
+        divides = type(splitter).__name__.startswith(("Probe", "Enrolled", "Experiment"))
+        protocol = random_card(rng, "probe-against-gallery" if divides else scores.layout)
+    more = {"auc": False} if rng.random() < 0.2 else {}
+    both = both_ways(monkeypatch, lambda: be.repeat(scores, splitter, protocol, **more))
+    if both is None:
+        return
+    found, expected = both
+    assert [x.path for x in found.leaves] == [x.path for x in expected.leaves]
+    for node in expected.leaves:
+        assert_same(found[node.path].to_dataset(), node.to_dataset())
+
+
+@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.cases(10)
+def test_cross_evaluate_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
+    rng = np.random.default_rng([seed, 10])
+    scores = random_scores(rng)
+    splitter = random_folds(rng, scores.layout)
+    task = str(rng.choice(["verification", "verification", "open_set", "closed_set"]))
+    options: dict[str, Any] = {"task": task}
+    if rng.random() < 0.6:
+        options["far_targets"] = [0.1, 0.01]
+    if task == "verification":
+        options["fusion"] = str(rng.choice(["best", "mean", "worst", "kth:2"]))
+        options |= {"frr_targets": [0.1], "priors": [0.5, 0.1]} if rng.random() < 0.5 else {}
+    else:
+        options |= {"ties": str(rng.choice(TIES)), "ranks": [1, 3]}
+    if task != "closed_set":
+        rules = ["eer", "far=0.1", "far=0.01", "hter", "frr=0.05", "accuracy", 0.5]
+        options["threshold"] = rules[rng.integers(len(rules))]
+    both = both_ways(
+        monkeypatch, lambda: xr.DataTree(be.cross_evaluate(scores, splitter, **options))
+    )
+    if both is not None:
+        assert_same(*(x.to_dataset() for x in both))
+
+
+def test_few_parts_are_selected_and_many_are_masks():
+    assert not masks.masks_pay(200 * 200, 10, 10 * 100 * 100)
+    assert masks.masks_pay(200 * 200, 1000, 1000 * 100 * 100)
+    assert not masks.masks_pay(3000 * 3000, 30, 30 * 300 * 300)
+
+
+def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
+    scores = be.simulate(10, 3, random_state=1)
+    done: list[int] = []
+
+    def interrupt(step: int, _: int) -> None:
+        done.append(step)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(masks, "CELLS_TOGETHER", 1)
+    splitter = be.partition.SubjectShuffleSplit(50, test_size=0.5, random_state=0)
+    with (
+        masks_pay(monkeypatch, always=True),
+        be.set_options(progress=interrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        be.repeat(scores, splitter)
+    assert done == [1]
