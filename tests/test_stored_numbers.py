@@ -23,8 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 def numbers_of(name: str, result: xr.Dataset | xr.DataTree) -> Iterator[tuple[str, str]]:
     """Yield each variable by its name, and its number, or of an array its sum and its NaN."""
     if isinstance(result, xr.DataTree):
-        for node in result.leaves:
-            yield from numbers_of(f"{name}{node.path}", node.to_dataset())
+        for node in result.subtree:
+            yield from numbers_of(f"{name}{node.path.rstrip("/")}", node.to_dataset())
         return
     for variable, array in result.data_vars.items():
         if array.dtype.kind not in "biuf":

@@ -183,7 +183,7 @@ def _entries_of(values: Mapping[str, Any], within: _Entry) -> Iterator[_Entry]:
             for row in value:
                 if isinstance(row, Mapping):
                     here = {key: x for key, x in row.items() if _is_coordinate(key, x)}
-                    yield from _entries_of(row, replace(within, row=here))
+                    yield from _entries_of(row, replace(within, row=here, supported=supported))
         elif isinstance(value, Mapping):  # at ranks
             for rank, at_rank in value.items():
                 if is_number(at_rank) and rank.isdigit():

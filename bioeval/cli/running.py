@@ -273,7 +273,8 @@ class Run:
         from bioeval.views.messages import sentence_about
 
         for result in results.values() if isinstance(results, dict) else [results]:
-            message = outside_scores(result) if isinstance(result, xr.Dataset) else None
+            is_result = isinstance(result, xr.Dataset | xr.DataTree)
+            message = outside_scores(result) if is_result else None
             if message is not None:
                 self.fail(in_options(sentence_about(message)))
 
@@ -354,8 +355,9 @@ class Run:
             nodes = without_slashes(datasets, "-")
             saved = xr.DataTree.from_dict({nodes[name]: ds for name, ds in datasets.items()})
             in_terms = {name: self.in_terms(ds) for name, ds in datasets.items()}
-        elif isinstance(results, xr.Dataset):
-            in_terms, saved = self.in_terms(results), results
+        elif isinstance(results, xr.Dataset | xr.DataTree):
+            saved = results
+            in_terms = self.in_terms(saved)
         table = self.table(in_terms if of is None else results)
 
         def fill(folder: Path) -> None:

@@ -31,8 +31,8 @@ from bioeval.document.blocks import (
     Table,
     in_brief,
 )
-from bioeval.document.cells import Picture, Quantity, Rate
-from bioeval.document.results import cell_of, span_of_thresholds, threshold_rule
+from bioeval.document.cells import Picture, Quantity
+from bioeval.document.results import cell_of, rate_of, span_of_thresholds, threshold_rule
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
@@ -44,6 +44,7 @@ from bioeval.plot.files import PlotFile, plot_files
 from bioeval.plot.rate_plots import det
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.worst_pair_plots import worst_pairs
+from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.studies.thresholds.section import new_people
 from bioeval.tables.sections import study_sections
@@ -252,7 +253,7 @@ class Page:
         dataset = leader.item.dataset
         study = None
         if self.given is None:
-            study = next((x.dataset for x in self.items if _has_new_people(x.dataset)), None)
+            study = next((x.dataset for x in self.items if x.type == THRESHOLD_STUDY), None)
         promised = study is not None and np.isfinite(study.get("assured_threshold", np.nan))
         which: Text = ""
         if not opening.of_study:
@@ -471,29 +472,18 @@ def _task_of(dataset: xr.Dataset) -> str:
     return rates_are_of(dataset.attrs, searches=is_identification(dataset))
 
 
-def _has_new_people(dataset: xr.Dataset) -> bool:
-    """Whether a result has the mean rates of thresholds that were chosen on other people."""
-    names = "far_mean", "frr_mean"
-    return "threshold_rule" in dataset.attrs and all(
-        x in dataset and not dataset[x].ndim for x in names
-    )
-
-
 def _on_new_people(study: xr.Dataset) -> Iterator[Text]:
     """Yield the rates on new people, which are of other thresholds."""
     if threshold_rule(study.attrs).name == "fixed":
         return
-    rates = {}
-    for name in ("far", "frr"):
-        low, high = (float(study.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
-        ends = None if np.isnan(low + high) else (low, high)
-        rates[name] = Rate(float(study[f"{name}_mean"]), ends)
+    test = {"part": study["part"].values.tolist().index("test")}
     yield say(
         "On {who}, thresholds chosen in the same way ({span}) accept {far} of impostor attempts "
         "and reject {frr} of genuine attempts, on average.",
         who=new_people(study),
-        span=span_of_thresholds(study, "fold_threshold"),
-        **rates,
+        span=span_of_thresholds(study, "folds/threshold"),
+        far=rate_of(study, "far", test),
+        frr=rate_of(study, "frr", test),
     )
 
 

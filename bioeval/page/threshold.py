@@ -15,6 +15,7 @@ from bioeval.document.results import cell_of, messages_of_result, threshold_of
 from bioeval.document.text import Text, say
 from bioeval.page.items import Item, items_of
 from bioeval.page.next_scores import with_shared_next
+from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.views.tasks import asked_thresholds, value_of
 
 #: Points of the curve that the control of the threshold has, at most about.
@@ -206,7 +207,7 @@ def _of_study(curve: RatesByThreshold, items: list[Item]) -> Threshold | None:
     """Return the threshold that a study of the system answers with, as it shows it."""
     for x in items:
         of_searches = "unenrolled_people" in x.dataset
-        if x.system != curve.system or x.type != "threshold-study":
+        if x.system != curve.system or x.type != THRESHOLD_STUDY:
             continue
         if of_searches == (curve.item.path == "open_set"):
             for name in ("assured_threshold", "threshold"):

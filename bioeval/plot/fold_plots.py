@@ -23,7 +23,7 @@ from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.support import unsupported_targets
 from bioeval.results.words import percent
 from bioeval.stats.aggregate import aggregate
-from bioeval.studies.thresholds.section import new_people, refusal_of
+from bioeval.studies.thresholds.section import folds_of, new_people, refusal_of
 from bioeval.views.messages import sentence_about
 from bioeval.views.tasks import OVER, Averaged, averaged, unit_of
 from bioeval.views.writers.lines import written
@@ -64,24 +64,22 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
 
     Parameters
     ----------
-    data : Dataset
+    data : DataTree
         A result of :func:`bioeval.study_threshold`.
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
     plot = Display(pick(data, "threshold_study", single=True), ax, style)
     ds = plot.systems[0].dataset
-    each = xr.Dataset({rate: ds[f"fold_{rate}"] for rate in ("far", "frr")})
-    ends = {"far": "far_mean", "frr": "frr_mean"}
-    ends |= {x: x for rate in ends for x in (f"{rate}_low", f"{rate}_high")}
-    expected = xr.Dataset({name: ds[x] for name, x in ends.items()})
-    there = [name for name in ends if f"optimistic_{name}" in ds]
-    chosen = xr.Dataset({name: ds[f"optimistic_{name}"] for name in there})
-    names = f"expected of {new_people(ds)}", "where it was chosen (optimistic)"
-    _draw_folds(plot, style, each, dict(zip(names, (expected, chosen), strict=True)))
+    chosen = ds.sel(part="all")
+    points = {
+        f"expected of {new_people(ds)}": ds.sel(part="test"),
+        "where it was chosen (optimistic)": chosen,
+    }
+    _draw_folds(plot, style, folds_of(ds), points)
     level = f"{100 * float(ds.attrs['confidence']):g} %"
     bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
-    if "optimistic_far_low" in ds:
+    if np.isfinite(chosen["far_low"] + chosen["frr_low"]):
         bars.append(f"hollow: {level} interval at this threshold, by people")
     return _end_folds(plot, say("{far} and {frr} of a threshold"), *bars)
 
@@ -337,7 +335,7 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
 
     Parameters
     ----------
-    data : Dataset
+    data : DataTree
         A result of :func:`bioeval.study_threshold` with `assure`.
     ax, **style
         As for :func:`bioeval.plot.roc`.

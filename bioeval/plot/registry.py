@@ -64,7 +64,7 @@ _PARTS: tuple[Needs, ...] = (
 )
 _GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
 _CONDITIONS = _along("group", "frr", "far")
-_STUDY: Needs = {"fold_far": _FOLD, "fold_frr": _FOLD, "optimistic_far": (), "far_mean": ()}
+_STUDY: Needs = {**dict.fromkeys(("folds/far", "folds/frr"), _FOLD), **_along("part", "far", "frr")}
 
 _ALL = (
     _plot("roc", "verification", _along("threshold", "far", "gar"), log=True),

@@ -16,7 +16,7 @@ from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.dataset import require_schema
-from bioeval.views.tasks import each_once
+from bioeval.views.tasks import datasets, each_once
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
 
@@ -103,9 +103,7 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
         require_schema(data.attrs)
         yield data
     elif isinstance(data, xr.DataTree):
-        for node in data.subtree:
-            require_schema(node.attrs)
-            yield node.dataset
+        yield from (dataset for _, dataset in datasets(data))
     elif isinstance(data, Mapping):
         for part in data.values():
             yield from _datasets(part)
@@ -172,28 +170,28 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
 
     They are named by system and what differs between tasks; by whole paths if that is ambiguous.
     """
-    nodes = [node for node in tree.subtree if needs.keys() <= node.data_vars.keys()]
+    nodes = {path: ds for path, ds in datasets(tree) if needs.keys() <= ds.data_vars.keys()}
     if not nodes:
         leaves = ", ".join(leaf.path for leaf in tree.leaves)
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
             f"tree has them ({leaves})"
         )
-    nodes = [node for node in nodes if plot.prefer in node.data_vars] or nodes
-    by_path = {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
-    datasets = each_once(by_path)
-    paths = [path.split("/") for path in datasets]
+    nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
+    above = tree.path.strip("/")
+    shown = each_once({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
+    paths = [path.split("/") for path in shown]
     common = set(paths[0]).intersection(*paths)
     systems = {}
-    for path, dataset in zip(paths, datasets.values(), strict=True):
+    for path, dataset in zip(paths, shown.values(), strict=True):
         _require(dataset, plot, needs)
         group = joined(*(part for part in path if part not in _WORDS))
         variant = joined(*(_WORDS.get(part, "") for part in path if part not in common))
         if not group and not variant and len(paths) > 1:  # one task among several
             variant = path[-1]
         systems[joined(group, variant)] = System(joined(group, variant), dataset, group, variant)
-    if len(systems) < len(datasets):
-        return [System(path, dataset, path) for path, dataset in datasets.items()]
+    if len(systems) < len(shown):
+        return [System(path, dataset, path) for path, dataset in shown.items()]
     return list(systems.values())
 
 

@@ -305,6 +305,20 @@ def _of_subjects(about: Provenance) -> list[Message]:
     return []
 
 
+#: The type of a result with its folds in a node, whose messages it has.
+THRESHOLD_STUDY = "threshold-study"
+
+
+def study_in_one(study: xr.DataTree) -> xr.Dataset:
+    """Return a threshold study as one dataset: what a test part has is called by its path.
+
+    So ``folds/far`` over ``repeat, fold`` is beside ``far`` over ``part``.
+    """
+    folds = study["folds"].to_dataset().sel(part="test", drop=True)
+    of_folds = {f"folds/{name}": values for name, values in folds.data_vars.items()}
+    return study.to_dataset().assign({**study["rates"].to_dataset().data_vars, **of_folds})
+
+
 def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
     """Return datasets as a tree, by path, in their order; they are in it as they are, no copies."""
     # DataTree.from_dict would put the shallow paths first, and so verification/single last.

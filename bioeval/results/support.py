@@ -210,7 +210,7 @@ def beyond_scores(threshold: float, far: float, frr: float, *, given: bool = Tru
     return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
 
 
-def outside_scores(dataset: xr.Dataset) -> Message | None:
+def outside_scores(dataset: xr.Dataset | xr.DataTree) -> Message | None:
     """Return the message that the threshold of a result is outside all scores of both classes."""
     for message in messages_of(dataset.attrs):
         if message.code == _BEYOND and message.arguments["outside"]:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
+from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.studies.assurance.section import promise_section
 from bioeval.studies.attacks.pad import pad_section
 from bioeval.studies.attacks.vulnerability import vulnerability_section
@@ -59,7 +60,7 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "gom": gom_section,
     "partitions": partitions_section,
     "judged-threshold": judged_threshold_section,
-    "threshold-study": threshold_study_section,
+    THRESHOLD_STUDY: threshold_study_section,
     "tracking": tracking_section,
     "tries": tries_section,
     "worst-pairs": worst_pairs_section,

@@ -13,6 +13,7 @@ from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
 from bioeval.document.messages import SENTENCES, Doubt
 from bioeval.document.results import messages_of_result
+from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets, system_of
 from bioeval.views.writers.lines import Lines
@@ -125,7 +126,9 @@ def warns_of_doubts(function: Callable[P, R]) -> Callable[P, R]:
 def _by_system(result: Any) -> dict[str, dict[Message, None]]:
     """Return the messages of a result by the names of its systems, each once."""
     by_system: dict[str, dict[Message, None]] = {}
-    nodes = result.subtree if isinstance(result, xr.DataTree) else [result]
+    nodes = [result]
+    if isinstance(result, xr.DataTree) and result.attrs.get("result_type") != THRESHOLD_STUDY:
+        nodes = [*result.subtree]
     for node in nodes:
         if isinstance(node, xr.Dataset | xr.DataTree) and node.attrs:
             path = node.path.strip("/") if isinstance(node, xr.DataTree) else ""

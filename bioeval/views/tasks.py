@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
-from bioeval.results.dataset import Scalars, require_schema
+from bioeval.results.dataset import THRESHOLD_STUDY, Scalars, require_schema, study_in_one
 from bioeval.results.support import note_thresholds_beyond_scores
 from bioeval.results.variables import (
     OPEN_SET,
@@ -221,7 +221,8 @@ def datasets(
 ) -> Iterator[tuple[str, xr.Dataset]]:
     """Yield the path and the dataset of each task, in the order of display.
 
-    With `once`, equal single- and multi-template verification are one: see :func:`each_once`.
+    A threshold study is one dataset: see :func:`study_in_one`. With `once`, equal single- and
+    multi-template verification are one: see :func:`each_once`.
     """
     if once:
         yield from each_once(dict(datasets(tree))).items()
@@ -230,8 +231,11 @@ def datasets(
         require_schema(tree.attrs)
         yield "", tree
         return
+    require_schema(tree.attrs)
+    if tree.attrs.get("result_type") == THRESHOLD_STUDY:
+        yield tree.path.strip("/"), study_in_one(tree)
+        return
     if tree.data_vars:
-        require_schema(tree.attrs)
         yield tree.path.strip("/"), tree.to_dataset()
     children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}

@@ -180,7 +180,7 @@ def report_command(
 
 def _promise(
     scores: Scores, threshold: float, promises: tuple[str, ...] | None, run: Run
-) -> dict[str, xr.Dataset]:
+) -> dict[str, Any]:
     """Return the check of promises at the threshold that was given, by its name."""
     if not promises:
         return {}
@@ -192,9 +192,7 @@ def _promise(
     return {"promise": checked}
 
 
-def _study(
-    scores: Scores, opens: Opens | None, wanted: dict[str, Any], run: Run
-) -> dict[str, xr.Dataset]:
+def _study(scores: Scores, opens: Opens | None, wanted: dict[str, Any], run: Run) -> dict[str, Any]:
     """Return the study of the rule of the threshold that the page opens with, by its name."""
     if wanted["folds"] <= 1 or opens is None:
         return {}
@@ -312,9 +310,11 @@ def _is_saved(file: str) -> bool:
     return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
 
 
-def _with(results: xr.DataTree, further: dict[str, xr.Dataset]) -> xr.DataTree:
-    """Return results with further ones beside them."""
-    return results.assign({name: type(results)(node) for name, node in further.items()})
+def _with(results: xr.DataTree, further: Mapping[str, Any]) -> xr.DataTree:
+    """Return results with further ones, datasets or trees, beside them."""
+    tree = type(results)
+    nodes = {name: x if isinstance(x, tree) else tree(x) for name, x in further.items()}
+    return results.assign(nodes)
 
 
 def _compared(scores: Scores, protocol: Any) -> Scores:

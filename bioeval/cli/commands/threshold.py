@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     ["template", "subject"],
     "template",
 )
-@fail_if("far_mean > 2%", "open")
+@fail_if("far=test > 2%", "open")
 @TRIES
 @shared(use=True, interval=True, plots=True)
 def threshold_command(
@@ -140,7 +140,8 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     limits, seed = run.interval("people"), run.settings["random_state"]
     scores = run.read(data, second)
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
-    require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores], results=[study])
+    on_all = study["rates"].to_dataset().sel(part="all")
+    require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
     page: Any = None
     if run.page is not None:
         page = {scores.name: run.in_terms(_with_curves(study, scores, options))}
@@ -196,7 +197,9 @@ def _threshold_of(chosen: str, options: dict[str, Any]) -> float:
     return threshold
 
 
-def _with_curves(study: xr.Dataset, scores: Scores, options: dict[str, Any]) -> xr.DataTree:
+def _with_curves(
+    study: xr.Dataset | xr.DataTree, scores: Scores, options: dict[str, Any]
+) -> xr.DataTree:
     """Return a study, or promises, and the task whose curves a page shows at its thresholds."""
     import numpy as np
     import xarray as xr

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
@@ -21,7 +21,7 @@ from bioeval.document.blocks import (
     Section,
     Table,
 )
-from bioeval.document.cells import Label, Number
+from bioeval.document.cells import Label, Number, Rate
 from bioeval.document.results import (
     cell_of,
     data_facts,
@@ -38,6 +38,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
+from bioeval.stats.aggregate import aggregate
 from bioeval.studies.assurance.assured import REFUSED
 from bioeval.studies.assurance.section import may_be_absent, promise_by_strict_threshold
 
@@ -55,6 +56,11 @@ _RATES = (
 def threshold_study_section(results: ResultsBySystem) -> Section:
     """Return what is said of a threshold study."""
     study = results[""]
+    if "far" not in study:
+        raise DataError(
+            "the threshold study lacks its rates and its folds; expected the whole tree, as "
+            "xarray.open_datatree reads it from a file"
+        )
     doubts = [x for x in messages_of_result(study) if is_doubt(x)]
     # Of doubtful kinds or labels no threshold is of use.
     refused = any(doubt.code != "near-chance" for doubt in doubts)
@@ -65,7 +71,7 @@ def threshold_study_section(results: ResultsBySystem) -> Section:
             "No threshold to install: impostor scores are nearer than genuine scores. Mend the "
             "kind or the labels as the warning says, and repeat."
         )
-        answer = iter([Paragraph(nothing, "answer"), _rates(study), *_missed(study)])
+        answer = iter([Paragraph(nothing, "answer"), *_rates(study), *_missed(study)])
     messages = [
         x for x in result_messages(results).messages if x not in doubts and x.code not in beside
     ]
@@ -82,7 +88,7 @@ def threshold_study_section(results: ResultsBySystem) -> Section:
             *([Messages(doubts, alarm=True)] if doubts else []),
             *answer,
             *people_needed(study),
-            table_of_variables(study, "repeat", "fold", id="folds"),
+            table_of_variables(folds_of(study), "repeat", "fold", id="folds"),
             Messages(messages),
         ),
         task=rates_are_of(study.attrs, searches=searched),
@@ -98,6 +104,12 @@ def _first(study: xr.Dataset, *codes: str) -> Message | None:
     """Return the first message with one of these codes about the whole study, not about a fold."""
     messages = messages_of_result(study)
     return next((x for x in messages if x.code in codes and not x.about), None)
+
+
+def folds_of(study: xr.Dataset) -> xr.Dataset:
+    """Return what the test part of each fold has."""
+    of_folds = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}
+    return xr.Dataset({name.removeprefix("folds/"): x for name, x in of_folds.items()})
 
 
 def new_people(study: xr.Dataset) -> str:
@@ -120,7 +132,7 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     elif rule.name == "fixed":
         prefix = "Given"
     headline = accepts_where(study, prefix)
-    if math.isnan(study["threshold"].item()) and np.isnan(study["optimistic_hter"]):
+    if math.isnan(study["threshold"].item()) and np.isnan(study["hter"].sel(part="all")):
         headline = "No threshold: there are no attempts of both classes to choose it on"
         unreachable = _first(study, "no-threshold")
         if unreachable is not None:
@@ -131,7 +143,7 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
         blocks.append(Paragraph(by, "note"))
     if why_provisional is not None:
         blocks.append(Paragraph(say("It is provisional, because {why}.", why=why_provisional)))
-    blocks += [_rates(study), *_missed(study)]
+    blocks += [*_rates(study), *_missed(study)]
     yield Section("threshold_of_these_data", headline if promised else "", blocks)
 
 
@@ -174,7 +186,7 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
         paid = say(
             " The stricter threshold raises the {frr} on these data from {without:rate} to "
             "{here:rate}.",
-            without=v["optimistic_frr"],
+            without=float(study["frr"].sel(part="all")),
             here=v["assured_frr"],
         )
     text = say(
@@ -201,30 +213,30 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     yield Paragraph(here, "note")
 
 
-def _rates(study: xr.Dataset) -> Table:
-    """Return the rates where the threshold was chosen, and those on new people."""
-    rows = []
+def _rates(study: xr.Dataset) -> Iterator[Table]:
+    """Yield the rates where the threshold was chosen and those on new people, also as data."""
+    folds = folds_of(study)
+    statistics = aggregate(folds, ("repeat", "fold"))
+    labels = statistics["statistic"].values.tolist()
+    rows: list[tuple[Text, Rate, Rate, Rate, Rate]] = []
     for name, label, attempts in _RATES:
         made = int(study[attempts]) if attempts in study else None
-        there, mean, pooled, sd = (
-            rate_of(study, x, attempts=made)
-            for x in (f"optimistic_{name}", f"{name}_mean", f"{name}_pooled", f"{name}_sd")
+        on_all, on_test = (rate_of(study, name, {"part": i}, attempts=made) for i in range(2))
+        pooled, sd = (
+            rate_of(statistics, name, {"statistic": labels.index(key)}, attempts=made)
+            for key in ("pooled", "sd")
         )
-        low, high = (float(study[f"{name}_{end}"]) for end in ("low", "high"))
-        if np.isfinite(low + high):
-            mean = replace(mean, interval=(low, high))
-        rows.append((Label(name), say(label), there, mean, pooled, sd))
+        rows.append((say(label), on_all, on_test, pooled, sd))
     fixed, new = threshold_rule(study.attrs).name == "fixed", new_people(study)
     columns = (
-        Column("rate", only="data"),
-        Column("label", only="readers"),
-        Column("where_chosen", "these data" if fixed else "where chosen"),
-        Column("on_new_people", new),
-        Column("pooled", "pooled", priority=2),
-        Column("sd", "sd", priority=1),
+        Column("rate", "", only="readers"),
+        Column("all", "these data" if fixed else "where chosen", only="readers"),
+        Column("test", new, only="readers"),
+        Column("pooled", "pooled", priority=2, only="readers"),
+        Column("sd", "sd", priority=1, only="readers"),
     )
     resampled: Text = ""
-    if any(row[2].interval for row in rows):
+    if any(row[1].interval for row in rows):
         resampled = say(
             ", with the {confidence:rate} interval at this threshold (by people, for new people)",
             confidence=float(study.attrs["confidence"]),
@@ -242,23 +254,26 @@ def _rates(study: xr.Dataset) -> Table:
     here = "These data" if fixed else "Where chosen: on the same data (optimistic)"
     ends = one_sided(study)
     notes = [say("{here}{resampled}.{ends}", here=here, resampled=resampled, ends=ends), over]
-    t = study["fold_threshold"].values
-    t = t[np.isfinite(t)]
-    if len(t) > 1 and not fixed:
+    thresholds = folds["threshold"].values
+    thresholds = thresholds[np.isfinite(thresholds)]
+    if len(thresholds) > 1 and not fixed:
         text = "Thresholds of the folds: {span}, sd {sd:digits 3}."
-        span = span_of_thresholds(study, "fold_threshold")
-        notes.append(say(text, span=span, sd=float(t.std(ddof=1))))
-    return Table("rates", columns, rows, notes=notes)
+        spread = float(thresholds.std(ddof=1))
+        notes.append(say(text, span=span_of_thresholds(folds), sd=spread))
+    yield Table("rates", columns, rows, notes=notes)
+    yield table_of_variables(study, "part", id="parts")
+    yield table_of_variables(statistics, "statistic", id="statistics")
 
 
 def _missed(study: xr.Dataset) -> Iterator[Block]:
     """Yield by how much a FAR target was missed on new people."""
-    rule, far = threshold_rule(study.attrs), study["far_mean"].item()
+    rule, far = threshold_rule(study.attrs), study["far"].sel(part="test").item()
     target = float(rule.values[0]) if rule.name == "far" else 0.0
     if not target or not far > CLEARLY * target:
         return
     text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
-    text += ", but its interval contains the target." if study["far_low"] <= target else "."
+    low = study["far_low"].sel(part="test")
+    text += ", but its interval contains the target." if low <= target else "."
     times = Number(far / target, decimals=1 if far / target < 9.95 else 0)
     sentence = say(text, new=new_people(study), rate=far, times=times, target=target)
     yield Paragraph(sentence, "warning")

@@ -22,7 +22,7 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import Variables, about_attrs, dataset
+from bioeval.results.dataset import Variables, about_attrs, along, dataset, tree_of
 from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -53,22 +53,14 @@ from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.views.messages import warns_of_doubts
 
+#: The rates of a study.
+RATES = ("far", "frr", "hter")
+
 STUDY = {
     "threshold": Variable(
         "threshold chosen on all data", "score", "threshold T", shown="threshold"
     ),
-    "optimistic_far": Variable(
-        "FAR on the data that the threshold was chosen on", "proportion", "FMR"
-    ),
-    "optimistic_hter": Variable("HTER on the data that the threshold was chosen on", "proportion"),
-    "optimistic_frr": Variable(
-        "FRR on the data that the threshold was chosen on", "proportion", "FNMR"
-    ),
-    "fold_threshold": Variable(
-        "threshold chosen on the training part of a fold", "score", shown="threshold"
-    ),
-    "fold_far": Variable("FAR on the test part of a fold", "proportion", "FMR"),
-    "fold_frr": Variable("FRR on the test part of a fold", "proportion", "FNMR"),
+    **entries(VERIFICATION | FOLDS, *RATES),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
     "unenrolled_people": Variable("people of open set who search and are not enrolled", "subjects"),
@@ -91,18 +83,6 @@ for _rule in ("3", "30"):
         ),
         f"more_for_{_rule}": Variable(f"how many of them are missing, rule of {_rule}", "attempts"),
     }
-
-
-# The statistics of rates on new people.
-_STATISTICS = ("mean", "sd", "se", "pooled", "low", "high", "folds", "repeats_mean", "repeats_sd")
-_ON_NEW = {
-    f"{rate}_{key}": Variable(
-        f"{(VERIFICATION | FOLDS)[rate].long_name}; {key} over folds", "proportion"
-    )
-    for rate in ("far", "frr", "hter")
-    for key in _STATISTICS
-}
-STUDY |= _ON_NEW
 
 # Defaults.
 USUAL_FOLDS, REPEATS = 10, 20
@@ -131,7 +111,7 @@ def study_threshold(
     rank_unit: RankUnit = "template",
     interval: str | IntervalMethod = "people",
     assure: float | None = None,
-) -> xr.Dataset:
+) -> xr.DataTree:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
     The threshold is chosen on all data. The rates to expect
@@ -169,16 +149,21 @@ def study_threshold(
 
     Returns
     -------
-    xarray.Dataset
-        ``threshold``, and on the data that it was chosen on ``optimistic_far optimistic_frr
-        optimistic_hter``, with ``_low`` and ``_high``, the limits for other subjects of the same
-        population at this very threshold (NaN where the subjects are not known). Expected with new
-        subjects: ``far_mean far_sd far_pooled far_low far_high far_folds``, and the same of ``frr``
-        and ``hter``. Over ``repeat, fold``: ``fold_threshold fold_far fold_frr``. What the data
-        support: ``subjects pairs_of_people impostor_pairs disjoint_pairs``, of open set
-        ``unenrolled_people``; and what a FAR or FRR target needs: ``subjects_for_3
-        subjects_for_30``, of FAR also ``impostors_for_3 impostors_for_30`` with those that are
-        still missing, ``more_for_3 more_for_30``.
+    xarray.DataTree
+        The root has ``threshold``, chosen on all data, and the numbers of ``genuine_attempts
+        impostor_attempts`` there. What the data support: ``subjects pairs_of_people impostor_pairs
+        disjoint_pairs``, of open set ``unenrolled_people``; and what a FAR or FRR target needs:
+        ``subjects_for_3 subjects_for_30``, of FAR also ``impostors_for_3 impostors_for_30`` with
+        those that are still missing, ``more_for_3 more_for_30``.
+
+        ``rates`` has ``far frr hter`` over ``part``, with ``_low`` and ``_high``. At ``"all"`` they
+        are those of all data at this threshold, and optimistic; the limits are those for other
+        subjects of the same population at this very threshold (NaN where the subjects are not
+        known). At ``"test"`` they are expected with new subjects: the means over the test parts of
+        the folds, with their intervals over folds.
+
+        ``folds`` is the dataset of :func:`cross_evaluate`; :func:`aggregate` over ``("repeat",
+        "fold")`` has its means, standard deviations and pooled rates.
 
         With `assure`: ``assured_threshold``, NaN where none can be promised (:func:`messages` says
         why); there ``assured_far`` (of open set a mean over people who are not enrolled) with its
@@ -211,11 +196,11 @@ def study_threshold(
     Examples
     --------
     >>> import bioeval as be
-    >>> ds = be.study_threshold(be.simulate(60, 4, random_state=1), "far=0.01", repeats=5)
-    >>> bool(ds.optimistic_far <= 0.01), bool(ds.far_low <= ds.far_mean <= ds.far_high)
-    (True, True)
-    >>> int(ds.subjects_for_3), int(ds.subjects_for_30)
-    (25, 78)
+    >>> study = be.study_threshold(be.simulate(60, 4, random_state=1), "far=0.01", repeats=5)
+    >>> for part in ("all", "test"):
+    ...     print(part, study["rates"].far.sel(part=part).values.round(4))
+    >>> study["folds"].sizes["repeat"], int(study.subjects_for_3), int(study.subjects_for_30)
+    (5, 25, 78)
     """
     rule = Rule.parse(target, "target")
     require_scores(scores)
@@ -241,26 +226,15 @@ def study_threshold(
             counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
             counted = _of_comparisons(scores, rule, splitter, method)
-    folded, attempts = counted.folds.sel(part="test"), counted.attempts
-    variables = counted.where_chosen(scores.kind)
-    over = aggregate(counted.folds, ("repeat", "fold")).sel(part="test")
-    known = over["statistic"].values.tolist()
-    for name in _ON_NEW:
-        rate, _, key = name.partition("_")
-        key = "number" if key == "folds" else key
-        if name in over:
-            variables[name] = over[name].item()
-        elif key in known:
-            value = over[rate].sel(statistic=key).item()
-            variables[name] = int(value) if key == "number" else value
-    for name in ("threshold", "far", "frr"):
-        variables[f"fold_{name}"] = (("repeat", "fold"), folded[name].values)
+    folds_attrs, attempts = counted.folds.attrs, counted.attempts
+    rates = counted.rates_by_part()
+    variables = counted.of_all_data(scores.kind)
     # Folds advise intervals by subject where their spread is 0; the study has these.
     messages = [
         Message("no-spread-in-folds", **x.arguments) if x.code.startswith("no-spread") else x
-        for x in messages_of(folded.attrs)
+        for x in messages_of(folds_attrs)
     ]
-    attrs: dict[str, Any] = {name: folded.attrs[name] for name in _OF_FOLDS if name in folded.attrs}
+    attrs: dict[str, Any] = {x: folds_attrs[x] for x in _OF_FOLDS if x in folds_attrs}
     attrs |= {
         "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,
         "divided": "subjects" if _by_people(scores) else "pairs",
@@ -277,8 +251,7 @@ def study_threshold(
         messages = [x for x in messages if x.code != "undefined-in-parts"]
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
-        rates = (float(variables[f"optimistic_{x}"]) for x in ("far", "frr"))
-        messages += beyond_scores(rule.values[0], *rates)
+        messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
     promised = False
     if assure is not None:
         if counted.others is None:
@@ -286,7 +259,7 @@ def study_threshold(
         else:
             curve = counted.others.far_curve(assure)
         assured = assured_threshold(curve, rule.values[0])
-        values, words = assured.described(scores.kind, variables["optimistic_frr"])
+        values, words = assured.described(scores.kind, rates["frr"][0])
         variables |= values
         attrs |= words | {"assure": assure}
         messages += remarks_on(assured, scores)
@@ -300,8 +273,14 @@ def study_threshold(
     described = about_attrs(
         about, "threshold-study", f"threshold study, {studied}", messages + support
     )
-    coordinates = {name: folded[name].values for name in ("repeat", "fold")}
-    return dataset(variables, STUDY, coordinates, described | attrs)
+    parts = {"part": np.array(["all", "test"])}
+    return tree_of(
+        {
+            "": dataset(variables, STUDY, {}, described | attrs),
+            "rates": dataset(along(("part",), **rates), STUDY, parts, {}),
+            "folds": counted.folds,
+        }
+    )
 
 
 class _People(NamedTuple):
@@ -325,16 +304,25 @@ class _Counted(NamedTuple):
     messages: Sequence[Message] = ()
     others: SearchesOfOthers | None = None
 
-    def where_chosen(self, kind: str) -> Variables:
-        """Return the threshold to install with its rates, which are optimistic, and the numbers."""
+    def of_all_data(self, kind: str) -> Variables:
+        """Return the threshold to install, and the numbers of all data."""
         values: Variables = {**self.chosen.in_units(kind)}
-        for end in ("", "_low", "_high"):
-            far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-            of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
-            values |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
         for role in ("genuine_attempts", "impostor_attempts"):
             values[role] = getattr(self.attempts, role)
         return values | self.variables
+
+    def rates_by_part(self) -> dict[str, list[float]]:
+        """Return rates and limits of all data at the threshold (optimistic), and of test parts."""
+        over_folds = aggregate(self.folds, ("repeat", "fold")).sel(part="test")
+        rates = {}
+        for end in ("", "_low", "_high"):
+            far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+            for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
+                of_test = over_folds[f"{rate}{end}"]
+                if not end:
+                    of_test = of_test.sel(statistic="mean")
+                rates[f"{rate}{end}"] = [on_all, of_test.item()]
+        return rates
 
 
 def _of_comparisons(
