@@ -24,7 +24,7 @@ def numbers_of(name: str, result: xr.Dataset | xr.DataTree) -> Iterator[tuple[st
     """Yield each variable by its name, and its number, or of an array its sum and its NaN."""
     if isinstance(result, xr.DataTree):
         for node in result.subtree:
-            yield from numbers_of(f"{name}{node.path.rstrip("/")}", node.to_dataset())
+            yield from numbers_of((name + node.path).rstrip("/"), node.to_dataset())
         return
     for variable, array in result.data_vars.items():
         if array.dtype.kind not in "biuf":

@@ -139,9 +139,9 @@ def test_a_check_fails_by_its_findings_and_by_errors(said):
 
 def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
     study = ["few.npz", "--target", "1", "--folds", "3", "--repeats", "1"]
-    code, error = said("threshold", *study, "--fail-if", "optimistic_frr > 0.3")
-    assert code == 1 and "optimistic_frr is 0.333333" in error
-    assert said("threshold", *study, "--fail-if", "optimistic_frr > 0.34")[0] == 0
+    code, error = said("threshold", *study, "--fail-if", "frr=all > 0.3")
+    assert code == 1 and "frr=all is 0.333333" in error
+    assert said("threshold", *study, "--fail-if", "frr=all > 0.34")[0] == 0
     be.save(be.simulate(40, 3, random_state=1), "many.npz")
     at_2 = ["threshold", "many.npz", "--threshold", "2.0"]
     for promise, rule in (("frr=1%", "frr=0.01"), ("far=90%", None)):
@@ -192,7 +192,7 @@ def test_a_target_that_failures_make_unreachable_says_so(said):
     assert "no attempts" not in error
 
 
-@pytest.mark.parametrize("target", ["far_mean > 0.5", "far_mean < 0.5", "frr_high > 1"])
+@pytest.mark.parametrize("target", ["far=test > 0.5", "far=test < 0.5", "frr_high=test > 1"])
 def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
     few = ["threshold", "few.npz", "--far", "0.1%", "--folds", "3", "--repeats", "1"]
     code, error = said(*few, "--fail-if", target)

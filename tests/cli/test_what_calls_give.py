@@ -135,10 +135,13 @@ def test_a_command_gives_what_its_call_gives(line, folder, tmp_path, capsys, mon
     expected = LINES[line](*map(made, "abc"))
     with xr.open_datatree(out / "results.nc", engine="h5netcdf") as tree:
         saved = tree.load()
-    (node,) = (x.to_dataset() for x in saved.leaves)
-    for name, values in expected.data_vars.items():
-        if values.dtype.kind in "fiub":
-            np.testing.assert_allclose(node[name], values, rtol=1e-12, err_msg=str(name))
+    if isinstance(expected, xr.Dataset):
+        (saved,) = saved.leaves
+        expected = xr.DataTree(expected)
+    for path, node in expected.subtree_with_keys:
+        for name, values in node.data_vars.items():
+            if values.dtype.kind in "fiub":
+                np.testing.assert_allclose(saved[path][name], values, rtol=1e-12, err_msg=str(name))
     summary = json.loads((out / "summary.json").read_text())
     assert set(summary["files"]) == {x.name for x in out.iterdir()}
     assert (out / "table.txt").read_text().split() == printed.split()

@@ -65,8 +65,8 @@ def test_the_threshold_is_that_of_the_definition(seed):
     loops = Loops(scores)
     allowed = [t for t in loops.points() if loops.far(t) <= target]
     assert result.threshold == max(allowed)
-    assert result.optimistic_far == loops.far(max(allowed))
-    assert result.optimistic_frr == loops.frr(max(allowed))
+    assert result["rates"].far.sel(part="all") == loops.far(max(allowed))
+    assert result["rates"].frr.sel(part="all") == loops.frr(max(allowed))
     people = sorted(loops.alarms)
     n = len(people)
     assert result.unenrolled_people == n
@@ -91,7 +91,8 @@ def test_the_threshold_is_that_of_open_set():
         result = be.study_threshold(scores, "far=0.2", rank_unit=unit, **SHORT)
         ds = be.open_set(scores, rank_unit=unit, far_targets=[0.2])
         assert result.threshold == ds.threshold_at_far.sel(rank=1).item()
-        assert result.optimistic_frr == pytest.approx(1 - ds.dir_at_far.sel(rank=1).item())
+        expected = 1 - ds.dir_at_far.sel(rank=1).item()
+        assert result["rates"].frr.sel(part="all") == pytest.approx(expected)
 
 
 def test_folds_divide_the_people_who_search_and_keep_the_gallery():
@@ -116,8 +117,9 @@ def test_folds_divide_the_people_who_search_and_keep_the_gallery():
                 if p in {*people[train].tolist()}
             )
         ]
-        assert result.fold_threshold[0, fold] == max(allowed)
-        assert result.fold_far[0, fold] == loops.far(max(allowed), sorted(tested))
+        assert result["folds"].threshold[0, fold] == max(allowed)
+        of_test = result["folds"].far.sel(part="test")
+        assert of_test[0, fold] == loops.far(max(allowed), sorted(tested))
 
 
 def test_what_is_no_fixed_gallery_is_refused():
@@ -171,8 +173,8 @@ def test_the_interval_is_that_of_open_set_and_of_the_workload():
     there = be.open_set(scores, thresholds=[study.threshold.item()], interval="people")
     day = be.workload(there, people_per_day=100, impostor_share=0.5)
     for rate, event in (("far", "false-alarm"), ("frr", "rejected")):
-        assert study[f"optimistic_{rate}"] == there[rate].item()
+        assert study[f"rates/{rate}"].sel(part="all") == there[rate].item()
         for end in ("low", "high"):
-            limit = study[f"optimistic_{rate}_{end}"].item()
+            limit = study[f"rates/{rate}_{end}"].sel(part="all").item()
             assert limit == there[f"{rate}_{end}"].item()
             assert limit == day[f"rate_{end}"].sel(event=event).item()
