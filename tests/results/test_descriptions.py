@@ -9,7 +9,7 @@ from bioeval.results.variables import UNITS
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 
 #: Going, or about to have other variables.
-GOING = ("epc", "discard", "study")
+GOING = ("discard",)
 CALLS = {name: call for name, call in CALLS.items() if name not in GOING}
 
 each = pytest.mark.parametrize("name", CALLS)

@@ -223,7 +223,7 @@ def _rates(study: xr.Dataset) -> Iterator[Table]:
         made = int(study[attempts]) if attempts in study else None
         on_all, on_test = (rate_of(study, name, {"part": i}, attempts=made) for i in range(2))
         pooled, sd = (
-            rate_of(statistics, name, {"statistic": labels.index(key)}, attempts=made)
+            rate_of(statistics[[name]], name, {"statistic": labels.index(key)}, attempts=made)
             for key in ("pooled", "sd")
         )
         rows.append((say(label), on_all, on_test, pooled, sd))
