@@ -30,7 +30,10 @@ def searches_only(card: Protocol) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluationOptions:
-    """Options of an evaluation in place of the card's; None leaves the card's value."""
+    """Options of an evaluation in place of the card's; None leaves the card's value.
+
+    Of parts, `impostors` are those of all of them where the card says "auto".
+    """
 
     thresholds: np.ndarray | None = None
     n_thresholds: int | None = None
@@ -41,6 +44,7 @@ class EvaluationOptions:
     auc: bool = True
     per_query: bool = False
     interval: IntervalMethod | None = None
+    impostors: str | None = None
 
     @classmethod
     def parse(
@@ -108,6 +112,12 @@ class EvaluationOptions:
                 f"`per_query` applies to re-identification only; protocol {card.name} "
                 "has no [reid] section (be.ranks gives the rank of each probe)"
             )
+
+    def with_impostors(self, task: OpenSet) -> OpenSet:
+        """Return a task whose impostors are decided, if they are."""
+        if self.impostors is None or task.impostors != "auto":
+            return task
+        return replace(task, impostors=self.impostors)
 
     def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
         """Return a task of a card's section with the last rank that is given, or that of the card.

@@ -109,8 +109,9 @@ class CardTasks:
             if task is not None and self._supports(name):
                 section = f"{card.name}: [{name}]"
                 task = options.with_last_rank(task, scores.shape[-1], section)
-                if name == "open_set":
+                if isinstance(task, OpenSet):
                     require_values(scores, "open-set identification")
+                    task = options.with_impostors(task)
                 self.searching[name] = task.of_kind(scores.kind)
 
     def _add_verification(self, task: Verification) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.base.messages import message_attrs, messages_of
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import verify
@@ -19,10 +20,11 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.results.support import all_beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import ids_of_no_person
+from bioeval.scores.labels import ids_of_no_person, present
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import notes_on_scores
+from bioeval.scores.selecting import chosen_sides
 from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import numbers_of_parts, tasks_of
 from bioeval.studies.partitions.results import partitions_tree
@@ -139,6 +141,8 @@ def repeat(
         of both sides.
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
+        ``impostors = "auto"`` of open set is decided once: those who are not enrolled, if there is
+        one in any partition.
     curves : bool
         Whether the tree has what is over thresholds, and all ranks, too.
     thresholds : float or increasing array of float, optional
@@ -231,9 +235,11 @@ def results_of_partitions(
     require_all_scores(scores)
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    chosen, places = _partitions(_with_ids_of(scores, protocol), partitions)
+    marked = _with_ids_of(scores, protocol)
+    chosen, places = _partitions(marked, partitions)
     if not chosen:
         raise DataError("there are no partitions; expected at least one")
+    options = replace(options, impostors=_impostors_of(marked, chosen))
     given = options.thresholds
     if curves:
         options = _with_shared_points(scores, options)
@@ -308,6 +314,28 @@ def _partitions(
         if any(side is None for side in of_part):  # all of them, to `select`
             raise DataError(f"partition {place}: a side is None; expected a list of indices")
     return listed, None
+
+
+def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> str | None:
+    """Return which probes are impostors in all parts unless a card says; None without people.
+
+    Those who are not enrolled, if there is one in any part. A part that cannot be chosen is none.
+    """
+    if not knows_people(scores):
+        return None
+    codes, people = scores.codes, ~scores.codes.no_person
+    for sides in chosen:
+        with contextlib.suppress(BioevalError, IndexError, TypeError, ValueError):
+            _, probes, gallery = chosen_sides(scores, sides, None, None)
+            if probes is gallery:
+                continue
+            probe, enrolled = (
+                side if index is None else side[np.asarray(index)]
+                for side, index in ((codes.probe, probes), (codes.gallery, gallery))
+            )
+            if not (present(enrolled, len(codes.values)) & people)[probe].all():
+                return "unenrolled"
+    return "leave-subject-out"
 
 
 def _sides_of(partition: Any) -> tuple[Any, ...]:

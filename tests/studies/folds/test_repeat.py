@@ -375,3 +375,17 @@ def test_ties_that_decide_ranks_are_said():
     assert said == {"tied": int(closed.tied.sum()), "probes": 40, "number": 3}
     without = be.repeat(scores, splitter)["closed_set"].to_dataset()
     assert "ties-in-partitions" not in codes(without)
+
+
+def test_impostors_are_decided_once_for_all_partitions():
+    scores = be.simulate(10, 3, random_state=1)
+    gallery = np.arange(0, 30, 3)
+    probes = np.setdiff1d(np.arange(30), gallery)
+    every = [(probes, gallery), (probes, gallery[:6])]  # four people are not enrolled in the second
+    for chosen, role in ((every, "unenrolled"), (every[:1], "leave-subject-out")):
+        tree = be.repeat(scores, chosen)["open_set"]
+        for k, sides in enumerate(chosen):
+            alone = be.open_set(scores.select(*sides), impostors=role)
+            for name in ("impostor_attempts", "eer", "genuine_attempts"):
+                np.testing.assert_equal(tree[name].values[k], alone[name].item())
+    assert tree["impostor_attempts"].item() == 20
