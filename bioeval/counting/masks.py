@@ -279,6 +279,12 @@ class SearchedParts:
         """Which probes have a mate to find."""
         return self.best >= 0
 
+    @cached_property
+    def is_ranked(self) -> np.ndarray:
+        """Which best mates are at their rank: a mate that failed is at none."""
+        matrix = self.parts.matrix
+        return self.is_mated & (self.best < len(matrix.templates.distances) - matrix.rejected)
+
     def number(self, flags: np.ndarray) -> np.ndarray:
         """Return how many probes of each part are flagged, (parts,)."""
         return np.bincount(self.part[flags], minlength=len(self.parts))

@@ -118,7 +118,7 @@ class MaskedFolds:
             return numbers
         if options.task == "closed_set":
             made = numbers["attempts"][:, 1]
-            first = tested.number(tested.is_mated & (tested.rank == 1))
+            first = tested.number(tested.is_ranked & (tested.rank == 1))
             rate = np.full(len(made), np.nan)
             numbers["recognition_rate"] = np.divide(first, made, out=rate, where=made > 0)
         else:

@@ -287,8 +287,8 @@ class MaskedTasks:
         ranks, shown = self._shown(limit)
         mated = searches.is_mated
         attempts = searches.number(mated)
-        identified = [searches.number(mated & (searches.rank <= k)) for k in ranks.tolist()]
-        count = np.stack(identified, axis=1)
+        is_within = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
+        count = np.stack([searches.number(x) for x in is_within], axis=1)
         with np.errstate(invalid="ignore"):
             rate = count / attempts[:, None]
         return {
