@@ -55,6 +55,8 @@ class AttemptsOfParts:
         none = np.zeros_like(genuine.sizes)
         self.missed, self.missed_impostors = none + missed, none + missed_impostors  # (parts,)
         self.genuine_attempts = genuine.attempts + missed  # (parts,)
+        if genuine.weights is not None:  # of which the sum is a whole number
+            self.genuine_attempts = np.rint(self.genuine_attempts).astype(np.int64)
         self.impostor_attempts = impostor.attempts + missed_impostors
         #: bool (parts,): whether both classes have attempts.
         self.defined = (self.genuine_attempts > 0) & (self.impostor_attempts > 0)

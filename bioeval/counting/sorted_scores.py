@@ -44,7 +44,7 @@ class SortedScores:
         distances: np.ndarray | None = None,
         weights: np.ndarray | None = None,
     ):
-        self.keys, self.starts, self.distances = keys, starts, distances
+        self.keys, self.starts, self.distances, self.weights = keys, starts, distances, weights
         self.sizes = starts[1:] - starts[:-1]  # int64 (parts,): number of scores
         #: (k + 1,): attempts of so many scores; None where each score is one attempt.
         self.summed = None if weights is None else np.append(0, np.cumsum(weights))
@@ -130,7 +130,33 @@ class SortedScores:
             keys = self.distances[np.where(inside, keys - along_points(self._first_keys, keys), 0)]
         return np.where(inside, keys, np.nan)
 
+    def first_below(self, limits: np.ndarray) -> np.ndarray:
+        """Return, for each score, the first of the limits of its part that it is below, (k,).
+
+        The limits, (parts, limits), are increasing. It is their number where there is none.
+        """
+        ends = self.starts[:-1, None], self._places(limits, "left"), self.starts[1:, None]
+        sizes = np.diff(np.concatenate(ends, axis=1), axis=1)
+        number = np.arange(sizes.shape[1])
+        return np.repeat(np.broadcast_to(number, sizes.shape).ravel(), sizes.ravel())
+
     # -- all scores
+
+    def some(self, chosen: np.ndarray) -> SortedScores:
+        """Return chosen scores, bool (k,)."""
+        starts = np.append(0, np.cumsum(chosen))[self.starts]
+        weights = None if self.weights is None else self.weights[chosen]
+        return SortedScores(self.keys[chosen], starts, self.distances, weights)
+
+    def part_of_each(self) -> np.ndarray:
+        """Return the part of each score, (k,)."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def scores(self) -> np.ndarray:
+        """Return all scores, float64 (k,)."""
+        if self.distances is None:
+            return self.keys
+        return self.distances[self.keys - np.repeat(self._first_keys, self.sizes)]
 
     def in_part(self, part: int) -> np.ndarray:
         """Return the scores of a part."""

@@ -17,12 +17,12 @@ from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.points import (
     FAR_TARGETS,
     EqualError,
-    ErrorCurve,
-    allowed_errors,
     check_targets,
     per_cent,
 )
-from bioeval.counting.sorted_attempts import increasing, next_among
+from bioeval.counting.ranked_attempts import RankedAttempts
+from bioeval.counting.sorted_attempts import increasing
+from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, dataset, rate
 from bioeval.results.support import (
@@ -190,62 +190,23 @@ class OpenSetPoints:
         return cls(searches.mate[probes], ranks, weights, len(mated), other)
 
     @cached_property
+    def ranked(self) -> RankedAttempts:
+        """The attempts, as one part."""
+        order = np.argsort(self.mate, kind="stable")
+        order = order[: len(order) - np.count_nonzero(np.isnan(self.mate))]
+        mates = SortedScores.of_scores(self.mate[order], self.weights[order])
+        others = SortedScores.of_scores(increasing(self.other))
+        return RankedAttempts(mates, self.ranks[order], others, self.genuine, len(self.other))
+
+    @cached_property
     def equal_error(self) -> EqualError:
         """The point at which FAR and 1 - DIR at rank 1 cross."""
-        if not self.genuine or not len(self.other):
-            return EqualError()
-        hits = self.ranks <= 1
-        order = np.argsort(self.mate[hits], kind="stable")
-        mate, weights = self.mate[hits][order], self.weights[hits][order]
-        threshold = np.union1d(mate, self.other)
-        threshold = threshold[threshold == threshold]
-        taken = np.concatenate([[0.0], np.cumsum(weights)])
-        detected = taken[np.searchsorted(mate, threshold, side="right")]
-        reject_all = np.nan if (threshold == -np.inf).any() else -np.inf
-        curve = ErrorCurve(
-            np.concatenate([[reject_all], threshold]),
-            np.concatenate([[0], np.searchsorted(self.other, threshold, side="right")]),
-            np.concatenate([[self.genuine], np.maximum(self.genuine - detected, 0.0)]),
-            self.genuine,
-            len(self.other),
-        )
-        return curve.equal_error()
+        return self.ranked.first.equal_error().of_part(0)
 
     def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at each FAR target and rank, and the loosest threshold that gives it."""
-        dir_ = np.full((len(targets), ranks), np.nan)
-        threshold = np.full((len(targets), ranks), np.nan)
-        total = len(self.other)
-        if not self.genuine or not total:
-            return dir_, threshold
-        inside = self.ranks <= ranks
-        mate, rank, weights = self.mate[inside], self.ranks[inside] - 1, self.weights[inside]
-        # Rejecting all is no point of a rank of which a score has the value -inf.
-        reject_all = np.full(ranks, np.nan if self.other[0] == -np.inf else -np.inf)
-        reject_all[rank[mate == -np.inf]] = np.nan
-        reject_all = np.maximum.accumulate(reject_all)
-        # The first score to be rejected at each target; NaN is after all scores.
-        allowed = [allowed_errors(target, total) for target in targets.tolist()]
-        limits = np.append(self.other, np.nan)[allowed]
-        strict = np.argsort(limits, kind="stable")
-        order = np.argsort(mate, kind="stable")
-        accepted = mate[order].searchsorted(limits[strict])
-        # The strictest target at which each mate is accepted.
-        first = accepted.searchsorted(np.arange(accepted.max(initial=0)), side="right")
-        cell, some = first * ranks + rank[order[: len(first)]], order[: len(first)]
-        detected = np.bincount(cell, weights[some], minlength=dir_.size).reshape(dir_.shape)
-        detected = detected.cumsum(axis=0).cumsum(axis=1)
-        dir_[strict] = np.minimum(detected, self.genuine) / self.genuine
-        searches = self.other.searchsorted(limits[strict])
-        loosest = np.full(dir_.shape, -np.inf)
-        loosest[:, 0] = np.append(-np.inf, self.other)[searches]
-        nearest = np.full(dir_.size, -np.inf)
-        nearest[cell] = mate[some]  # in increasing order: the loosest stays
-        loosest = np.maximum(loosest, nearest.reshape(dir_.shape))
-        loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=0), axis=1)
-        counted = (searches > 0)[:, None] | (detected > 0)
-        threshold[strict] = np.where(counted, loosest, reject_all)
-        return dir_, threshold
+        dir_, threshold = self.ranked.dir_at_far(targets, np.arange(1, ranks + 1))
+        return dir_[0], threshold[0]
 
     def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
@@ -263,7 +224,8 @@ class OpenSetPoints:
 
         Infinity where there is none, NaN of NaN.
         """
-        return np.minimum(*next_among(thresholds, increasing(self.mate), increasing(self.other)))
+        every = np.asarray(thresholds, dtype=np.float64)[None]
+        return self.ranked.every.next_scores(every)[0]
 
     def rows(self, threshold_at_far: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""

@@ -10,7 +10,9 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_attempts import PointsWanted, point_values
+from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
 
 Part = tuple[list[float], list[float], int, int]
@@ -82,3 +84,53 @@ def test_errors_and_next_scores_are_counted_one_by_one(parts: list[Part]) -> Non
             assert fr[k, i] == sum(not x <= t for x in genuine) + missed
             nearest = min((x for x in (*genuine, *impostor) if x > t), default=np.inf)
             np.testing.assert_array_equal(after[k, i], np.nan if np.isnan(t) else nearest)
+
+
+MATES = st.lists(st.tuples(SCORES, st.integers(1, 5)), max_size=12)
+
+
+@given(st.lists(st.tuples(MATES, LISTS, FAILED, FAILED), min_size=1, max_size=5))
+def test_dir_at_far_is_at_the_loosest_of_all_thresholds(
+    parts: list[tuple[list[tuple[float, int]], list[float], int, int]],
+) -> None:
+    targets, ranks = np.array([0.5, 0.1, 0.0, 1.0]), np.array([1, 2, 5])
+    parts = [(sorted(mates), *rest) for mates, *rest in parts]
+    every = [np.array([x for x, _ in mates], dtype=np.float64) for mates, *_ in parts]
+    others = [np.array(x, dtype=np.float64) for _, x, *_ in parts]
+    distances = np.unique(np.concatenate([*every, *others]))
+    genuine = np.array([len(x) + missed for x, (_, _, missed, _) in zip(every, parts, strict=True)])
+    impostor = np.array([len(x) + failed for x, (*_, failed) in zip(others, parts, strict=True)])
+    attempts = RankedAttempts(
+        SortedScores.of_parts(every, distances),
+        np.array([rank for mates, *_ in parts for _, rank in mates], dtype=np.int64),
+        SortedScores.of_parts(others, distances),
+        genuine,
+        impostor,
+    )
+    found, thresholds = attempts.dir_at_far(targets, ranks)
+    eer = attempts.first.equal_error().eer
+    for k, (mates, other, missed, _) in enumerate(parts):
+        for j, rank in enumerate(ranks.tolist()):
+            ranked = [x for x, its in mates if its <= rank]
+            scores = sorted({*ranked, *other})
+            points = [] if -np.inf in scores else [-np.inf]
+            for i, target in enumerate(targets.tolist()):
+                allowed = [
+                    t
+                    for t in (*points, *scores)
+                    if impostor[k] and sum(x <= t for x in other) / impostor[k] <= target
+                ]
+                if not (genuine[k] and impostor[k]):
+                    assert np.isnan(found[k, i, j]) and np.isnan(thresholds[k, i, j])
+                    continue
+                loosest = max(allowed, default=np.nan)
+                np.testing.assert_array_equal(thresholds[k, i, j], loosest)
+                assert found[k, i, j] == sum(x <= loosest for x in ranked) / genuine[k]
+        hits = [x for x, rank in mates if rank == 1]
+        alone = AttemptsOfParts.of_lists(
+            [np.array(hits, dtype=np.float64)],
+            [others[k]],
+            len(mates) - len(hits) + missed,
+            impostor[k] - len(other),
+        )
+        np.testing.assert_array_equal(alone.equal_error().eer[0], eer[k])

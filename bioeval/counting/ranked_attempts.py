@@ -1,0 +1,87 @@
+"""The attempts of open-set identification in one part or in many: mates have a rank."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.sorted_scores import SortedScores
+
+
+class RankedAttempts:
+    """The best mates of enrolled probes, and the nearest others of impostor probes.
+
+    At a rank, mates that are beyond it are missed.
+
+    Parameters
+    ----------
+    mates : SortedScores
+        The best mates; a probe may be several entries with a weight each, under expected ties.
+    ranks : ndarray of int (k,)
+        The rank of each mate.
+    others : SortedScores
+    genuine, impostor : int or ndarray (parts,)
+        Numbers of attempts, with failed ones.
+    """
+
+    def __init__(
+        self,
+        mates: SortedScores,
+        ranks: np.ndarray,
+        others: SortedScores,
+        genuine: Any,
+        impostor: Any,
+    ):
+        self.mates, self.ranks, self.others = mates, ranks, others
+        self._genuine, self._failed = genuine, impostor - others.sizes
+        #: The attempts with mates at any rank.
+        self.every = AttemptsOfParts(mates, others, genuine - mates.attempts, self._failed)
+
+    @cached_property
+    def first(self) -> AttemptsOfParts:
+        """The attempts at rank 1."""
+        mates = self.mates.some(self.ranks <= 1)
+        return AttemptsOfParts(mates, self.others, self._genuine - mates.attempts, self._failed)
+
+    def dir_at_far(self, targets: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest DIR with FAR at most targets at increasing ranks, and the thresholds.
+
+        Both are (parts, targets, ranks); each threshold is the loosest that is a score of a mate at
+        the rank or better, or of another. See :meth:`AttemptsOfParts.at_far`.
+        """
+        order = np.argsort(targets, kind="stable")
+        limits = self.every.far_limits(targets[order])
+        shape = (*limits.shape, len(ranks))
+        # The strictest target at which each mate is accepted, and its first rank.
+        strictest, column = self.mates.first_below(limits), ranks.searchsorted(self.ranks)
+        part = self.mates.part_of_each()
+        ranked = column < len(ranks)
+        kept = ranked & (strictest < len(targets))
+        cell = np.ravel_multi_index((part[kept], strictest[kept], column[kept]), shape)
+        weights = None if self.mates.weights is None else self.mates.weights[kept]
+        detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
+        detected = detected.cumsum(axis=1).cumsum(axis=2)
+        loosest = np.full(detected.size, -np.inf)
+        scores = self.mates.scores()
+        loosest[cell] = scores[kept]  # in increasing order: the loosest stays
+        loosest = loosest.reshape(shape)
+        accepted, last = self.others.before(limits)
+        loosest[..., 0] = np.fmax(loosest[..., 0], last)
+        loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
+        # Rejecting all is no point of a rank of which a score has the value -inf.
+        reject_all = np.full((shape[0], shape[2]), -np.inf)
+        reject_all[self.others.has_least()] = np.nan
+        taken = ranked & (scores == -np.inf)
+        reject_all[part[taken], column[taken]] = np.nan
+        reject_all = np.maximum.accumulate(reject_all, axis=1)
+        is_point = (accepted > 0)[..., None] | (detected > 0)
+        attempts = self.every.genuine_attempts[:, None, None]
+        found = np.minimum(detected, attempts) / np.maximum(attempts, 1)
+        found = np.stack([found, np.where(is_point, loosest, reject_all[:, None])])
+        found[:, ~self.every.defined] = np.nan
+        made = np.empty_like(found)
+        made[:, :, order] = found
+        return made[0], made[1]
