@@ -15,7 +15,7 @@ from bioeval.document.terms import RATES, rate_of_term
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
-from bioeval.results.dataset import require_schema
+from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
 from bioeval.views.tasks import datasets, each_once
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
@@ -159,6 +159,8 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
             hint = f": choose a {extra[0]} first, as in ds.isel({extra[0]}=0)" if extra else ""
             if "part" in {*there, *dataset.coords}:
                 hint = "; be.plot.folds and be.plot.spread draw results over folds"
+            if dataset.attrs.get("result_type") == THRESHOLD_STUDY:
+                hint = "; the folds of a threshold study are in its node `folds`"
             raise DataError(
                 f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
                 f"it over {', '.join(dims)}{hint}"

@@ -26,7 +26,6 @@ SCHEMA = 1
 FIRST = (
     *("eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr"),
     *("recognition_rate", "auc", "d_prime", *QUERY_MEANS),
-    *("hter_mean", "far_mean", "frr_mean"),
 )
 
 #: Variables by name: dimensions and values, or values over the dimensions of the description.

@@ -22,7 +22,7 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import Variables, about_attrs, along, dataset, tree_of
+from bioeval.results.dataset import THRESHOLD_STUDY, Variables, about_attrs, along, dataset, tree_of
 from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -272,7 +272,7 @@ def study_threshold(
     if searched:
         about = about.searching(scores)
     described = about_attrs(
-        about, "threshold-study", f"threshold study, {studied}", messages + support
+        about, THRESHOLD_STUDY, f"threshold study, {studied}", messages + support
     )
     parts = {"part": np.array(["all", "test"])}
     return tree_of(
@@ -314,15 +314,13 @@ class _Counted(NamedTuple):
 
     def rates_by_part(self) -> dict[str, list[float]]:
         """Return rates and limits of all data at the threshold (optimistic), and of test parts."""
-        over_folds = aggregate(self.folds, ("repeat", "fold")).sel(part="test")
+        over_folds = aggregate(self.folds, ("repeat", "fold"))
+        of_test = over_folds.sel(part="test", statistic="mean")
         rates = {}
         for end in ("", "_low", "_high"):
             far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
             for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-                of_test = over_folds[f"{rate}{end}"]
-                if not end:
-                    of_test = of_test.sel(statistic="mean")
-                rates[f"{rate}{end}"] = [on_all, of_test.item()]
+                rates[f"{rate}{end}"] = [on_all, of_test[f"{rate}{end}"].item()]
         return rates
 
 

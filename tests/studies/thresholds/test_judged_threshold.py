@@ -145,6 +145,9 @@ def test_the_command(files, tmp_path, capsys):
     dcf = f"{ds.dcf.sel(part='test').item():.4f}"
     assert dcf in printed
     assert dcf in (tmp_path / "p.html").read_text()
+    frr = ds.frr.sel(part="test").item()
+    for above, code in ((frr - 1e-6, 1), (frr + 1e-6, 0)):
+        assert main([*given, "--fail-if", f"frr=test > {above}"]) == code
     for on, says in (
         ((trials, test), "without scores"),  # exchanged
         ((test, train_trials), "none of the names"),  # of the other set

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.collections import LineCollection
 from matplotlib.legend import Legend
 from named_arguments import raises_about
@@ -122,6 +123,21 @@ def test_how_far_the_data_reach_by_hand(scores):
     }  # fmt: skip
     rare = be.study_threshold(scores, "far=1e-5", folds=4, repeats=1)
     assert arguments(rare, "target-not-shown")["target"] == 1e-5
+
+
+def test_a_study_is_read_from_its_file_as_a_tree(scores, shown, tmp_path):
+    study = be.study_threshold(scores, "far=0.01", folds=4, repeats=2)
+    study.to_netcdf(tmp_path / "study.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "study.nc", engine="h5netcdf") as tree:
+        read = tree.load()
+    assert read.identical(study) and shown(read, 100) == shown(study, 100)
+    assert be.messages(read) == be.messages(study)
+    assert be.to_frame(study)["part"].tolist() == ["all", "test"]
+    with pytest.raises(be.DataError, match="expected the whole tree"):
+        be.show(study.to_dataset())
+    with pytest.raises(be.DataError, match=r"node `folds`"):
+        be.plot.folds(study)
+    be.plot.folds(study["folds"])
 
 
 def test_nothing_to_choose_on(shown):
