@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_above, tree_of
+from bioeval.results.galleries import over_galleries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.options import EvaluationOptions
+from bioeval.tasks.options import EvaluationOptions, searches_only
 from bioeval.tasks.plan import (
-    MEAN,
     CardTasks,
     check_systems,
     galleries_of,
     resolve_card,
+    thresholds_over,
 )
 from bioeval.views.messages import warns_of_doubts
 
@@ -84,8 +84,9 @@ def evaluate(
         ``/reid``, ``/gom``, as far as the card has them; under ``/<system>`` for several systems.
         Of a card with folds each is as of :func:`bioeval.cross_evaluate`, over ``repeat, fold,
         part``; there are no curves then, and options about them are refused. Of a card with several
-        galleries, under ``/<gallery>/...`` and ``/mean/...``: the mean of their rates, each at its
-        own thresholds, and the sum of their attempts.
+        galleries all variables are over ``gallery``, with curves at the same thresholds;
+        ``be.aggregate(tree, "gallery")`` has the mean of rates at the own threshold of each
+        gallery, and :func:`show` shows it.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _evaluate_system(
     """Return the results of one system, by the part of the library that its card needs."""
     card = resolve_card(scores, protocol)
     if (galleries := galleries_of(scores, card)) is not None:
-        return _evaluate_galleries(galleries, card, options)
+        return _evaluate_galleries(scores, galleries, card, options)
     if card.has_folds:
         from bioeval.studies.partitions import cards as folds
 
@@ -165,74 +166,18 @@ def _evaluate_system(
 
 
 def _evaluate_galleries(
-    galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
+    scores: Scores, galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
-    """Evaluate each gallery separately, and return its results with the mean rates."""
+    """Evaluate each gallery separately, at the same thresholds."""
     alone = replace(card, galleries=None)
-    trees = {k: _evaluate_system(x, alone, options) for k, x in galleries.items()}
+    curve = card.curve.requested() if options.curve is None else options.curve
+    if scores.kind != "order" and not searches_only(card) and isinstance(curve, int | None):
+        thresholds = tuple(thresholds_over(scores, curve).tolist())
+        alone = replace(alone, curve=replace(card.curve, thresholds=thresholds, n_thresholds=None))
+        options = replace(options, n_thresholds=None)
+    trees = _evaluate_systems(galleries, alone, options)
     datasets = {}
-    for gallery, tree in trees.items():
-        for node in tree.leaves:
-            datasets[f"{gallery}/{node.path.strip('/')}"] = node.to_dataset()
-    for node in next(iter(trees.values())).leaves:
-        path = node.path.strip("/")
-        of_each = {gallery: datasets[f"{gallery}/{path}"] for gallery in trees}
-        datasets[f"{MEAN}/{path}"] = mean_over_galleries(of_each)
+    for node in next(iter(trees.children.values())).leaves:
+        path = node.path.strip("/").partition("/")[2]
+        datasets[path] = over_galleries({x: trees[f"{x}/{path}"].to_dataset() for x in galleries})
     return tree_of(datasets)
-
-
-# -------------------------------------------------------------------------------- several galleries
-
-#: Rates that are averaged, where the results have them.
-_MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
-
-#: Attempts, which are added up; no mean is weighed by them.
-_SUMS = ("genuine_attempts", "impostor_attempts", "attempts", "skipped", "queries")
-
-
-def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
-    """Return the mean of the rates of one task over several galleries, by name.
-
-    Each gallery keeps its own threshold at each FAR, and all galleries weigh the same: attempts are
-    never pooled. IJB-C's figures are such means, over its galleries G1 and G2. Ranks that not all
-    galleries have are left out, and so are curves over thresholds, which differ between them.
-
-    Definition: Maze and others, IARPA Janus Benchmark - C (ICB 2018), 1:N identification;
-    ``docs/definitions.md``, "Several galleries".
-    """
-    every = list(results.values())
-    first = every[0]
-    shared = []
-    dims: dict[Any, None] = {}
-    for name in (*_MEANS, *_SUMS):
-        if all(name in dataset.variables for dataset in every):
-            shared.append(name)
-            dims |= dict.fromkeys(first[name].dims)
-    coordinates = {}
-    for dim in map(str, dims):
-        length = min(dataset.sizes[dim] for dataset in every) if dim == "rank" else None
-        labels = first[dim].values[:length]
-        coordinates[dim] = (dim, labels, first[dim].attrs)
-    variables = {}
-    for name in shared:
-        arrays = []
-        for dataset in every:
-            array = dataset[name]
-            if "rank" in array.dims:  # up to the last rank of all
-                array = array.isel(rank=slice(len(coordinates["rank"][1])))
-            arrays.append(array.values)
-        values = np.stack(arrays)
-        together = values.mean(axis=0) if name in _MEANS else values.sum(axis=0)
-        variables[name] = (first[name].dims, together, first[name].attrs)
-    attrs = dict(first.attrs)
-    for dataset in every:
-        attrs = {k: v for k, v in attrs.items() if (k, v) in dataset.attrs.items()}
-    attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
-    for name in ("gallery_templates", "gallery_subjects"):
-        attrs[name] = sum(int(dataset.attrs.get(name, 0)) for dataset in every)
-    messages: list[Message] = [Message("mean-over-galleries", galleries=list(results))]
-    for dataset in every:
-        messages += messages_of(dataset.attrs)
-    attrs.pop("messages", None)  # those that all galleries have
-    attrs |= {"galleries": " ".join(results), **message_attrs(messages)}
-    return xr.Dataset(variables, coordinates, attrs)

@@ -503,10 +503,13 @@ OPEN_SET = _table(
     tied=_count("genuine attempts with a non-mate tied with the best mate", "probes"),
 )
 
-#: Of partitions: sizes of the galleries that are searched.
+#: Of several parts or galleries: sizes of the galleries that are searched.
 GALLERY = _table(
     gallery_templates=_count("gallery templates", "templates"),
     gallery_subjects=_count("subjects in the gallery", "subjects"),
+    enrolled_subjects=_count("subjects of the probes, enrolled", "subjects"),
+    genuine_gallery_subjects=_count("subjects in the gallery of a mated search", "subjects"),
+    impostor_gallery_subjects=_count("subjects in the gallery of a non-mated search", "subjects"),
 )
 
 CLOSED_SET = _table(

@@ -21,12 +21,14 @@ from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import (
     require_values,
     to_internal,
+    to_user,
 )
-from bioeval.counting.verification import Use, count, is_symmetric
+from bioeval.counting.verification import Use, count, is_symmetric, verify
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
+from bioeval.results.galleries import MEAN
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.labels import Codes, missing_values
@@ -41,10 +43,6 @@ from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
 from bioeval.tasks.verification_task import VerificationTask
-
-# The node of the mean over galleries.
-MEAN = "mean"
-
 
 #: What was counted of a task: each has `scalars`, `dataset` and `with_intervals`.
 CountedTask = VerificationTask | SearchCounted | SingleTemplateCounted | ReidCounts
@@ -273,6 +271,11 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
             f"are {scores.layout}; use {usual.name}, or a card of this layout"
         )
     return card
+
+
+def thresholds_over(scores: Scores, number: int | None = None) -> np.ndarray:
+    """Return about so many thresholds over the range of all scores, increasing, in their units."""
+    return np.sort(to_user(verify(scores, given=number).curve[0], scores.kind))
 
 
 def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:

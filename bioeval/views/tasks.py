@@ -24,6 +24,7 @@ from bioeval.results.variables import (
     averaged_over_folds,
 )
 from bioeval.stats.aggregate import aggregate
+from bioeval.views.galleries import each_gallery
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
 
@@ -221,17 +222,19 @@ def datasets(
 ) -> Iterator[tuple[str, xr.Dataset]]:
     """Yield the path and the dataset of each task, in the order of display.
 
-    A threshold study is one dataset: see :func:`study_in_one`. With `once`, equal single- and
-    multi-template verification are one: see :func:`each_once`.
+    A threshold study is one dataset: see :func:`study_in_one`. Several galleries, and their mean,
+    are as systems. With `once`, equal single- and multi-template verification are one: see
+    :func:`each_once`.
     """
-    if once:
-        yield from each_once(dict(datasets(tree))).items()
-        return
+    found = galleries_as_systems(dict(_datasets(tree)))
+    yield from (each_once(found) if once else found).items()
+
+
+def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    require_schema(tree.attrs)
     if isinstance(tree, xr.Dataset):
-        require_schema(tree.attrs)
         yield "", tree
         return
-    require_schema(tree.attrs)
     if tree.attrs.get("result_type") == THRESHOLD_STUDY:
         yield tree.path.strip("/"), study_in_one(tree)
         return
@@ -240,7 +243,24 @@ def datasets(
     children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}
     for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):
-        yield from datasets(node)
+        yield from _datasets(node)
+
+
+def galleries_as_systems(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Return results by path, those over several galleries by the galleries and their mean."""
+    if not any("gallery" in dataset.dims for dataset in results.values()):
+        return dict(results)
+    found = {}
+    for path, dataset in results.items():
+        if "gallery" not in dataset.dims:
+            found[path] = dataset
+            continue
+        system = system_of(path)
+        for name, of_gallery in each_gallery(dataset).items():
+            names = system, name, path.removeprefix(system).strip("/")
+            found["/".join(filter(None, names))] = of_gallery
+    order = systems(found)
+    return dict(sorted(found.items(), key=lambda item: order.index(system_of(item[0]))))
 
 
 def systems(paths: Iterable[str]) -> list[str]:

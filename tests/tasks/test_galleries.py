@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import naive
 import naive_galleries
@@ -10,9 +11,11 @@ import pytest
 import strategies as own
 from hypothesis import given, strategies as st
 from result_messages import codes
+from result_text import as_text
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.views.tasks import datasets
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
 OPEN = ("di", "dir", "fa", "far", "frr", "ttr", "ttr_identity", "ftr", "tied")
@@ -238,8 +241,11 @@ def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores
 def test_the_mean_is_of_each_gallery_at_its_own_threshold():
     scores = two_galleries()
     tree = be.evaluate(scores, "ijbc-1n")
-    assert sorted(tree.children) == ["G1", "G2", "mean"]
-    mean = tree["mean/open_set"].to_dataset()
+    assert sorted(tree.children) == ["closed_set", "open_set"]
+    found = tree["open_set"].to_dataset()
+    assert found["gallery"].values.tolist() == ["G1", "G2"]
+    assert found["dir"].dims == ("gallery", "threshold", "rank")
+    means = be.aggregate(found, "gallery").sel(statistic="mean")
     own, probes, gallery = (
         scores.gallery_meta["gallery"],
         scores.probe_labels,
@@ -254,28 +260,48 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
                 )[0]
                 for g in ("G1", "G2")
             ]  # fmt: skip
-            result = mean.dir_at_far.sel(far_target=target, rank=rank)
+            result = means.dir_at_far.sel(far_target=target, rank=rank)
             assert result == pytest.approx(float(sum(each)) / 2, abs=1e-12)
-    thresholds = [tree[f"{g}/open_set"].threshold_at_far for g in ("G1", "G2")]
-    assert (thresholds[0] != thresholds[1]).all() and "threshold_at_far" not in mean
-    assert "threshold" not in mean.dims and mean.attrs["galleries"] == "G1 G2"
-    assert [x.code for x in be.messages(mean)][0] == "mean-over-galleries"
-    assert mean.genuine_attempts == sum(
-        tree[f"{g}/open_set"].genuine_attempts for g in ("G1", "G2")
-    )
-    cms = [tree[f"{g}/closed_set"].cms for g in ("G1", "G2")]
-    np.testing.assert_array_equal(tree["mean/closed_set"].cms, (cms[0] + cms[1]) / 2)
+    thresholds = found["threshold_at_far"]
+    assert (thresholds.sel(gallery="G1", rank=1) != thresholds.sel(gallery="G2", rank=1)).all()
+    for g, size in (("G1", 12), ("G2", 15)):
+        part = scores.select(gallery=np.flatnonzero(own == g))
+        alone = be.evaluate(part, "ijbc-1n", thresholds=found["threshold"].values)["open_set"]
+        of_gallery = found.sel(gallery=g)
+        for name in ("far", "frr", "fa", "ttr", "eer", "genuine_attempts"):
+            np.testing.assert_array_equal(of_gallery[name], alone[name])
+        np.testing.assert_array_equal(of_gallery["dir"].sel(rank=alone["rank"]), alone["dir"])
+        assert of_gallery["gallery_templates"] == size
     # The galleries differ in size, so that pooled probes would give something else.
     pooled = be.evaluate(scores.select(), be.protocol.load("course-probe-vs-gallery"))
-    assert float(pooled["open_set"].dir_at_far.sel(far_target=0.1, rank=1)) != float(
-        mean.dir_at_far.sel(far_target=0.1, rank=1)
-    )
+    place = {"far_target": 0.1, "rank": 1}
+    assert float(pooled["open_set"].dir_at_far.sel(place)) != float(means.dir_at_far.sel(place))
+
+
+def test_each_gallery_and_the_mean_are_shown_as_systems():
+    card = be.protocol.load("ijbc-1n")
+    card = replace(card, closed_set=replace(card.closed_set, max_rank=None))
+    tree = be.evaluate(two_galleries(), card)
+    shown = dict(datasets(tree))
+    names = ("G1", "G2", "mean")
+    assert [*shown] == [f"{g}/{x}" for g in names for x in ("open_set", "closed_set")]
+    mean, cms = shown["mean/closed_set"], tree["closed_set"].cms
+    assert mean.sizes["rank"] == 12  # ranks that both galleries have
+    np.testing.assert_allclose(mean.cms, cms.sel(rank=mean["rank"]).mean("gallery"), rtol=1e-12)
+    assert mean.attempts == tree["closed_set"].attempts.sum()
+    assert mean.attrs["gallery_templates"] == 27
+    assert codes(mean)[0] == "mean-over-galleries"
+    assert shown["G1/closed_set"].sizes["rank"] == 12
+    assert shown["G2/closed_set"].attrs["gallery_templates"] == 15
+    assert "means over the galleries G1 and G2" in as_text(tree)
+    assert [*be.plot.cmc(tree).curves] == [*names]
 
 
 def test_one_gallery_is_said_to_be_one():
     scores = two_galleries().select(gallery=np.arange(12))
     tree = be.evaluate(scores, "ijbc-1n")
     assert sorted(tree.children) == ["closed_set", "open_set"]
+    assert "gallery" not in tree["open_set"].dims
     assert "one-gallery" in [x.code for x in be.messages(tree["open_set"])]
 
 

@@ -13,8 +13,6 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.base.messages import message_attrs, messages_of
-from bioeval.counting.thresholds import to_user
-from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
@@ -29,7 +27,7 @@ from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import numbers_of_parts, tasks_of
 from bioeval.studies.partitions.results import partitions_tree
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import check_systems
+from bioeval.tasks.plan import check_systems, thresholds_over
 from bioeval.views.messages import warn_of, warns_of_doubts
 from bioeval.views.tasks import OVER
 
@@ -266,8 +264,7 @@ def _with_shared_points(scores: Scores, options: EvaluationOptions) -> Evaluatio
     if thresholds is None and scores.kind == "order":
         thresholds = np.empty(0)
     elif thresholds is None:
-        verified = verify(scores, given=options.n_thresholds)
-        thresholds = np.sort(to_user(verified.curve[0], scores.kind))
+        thresholds = thresholds_over(scores, options.n_thresholds)
     return replace(options, thresholds=thresholds, n_thresholds=None, max_rank=ranks)
 
 

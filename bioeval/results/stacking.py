@@ -1,0 +1,111 @@
+"""Numbers of several parts as arrays with a dimension more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.counting.points import COSTS
+from bioeval.results.dataset import Scalars, in_order
+from bioeval.results.variables import Variable
+
+
+class _Column(NamedTuple):
+    """Values of all parts, in float64, and what they were."""
+
+    dims: tuple[str, ...]
+    values: np.ndarray
+    dtype: np.dtype
+
+
+class Stack:
+    """The numbers of a task in several parts, put in one by one: the same with a dimension more.
+
+    Where a part lacks a variable, or a label of a dimension, there is NaN, and counts are float64
+    then. The prior and the costs of ``cost`` are the same in all parts.
+    """
+
+    def __init__(self, parts: int, table: Mapping[str, Variable]):
+        """Take the number of parts, and what describes the variables."""
+        self._parts, self._table = parts, table
+        self._labels: dict[str, np.ndarray] = {}
+        self._columns: dict[str, _Column] = {}
+        self._filled: dict[str, int] = {}
+        self._alike: dict[str, Any] = {}  # the same in all parts
+
+    def put(self, place: int, numbers: Scalars) -> None:
+        """Put the numbers of a part at its place."""
+        arrays = numbers.arrays()
+        places = {dim: self._places(dim, labels) for dim, labels in numbers.labels.items()}
+        for name, (dims, values) in arrays.items():
+            if name in COSTS:
+                self._alike[name] = dims, values
+                continue
+            if name not in self._columns:
+                sizes = []
+                for dim, size in zip(dims, values.shape, strict=True):
+                    sizes.append(len(self._labels[dim]) if dim in self._labels else size)
+                fresh = np.full((self._parts, *sizes), np.nan)
+                self._columns[name] = _Column(dims, fresh, values.dtype)
+                self._filled[name] = 0
+            column = self._columns[name]
+            if values.dtype != column.dtype:
+                joined = np.result_type(values.dtype, column.dtype)
+                self._columns[name] = column._replace(dtype=joined)
+            self._filled[name] += values.size
+            if all(places.get(dim) is None for dim in dims):
+                column.values[place] = values
+                continue
+            index: list[Any] = []
+            for dim, size in zip(dims, values.shape, strict=True):
+                of_dim = places.get(dim)
+                index.append(np.arange(size) if of_dim is None else of_dim)
+            column.values[(place, *np.ix_(*index))] = values
+
+    def _places(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
+        """Return the places of labels along a dimension, which grows by those that are new.
+
+        None where they are all labels, in their order.
+        """
+        known = self._labels.setdefault(dim, labels)
+        if known is labels or np.array_equal(known, labels):
+            return None
+        new = labels[~np.isin(labels, known)]
+        if len(new):
+            self._labels[dim] = known = np.append(known, new)
+            for name, column in self._columns.items():
+                if dim in column.dims:
+                    axis = column.dims.index(dim) + 1
+                    shape = [*column.values.shape]
+                    shape[axis] = len(new)
+                    more = np.full(shape, np.nan)
+                    values = np.concatenate([column.values, more], axis=axis)
+                    self._columns[name] = column._replace(values=values)
+        order = np.argsort(known, kind="stable")
+        return order[np.searchsorted(known, labels, sorter=order)]
+
+    def result(self, dim: str, parts: np.ndarray) -> Scalars:
+        """Return the numbers with a dimension in front, labelled by the parts.
+
+        Thresholds and ranks are in order.
+        """
+        labels = dict(self._labels)
+        labels.pop("cost", None)
+        orders = {}
+        for increasing in {"threshold", "rank"} & labels.keys():
+            order = np.argsort(labels[increasing], kind="stable")
+            if (np.diff(order) != 1).any():
+                orders[increasing] = order
+                labels[increasing] = labels[increasing][order]
+        variables: dict[str, Any] = {}
+        for name, (dims, values, dtype) in self._columns.items():
+            for axis, over in enumerate(dims, 1):
+                if over in orders:
+                    values = values.take(orders[over], axis=axis)
+            if self._filled[name] == values.size:
+                values = values.astype(dtype, copy=False)
+            variables[name] = (dim, *dims), values
+        labels[dim] = parts
+        return Scalars(in_order(variables | self._alike), labels, self._table)

@@ -1,0 +1,68 @@
+"""Results over several galleries as views show them: each gallery as a system, and their mean."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.results.galleries import MEAN
+from bioeval.results.variables import GALLERY
+from bioeval.stats.aggregate import aggregate
+
+#: Rates that are averaged, where the results have them.
+_MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
+
+#: Attempts, which are added up; no mean is weighed by them.
+_SUMS = ("genuine_attempts", "impostor_attempts", "attempts", "skipped", "queries")
+
+
+def each_gallery(results: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Return the results of each gallery by its name, and their mean as that of another."""
+    names = results["gallery"].values.tolist()
+    sizes = [name for name in GALLERY if name in results]
+    found = {}
+    for place, name in enumerate(names):
+        of_gallery = results.isel(gallery=place, drop=True)
+        if "rank" in of_gallery.dims:  # a smaller gallery has fewer
+            of_gallery = of_gallery.dropna("rank", how="all")
+        messages = []
+        for message in messages_of(results.attrs):
+            if name in message.about or {*names}.isdisjoint(message.about):
+                messages.append(_without_galleries(message, names))
+        attrs = {**results.attrs, **message_attrs(messages)}
+        attrs |= {size: int(of_gallery[size]) for size in sizes}
+        found[name] = of_gallery.drop_vars(sizes)
+        found[name].attrs = attrs
+    found[MEAN] = _mean(results)
+    return found
+
+
+def _without_galleries(message: Message, names: list[str]) -> Message:
+    about = [name for name in message.about if name not in names]
+    return Message(message.code, about, **message.arguments)
+
+
+def _mean(results: xr.Dataset) -> xr.Dataset:
+    """Return the mean of the rates over several galleries, and the sums of their attempts.
+
+    Each gallery keeps its own threshold at each FAR, and all galleries weigh the same: attempts are
+    never pooled. IJB-C's figures are such means, over its galleries G1 and G2. Ranks that not all
+    galleries have are left out, and so are curves over thresholds.
+
+    Definition: Maze and others, IARPA Janus Benchmark - C (ICB 2018), 1:N identification;
+    ``docs/definitions.md``, "Several galleries".
+    """
+    rates = results[[name for name in _MEANS if name in results]]
+    found = aggregate(rates, "gallery")
+    in_all = found.sel(statistic="number", drop=True) == results.sizes["gallery"]
+    means = found.sel(statistic="mean", drop=True).where(in_all)
+    if "rank" in means.dims:
+        means = means.dropna("rank", how="all")
+    counts = results[[name for name in _SUMS if name in results]].sum("gallery", keep_attrs=True)
+    means = means.assign(counts.drop_vars(counts.coords).astype("int64"))
+    names = results["gallery"].values.tolist()
+    messages = [Message("mean-over-galleries", galleries=names)]
+    messages += [_without_galleries(message, names) for message in messages_of(results.attrs)]
+    sums = {name: int(results[name].sum()) for name in ("gallery_templates", "gallery_subjects")}
+    means.attrs = {**results.attrs, **sums, **message_attrs(messages)}
+    return means
