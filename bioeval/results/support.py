@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
-from bioeval.results.variables import RANKS
+from bioeval.results.variables import RANKS, TARGETS
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 
@@ -64,6 +64,27 @@ def unsupported_targets(dataset: xr.Dataset, rate: str = "") -> frozenset[tuple[
         if message.code == "target-not-supported" and rate in ("", about["rate"]):
             targets |= {(f"{about['chosen']}_target", x) for x in about["targets"]}
     return frozenset(targets)
+
+
+def supported(
+    dataset: xr.Dataset, variable: str, dim: str | None, targets: np.ndarray | None
+) -> np.ndarray | None:
+    """Return whether people and attempts support a proportion at each of the targets of `dim`.
+
+    None of what needs no support: other numbers, and proportions without a target.
+    """
+    of_proportion = dataset.variables[variable].attrs.get("units") == "proportion"
+    if not of_proportion or targets is None or dim not in TARGETS:
+        return None
+    too_few: dict[str, list[float]] = {}
+    for message in messages_of(dataset.attrs):
+        about = message.arguments
+        if message.code == "target-not-supported" and f"{about['chosen']}_target" == dim:
+            too_few.setdefault(about["rate"], []).extend(about["targets"])
+    # Of FRR, DIR and FAR each has its own; what is made of them has the support of all.
+    own = next((x for x in ("frr", "dir", "far") if variable.startswith(x)), "")
+    lists = [too_few.get(own, [])] if own else [*too_few.values()]
+    return ~np.isin(targets, [x for each in lists for x in each])
 
 
 def searching_people(about: Provenance, impostors: str) -> ComparedPeople | None:

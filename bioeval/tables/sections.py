@@ -13,6 +13,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
 from bioeval.results.dataset import THRESHOLD_STUDY
+from bioeval.showing.nodes import no_result
 from bioeval.studies.assurance.section import promise_section
 from bioeval.studies.attacks.pad import pad_section
 from bioeval.studies.attacks.vulnerability import vulnerability_section
@@ -38,7 +39,7 @@ from bioeval.views.sections.evaluation import evaluation_section
 from bioeval.views.sections.ranks import ranks_section
 from bioeval.views.sections.systems import in_parts, systems_section
 from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets, each_once, system_of, systems
+from bioeval.views.tasks import datasets, each_once, systems
 from bioeval.views.terms import words_of
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -76,9 +77,6 @@ _TOGETHER = {
     "partitions": "",
     "tries": "",
 }
-
-#: Those of which a table has all systems.
-_IN_ONE_TABLE = _TOGETHER.keys() - {"partitions"}
 
 
 def study_of(dataset: xr.Dataset) -> str:
@@ -128,23 +126,6 @@ def sections_of(results: Any) -> list[Section]:
             in_folds = any("fold" in dataset.dims for dataset in parts.values())
             made.append(folds_section(each_once(parts)) if in_folds else evaluation_section(parts))
     return made
-
-
-def by_system(results: Any) -> dict[str, Any]:
-    """Return the results of each system by its name, as :func:`sections_of` takes them.
-
-    What has one table of all systems is of the system ``""``.
-    """
-    groups = {} if isinstance(results, Shown | Section) else _grouped(results)
-    if not groups or not _IN_ONE_TABLE.isdisjoint(groups):
-        return {"": results}
-    parts: dict[str, Any] = {}
-    for of_study in groups.values():
-        for path, dataset in of_study.items():
-            system = system_of(path)
-            task = path.removeprefix(system).strip("/")
-            parts.setdefault(system, {})[task] = dataset
-    return parts
 
 
 def _vocabulary_of(results: Any) -> str:
@@ -214,7 +195,7 @@ def _grouped(results: Any) -> dict[str, dict[str, xr.Dataset]]:
     groups: dict[str, dict[str, xr.Dataset]] = {"": {}}
     for name, part in results.items():
         if not isinstance(part, xr.Dataset | xr.DataTree):
-            raise _no_result(part)
+            raise no_result(part)
         for path, dataset in datasets(part):
             if "task" not in dataset.attrs:
                 raise DataError(
@@ -228,14 +209,3 @@ def _grouped(results: Any) -> dict[str, dict[str, xr.Dataset]]:
     if not any(groups.values()):
         raise DataError("the results are empty: there is nothing to show")
     return groups
-
-
-def _no_result(results: Any) -> DataError:
-    """Return the error of something else than a result."""
-    hint = ""
-    if hasattr(results, "probe_labels") or hasattr(results, "pair_subjects"):
-        hint = "; evaluate scores first, as be.evaluate(scores)"
-    return DataError(
-        f"results is {type(results).__name__}; expected what a function of bioeval returned: a "
-        f"dataset, a tree, a check of data, an explained row, or several datasets by name{hint}"
-    )

@@ -61,6 +61,10 @@ class Shown:
         """Return what a reader is shown."""
         raise NotImplementedError
 
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the rows of a data frame."""
+        raise NotImplementedError
+
     def _table(self) -> TerminalDocument:
         from bioeval.views.writers.terminal import TerminalDocument
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
@@ -50,6 +51,10 @@ class DataCheck(Shown):
 
     def _section(self) -> Section:
         return check_section(self)
+
+    def _records(self) -> list[dict[str, Any]]:
+        columns = "check", "severity", "code", "count", "message", "where"
+        return [{name: getattr(x, name) for name in columns} for x in self.findings]
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

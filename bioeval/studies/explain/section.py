@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import noun_of
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Rate, Score, Threshold
@@ -87,6 +88,12 @@ class Explanation(Shown):
     def _section(self) -> Section:
         return explanation_section(self)
 
+    def _records(self) -> list[dict[str, Any]]:
+        raise DataError(
+            "an explained row is lists and sentences, not numbers; expected a result, or "
+            "be.step_by_step(scores), whose frame has the counts after each row"
+        )
+
     def __repr__(self) -> str:
         return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
 
@@ -122,6 +129,15 @@ class Steps(Shown):
 
     def _section(self) -> Section:
         return steps_section(self)
+
+    def _records(self) -> list[dict[str, Any]]:
+        records = []
+        for walk, by_task in zip(self.walks, self.totals, strict=True):
+            for task, counts in by_task.items():
+                for count, total in counts.items():
+                    at = {"probe": walk.probe, "task": task, "measure": count.name}
+                    records.append({**at, "rank": count.rank, "value": float(total)})
+        return records
 
     def __repr__(self) -> str:
         return f"<Steps of {len(self.walks)} probes; print shows them>"

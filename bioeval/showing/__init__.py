@@ -1,0 +1,1 @@
+"""Results as one tidy data frame, a row for each number."""

@@ -1,0 +1,194 @@
+"""The data frame of any result: a row for each number, by the descriptions of the variables.
+
+What a number is, a variable's attributes say: unit, denominator, threshold. No result has a line
+here; comparisons have, as long as their measures are labels of a dimension.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message, messages_of
+from bioeval.showing.comparisons import blocks_of_comparison
+from bioeval.showing.nodes import Node, nodes_of
+from bioeval.showing.numbers import Block, NumbersOfDataset
+from bioeval.showing.records import RECORDS, records_of
+from bioeval.views.messages import sentence_about
+from bioeval.views.show import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns behind the dimensions; all frames have them but the last two.
+COLUMNS = (
+    *("measure", "statistic", "at", "point", "value", "low", "high", "threshold", "attempts"),
+    *("supported", "unit", "flagged", "text"),
+)
+_WHERE_NEEDED = ("flagged", "text")
+
+#: Dimensions that come first, in this order, where a result has them.
+_FIRST = ("system", "other_system", "condition", "task", "part", "gallery", "group", "rank")
+
+_NUMBERS = ("point", "value", "low", "high", "threshold", "attempts")
+_FLAGS = ("supported", "flagged")
+#: Texts that are empty, and not missing, where a number has none.
+_TEXTS = ("task", "measure", "statistic", "at", "unit", "text")
+
+
+def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
+    """Return all numbers of a result as one long data frame, with a row for each.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, another result of bioeval, or dict
+        What a function of bioeval returned. Several results by the names of their systems, or by
+        system and condition: ``{system: {condition: result}}``.
+    curves : bool
+        Whether rates at all thresholds, ranks and single queries, the points of curves and the
+        nearest scores that thresholds do not accept are there, too.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Dimensions of the result are columns under their names, such as ``rank``, ``subject``,
+        ``partition`` and ``part``, behind ``system``, ``condition`` and ``task`` (its path in a
+        tree; the type of a study). Then:
+
+        - ``measure``: the variable, as ``frr_at_far``; ``statistic``: empty for the number itself,
+          else one over folds or partitions (:func:`aggregate`), or one of a difference of systems
+        - ``at``, ``point``: what is held (``far_target``, ``threshold``, ``prior``), and its number
+        - ``value``, ``low``, ``high``: the number, and the limits of its interval
+        - ``threshold``, ``attempts``: the threshold that it is at, and its denominator
+        - ``supported``: whether people and attempts are enough for its target; missing elsewhere
+        - ``unit``: ``"proportion"``, ``"p"``, ``"score"``, ``"attempts"``, ``"1"`` ...
+        - ``flagged``: of groups, whether one is small; ``text``: a value that is a text
+
+        No two rows have the same dimensions, measure, statistic, at and point. Worst pairs, ranks,
+        conventions and the findings of a check are records: a row for each, with a column for each
+        variable. ``frame.attrs`` has the attributes of each result, and its messages.
+
+    Raises
+    ------
+    DataError
+        If the results are something else, an explained row, or deeper than system and condition.
+
+    See Also
+    --------
+    show : The tables as a reader is shown them.
+    aggregate : Means over folds, partitions or galleries.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> systems = {f"spread {x}": be.simulate(20, 4, within=x) for x in (0.9, 1.1)}
+    >>> frame = be.to_frame({name: be.evaluate(x) for name, x in systems.items()})
+    >>> frame.query("measure == 'cms' and rank == 1")[["system", "task", "value", "attempts"]]
+    """
+    import pandas as pd
+
+    all_at_each_place = require_flag("curves", curves)
+    if isinstance(results, Shown):
+        made = pd.DataFrame(results._records())
+        return made.astype({"rank": "Int64"}) if "rank" in made else made
+    nodes = nodes_of(results)
+    if all(node.result_type in RECORDS for node in nodes):
+        made = records_of(nodes)
+    else:
+        made = _joined([*_blocks(nodes, all_at_each_place)])
+    made.attrs = _attributes(nodes)
+    return made
+
+
+def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:
+    """Yield the columns of each variable of each dataset."""
+    for node in nodes:
+        if node.result_type in RECORDS:
+            raise DataError(
+                f"{node.result_type} are records, which have a frame of their own; give `results` "
+                "without them"
+            )
+        if node.result_type == "comparison":
+            blocks = blocks_of_comparison(node.dataset)
+        else:
+            blocks = NumbersOfDataset(node.dataset, curves).blocks()
+        for block in blocks:
+            yield node.columns | block
+
+
+def _joined(blocks: Sequence[Block]) -> pd.DataFrame:
+    """Return blocks of columns, one behind the other; a column is empty where a block lacks it."""
+    import pandas as pd
+
+    found = dict.fromkeys(itertools.chain.from_iterable(blocks))
+    dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found and x not in COLUMNS]
+    sizes = [len(block["value"]) for block in blocks]
+    columns: dict[str, Any] = {}
+    for name in (*dims, *COLUMNS):
+        if name in _WHERE_NEEDED and name not in found:
+            continue
+        parts = [block.get(name) for block in blocks]
+        if name in _NUMBERS:
+            columns[name] = _filled(parts, sizes, np.nan)
+        elif name in _FLAGS:
+            missing = np.repeat([x is None for x in parts], sizes)
+            columns[name] = pd.arrays.BooleanArray(_filled(parts, sizes, False), missing)
+        elif name in _TEXTS:
+            columns[name] = _texts(parts, sizes, "")
+        else:
+            columns[name] = _labels(parts, sizes)
+    return pd.DataFrame(columns)
+
+
+def _filled(parts: Sequence[np.ndarray | None], sizes: Sequence[int], filler: Any) -> np.ndarray:
+    arrays = []
+    for part, size in zip(parts, sizes, strict=True):
+        arrays.append(np.full(size, filler) if part is None else part)
+    return np.concatenate(arrays)
+
+
+def _labels(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Return the labels of a dimension: Int64 if all are whole numbers, floats or texts."""
+    import pandas as pd
+
+    kinds = {x.dtype.kind if isinstance(x, np.ndarray) else "U" for x in parts if x is not None}
+    if kinds <= {"i", "u"}:
+        missing = np.repeat([x is None for x in parts], sizes)
+        return pd.arrays.IntegerArray(_filled(parts, sizes, 0).astype(np.int64), missing)
+    if kinds <= {"i", "u", "f"}:
+        return _filled(parts, sizes, np.nan)
+    return _texts(parts, sizes, None)
+
+
+def _texts(parts: Sequence[Any], sizes: Sequence[int], missing: str | None) -> list[str | None]:
+    texts: list[str | None] = []
+    for part, size in zip(parts, sizes, strict=True):
+        if isinstance(part, np.ndarray):
+            texts += [missing if x is None or x != x else str(x) for x in part.tolist()]
+        else:
+            texts += [missing if part is None else part] * size
+    return texts
+
+
+def _attributes(nodes: Iterable[Node]) -> dict[str, Any]:
+    """Return the attributes of results by system, condition and task, and their messages, once."""
+    attrs: dict[str, dict[str, Any]] = {}
+    about: dict[Message, list[str]] = {}
+    for node in nodes:
+        attrs[node.name] = {
+            str(key): x.item() if hasattr(x, "item") else x
+            for key, x in node.dataset.attrs.items()
+            if key != "messages"
+        }
+        for message in messages_of(node.dataset.attrs):
+            about.setdefault(message, []).append(node.name)
+    messages = [
+        {"code": message.code, "sentence": sentence_about(message), "results": names}
+        for message, names in about.items()
+    ]
+    return {"results": attrs, "messages": messages}

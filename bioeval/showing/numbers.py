@@ -1,0 +1,175 @@
+"""The numbers of a dataset, variable by variable, as the columns of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.results.support import supported
+from bioeval.results.variables import NEXT
+from bioeval.views.tasks import asked_thresholds, report_ranks
+
+#: Columns of a frame by name: an array, or what all rows of the block have.
+Block = dict[str, Any]
+
+Dims = tuple[str, ...]
+
+#: Dimensions of curves and of single queries.
+CURVES = (
+    *("threshold", "localisation_threshold", "prior_log_odds", "llr", "pav_block", "recall_level"),
+    *("probe", "point"),
+)
+
+#: Decisions are told apart by their prior, a variable, and not by a coordinate.
+_NAMED_BY = {"cost": ("prior", "cost_prior")}
+
+
+class NumbersOfDataset:
+    """The numbers of a dataset with the labels of their places.
+
+    Without `curves` those of the thresholds and ranks alone that were asked for.
+    """
+
+    def __init__(self, dataset: xr.Dataset, curves: bool):
+        self._dataset = dataset
+        self._variables = dataset.variables
+        self._curves = curves
+        self._columns: dict[Dims, Block] = {}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the columns of each variable, in the order of the dataset."""
+        for name in map(str, self._dataset.data_vars):
+            dims = self._dims(name)
+            if name not in self._partners and self._size(dims):
+                yield self._block(name, dims)
+
+    @cached_property
+    def _partners(self) -> set[str]:
+        """The variables that are columns of others: limits, thresholds, flags and labels."""
+        found = {variable for _, variable in _NAMED_BY.values()}
+        for name in map(str, self._dataset.data_vars):
+            partners = {f"{name}_low", f"{name}_high", f"{name}_flagged"}
+            found |= partners & {*self._variables}
+            threshold = self._threshold_of(name)
+            if threshold and threshold != "threshold":
+                found.add(threshold)
+            if name.endswith(NEXT) and not self._curves:
+                found.add(name)
+        return found
+
+    def _block(self, name: str, dims: Dims) -> Block:
+        variable = self._variables[name]
+        block: Block = {**self._places(dims), "measure": name}
+        block["unit"] = str(variable.attrs.get("units", ""))
+        if variable.dtype.kind in "OUS":
+            block["value"] = np.full(self._size(dims), np.nan)
+            block["text"] = self._over(name, dims).astype(object)
+            return block
+        block["value"] = self._numbers(name, dims)
+        for end in ("low", "high"):
+            if (limit := f"{name}_{end}") in self._variables:
+                block[end] = self._limits(limit, dims)
+        if threshold := self._threshold_of(name):
+            block["threshold"] = self._numbers(threshold, dims)
+        block["attempts"] = self._attempts(name, dims)
+        block["supported"] = supported(self._dataset, name, block.get("at"), block.get("point"))
+        if f"{name}_flagged" in self._variables:
+            block["flagged"] = self._over(f"{name}_flagged", dims) == 1
+        return block
+
+    # ------------------------------------------------------------------------------------- places
+
+    @cached_property
+    def _shown(self) -> dict[str, np.ndarray]:
+        """The places along a dimension that are shown, where it is not all of them."""
+        if self._curves:
+            return {}
+        shown = {dim: np.empty(0, dtype=np.intp) for dim in CURVES if dim in self._dataset.sizes}
+        wanted: dict[str, list[Any]] = {"threshold": asked_thresholds(self._dataset)}
+        wanted["rank"] = report_ranks(self._dataset)
+        for dim, labels in wanted.items():
+            if labels and dim in self._variables:
+                shown[dim] = np.flatnonzero(np.isin(self._variables[dim].values, labels))
+        return shown
+
+    def _dims(self, name: str) -> Dims:
+        return tuple(map(str, self._variables[name].dims))
+
+    def _shape(self, dims: Dims) -> tuple[int, ...]:
+        sizes = self._dataset.sizes
+        return tuple(len(self._shown[x]) if x in self._shown else sizes[x] for x in dims)
+
+    def _size(self, dims: Dims) -> int:
+        return int(np.prod(self._shape(dims), dtype=np.int64))
+
+    def _places(self, dims: Dims) -> Block:
+        """Return the columns of dimensions; the first of numbers with a unit is `point`."""
+        if dims not in self._columns:
+            columns: Block = {}
+            for dim, places in zip(dims, np.indices(self._shape(dims)), strict=True):
+                column, variable = _NAMED_BY.get(dim, (dim, dim))
+                labels, is_point = self._labels(dim, variable)
+                if is_point and "at" not in columns:
+                    columns |= {"at": column, "point": labels[places.ravel()]}
+                else:
+                    columns[column] = labels[places.ravel()]
+            self._columns[dims] = columns
+        return self._columns[dims]
+
+    def _labels(self, dim: str, variable: str) -> tuple[np.ndarray, bool]:
+        """Return the labels that are shown, and whether they are numbers with a unit."""
+        if variable not in self._variables:
+            labels, units = np.arange(self._dataset.sizes[dim]), ""
+        else:
+            labels = self._variables[variable].values
+            units = self._variables[variable].attrs.get("units", "")
+        if dim in self._shown:
+            labels = labels[self._shown[dim]]
+        return labels, bool(units) and labels.dtype.kind == "f"
+
+    # ------------------------------------------------------------------------------------- values
+
+    def _over(self, name: str, dims: Dims) -> np.ndarray:
+        """Return the values of a variable at all places of `dims`, among which its own are."""
+        variable = self._variables[name]
+        values, own = variable.values, self._dims(name)
+        for axis, dim in enumerate(own):
+            if dim in self._shown:
+                values = values.take(self._shown[dim], axis)
+        if own != dims:
+            values = values.transpose(sorted(range(len(own)), key=lambda i: dims.index(own[i])))
+            shape = [n if dim in own else 1 for dim, n in zip(dims, self._shape(dims), strict=True)]
+            values = np.broadcast_to(values.reshape(shape), self._shape(dims))
+        return values.ravel()
+
+    def _numbers(self, name: str, dims: Dims) -> np.ndarray:
+        return self._over(name, dims).astype(np.float64, copy=False)
+
+    def _limits(self, name: str, dims: Dims) -> np.ndarray | None:
+        """Return limits; those of a mean are beside the mean, and no other statistic."""
+        if not {*self._dims(name)} <= {*dims}:
+            return None
+        limits = self._numbers(name, dims)
+        if "statistic" in dims and "statistic" not in self._dims(name):
+            return np.where(self._places(dims)["statistic"] == "mean", limits, np.nan)
+        return limits
+
+    def _threshold_of(self, name: str) -> str:
+        """Return the variable with the threshold of a rate; empty without one."""
+        threshold, dims = str(self._variables[name].attrs.get("threshold", "")), self._dims(name)
+        if threshold not in self._variables or "statistic" in dims:
+            return ""
+        return threshold if {*self._dims(threshold)} <= {*dims} else ""
+
+    def _attempts(self, name: str, dims: Dims) -> np.ndarray | None:
+        """Return the denominator of a proportion; None of statistics, and without one."""
+        names = str(self._variables[name].attrs.get("out_of", "")).split()
+        if not names or "statistic" in dims:
+            return None
+        if not all(x in self._variables and {*self._dims(x)} <= {*dims} for x in names):
+            return None
+        return np.sum([self._numbers(x, dims) for x in names], axis=0)
