@@ -347,7 +347,8 @@ def cell_of(
         about["interval"] = None if low != low or high != high else (low, high)
     units, scalar = str(variable.attrs.get("units", "")), figure(name)
     out_of = str(variable.attrs.get("out_of", "")).split()
-    if attempts is None and out_of and {*out_of} <= {*variables}:
+    is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]
+    if attempts is None and is_known and all(is_known):
         attempts = int(sum(at(x) for x in out_of))
     if scalar is not None and units == scalar.units:
         return cell_of_scalar(scalar, value, attempts=attempts, **about)

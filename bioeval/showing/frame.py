@@ -110,7 +110,7 @@ def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:
     for node in nodes:
         if node.result_type in RECORDS:
             raise DataError(
-                f"{node.result_type} are records, which have a frame of their own; give `results` "
+                f"{node.result_type} are records, with a frame of their own; give the others "
                 "without them"
             )
         if node.result_type == "comparison":

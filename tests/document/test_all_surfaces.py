@@ -6,9 +6,7 @@ import math
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
-import xarray as xr
 from shown import SHOWN, square
 
 from bioeval.document.blocks import Messages, supported, tables, walk
@@ -200,17 +198,6 @@ def test_controls_and_directions_are_escaped():
         written = write(section)
         assert "\u202e" not in written and "\x1b" not in written and "\ufdd0" not in written
     assert "\u202e" not in as_text(section, 100)
-
-
-def test_what_data_frames_hold_is_exact():
-    import bioeval as be
-
-    ds = SHOWN["zoo"][0]()
-    frame = be.to_frame(ds, "subjects")
-    assert np.array_equal(frame["fr"], ds["fr"]) and frame.attrs["kinds"]["genuine_mean"] == "score"
-    assert isinstance(ds, xr.Dataset) and list(be.to_frame(ds)) == list(be.to_frame(ds, "errors"))
-    with pytest.raises(be.DataError, match="'errors'"):
-        be.to_frame(ds, "error")
 
 
 #: Results of which a page has tables of its own, or that a page cannot show.

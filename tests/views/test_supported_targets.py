@@ -78,8 +78,7 @@ def test_a_target_that_was_asked_for_is_withheld_alike(task, targets, capsys):
     shown = capsys.readouterr().out
     assert far_targets_in(shown) == far_targets_in(be.to_latex(results)) == supported
     assert re.search(r"0.01 %: not supported by 20 people", " ".join(shown.split()))
-    frame = be.to_frame(results)
-    at_far = frame[frame.measure.str.contains("FAR <=")]
+    at_far = be.to_frame(results).query("at == 'far_target' and unit == 'proportion'")
     assert at_far.supported.tolist()[-1] is False and at_far.value.notna().all()
 
 
@@ -102,11 +101,13 @@ def test_a_chosen_measure_is_withheld_with_its_column():
 
 def test_data_have_every_target_and_say_which_are_not_supported():
     for results in (be.verification(small()), folds()):
-        table = "rates_own_thresholds" if "fold" in results.dims else ""
-        frame = be.to_frame(results, table=table)
-        at_far = frame[frame.measure.str.startswith("FRR at FAR <=")]
-        assert at_far.supported.tolist() == [True, False, False, False]
-        assert frame.supported.sum() == len(frame) - 3
+        frame = be.to_frame(results)
+        supported = frame[frame.measure == "frr_at_far"].groupby("point").supported
+        assert supported.unique().map(list).to_dict() == {
+            **{0.1: [True], 0.01: [False]},
+            **{0.001: [False], 0.0001: [False]},
+        }
+        assert frame.loc[frame.measure != "frr_at_far", "supported"].isna().all()
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def reid(
 
     Notes
     -----
-    ``be.to_frame(result, "queries")`` has all queries of ``per_query=True``, the worst first.
+    ``be.to_frame(result, curves=True)`` has all queries of ``per_query=True``.
 
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
     the matches of a query are, and one pass of the row counts what ranks before each.

@@ -490,7 +490,7 @@ def _worst(dataset: xr.Dataset) -> Iterator[Text]:
     ]
     if listed:
         yield say(
-            'worst queries (rows, from 0): {listed}; all: be.to_frame(result, "queries"), or '
+            "worst queries (rows, from 0): {listed}; all: be.to_frame(result, curves=True), or "
             "queries.csv of --out",
             listed=Enumeration(listed, ""),
         )

@@ -110,18 +110,6 @@ def facts_data(section: Section) -> Row:
     return values
 
 
-def units_of(table: Table) -> dict[str, str]:
-    """Return the kind of cell that each column of a table has."""
-    kinds = {}
-    for i, column in enumerate(table.columns):
-        kinds[column.name] = next((_kind(row[i]) for row in table.rows if row[i] is not None), "")
-    return kinds
-
-
-def _kind(cell: Text | None) -> str:
-    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label) else "text"
-
-
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:
     """Return a message as data: its code, its arguments, and its sentence."""
     (plain,) = json.loads(as_json([message]))

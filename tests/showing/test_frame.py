@@ -1,0 +1,182 @@
+"""The frame of each result has every number of it once, under its name, at its place."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from every_result import CALLS, datasets_of, result_of, square
+
+import bioeval as be
+from bioeval.results.variables import UNITS
+
+pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+
+GOING = ("epc", "discard")
+RECORDS = ("ranks", "conventions", "worst pairs")
+COMPARISONS = ("compare", "compare searches")
+
+tidy = pytest.mark.parametrize("name", [x for x in CALLS if x not in (*RECORDS, *GOING)])
+
+#: What is no part of the key of a row.
+VALUES = (
+    *("value", "low", "high", "threshold", "attempts", "supported", "flagged", "unit", "text"),
+)
+ALWAYS = (
+    *("task", "measure", "statistic", "at", "point", "value", "low", "high", "threshold"),
+    *("attempts", "supported", "unit"),
+)
+
+
+def frame_of(name: str, curves: bool = False) -> pd.DataFrame:
+    return be.to_frame(result_of(name), curves=curves)
+
+
+@tidy
+def test_no_two_rows_have_the_same_key(name):
+    frame = frame_of(name, curves=True)
+    assert {*ALWAYS} <= {*frame}
+    assert not frame.duplicated([x for x in frame if x not in VALUES]).any()
+    assert (frame["unit"].isin(UNITS) | frame["value"].isna()).all()
+    assert len(frame_of(name)) < len(frame) or name in COMPARISONS or len(frame) < 5000
+
+
+@tidy
+def test_every_number_of_a_result_is_in_its_frame(name):
+    """Under the name of its variable, or beside it as limit, threshold or place."""
+    frame = frame_of(name, curves=True)
+    columns = ["point", "value", "low", "high", "threshold", "attempts"]
+    columns += [x for x in frame if str(frame[x].dtype) == "Int64"]
+    everything = np.unique(
+        np.concatenate([frame[x].to_numpy(float, na_value=np.nan) for x in columns])
+    )
+    for dataset in datasets_of(name).values():
+        for key, variable in dataset.data_vars.items():
+            if variable.dtype.kind not in "biuf" or str(key).endswith(("_flagged", "_decimals")):
+                continue
+            values = np.asarray(variable.values, dtype=float).ravel()
+            values = values[~np.isnan(values)]
+            of_key = frame.loc[frame["measure"] == key, "value"].to_numpy()
+            is_other = name in COMPARISONS or not len(of_key)
+            assert np.isin(values, everything if is_other else of_key).all(), key
+
+
+def test_each_value_is_at_its_place():
+    """A row found by its dimensions is the value that xarray finds by them."""
+    ds = result_of("open set")
+    frame = be.to_frame(ds, curves=True)
+    for row in frame[frame["measure"] == "dir_at_far"].to_dict("records"):
+        at = {"far_target": row["point"], "rank": row["rank"]}
+        found = ds.sel(at)
+        partners = ("value", "dir_at_far"), ("low", "dir_at_far_low")
+        for column, variable in (*partners, ("threshold", "threshold_at_far")):
+            np.testing.assert_equal(row[column], float(found[variable]))
+        assert row["attempts"] == ds["genuine_attempts"] and row["unit"] == "proportion"
+    curve = frame.query("measure == 'far'")
+    assert (curve["at"] == "threshold").all() and (curve["point"] == curve["threshold"]).all()
+    np.testing.assert_array_equal(curve["value"], ds["far"])
+    np.testing.assert_array_equal(curve["value"] * curve["attempts"], ds["fa"])
+
+
+def test_values_over_folds_and_their_means():
+    """Folds have a row each; of `be.aggregate` there is a row for each statistic."""
+    ds = result_of("folds")
+    frame = be.to_frame(ds)
+    far = frame[(frame["measure"] == "far") & (frame["part"] == "test")]
+    np.testing.assert_array_equal(far["value"], ds["far"].sel(part="test").values.ravel())
+    np.testing.assert_array_equal(far["threshold"], ds["threshold"].values.ravel())
+    assert (frame["statistic"] == "").all() and str(frame["fold"].dtype) == "Int64"
+    means = be.aggregate(ds, ("repeat", "fold"), interval="nadeau-bengio")
+    found = be.to_frame(means).query("measure == 'far' and part == 'test'").set_index("statistic")
+    assert found.loc["mean", "value"] == pytest.approx(far["value"].mean())
+    assert found.loc["sd", "value"] == pytest.approx(far["value"].std())
+    assert found.loc["mean", "low"] == float(means["far_low"].sel(part="test"))
+    assert found["low"].drop("mean").isna().all() and found["attempts"].isna().all()
+
+
+def test_supported_is_said_where_there_is_a_target():
+    """Of 780 pairs of people: FAR 10 and 1 % have three errors expected, 0.1 % has not."""
+    frame = be.to_frame(result_of("verification"))
+    at_far = frame.query("measure == 'frr_at_far'").set_index("point")["supported"]
+    assert at_far.to_dict() == {0.1: True, 0.01: True, 0.001: False, 0.0001: False}
+    assert frame.loc[~frame["measure"].isin(["frr_at_far", "far_at_frr"]), "supported"].isna().all()
+
+
+def test_several_systems_and_conditions_are_columns():
+    one, other = square(), square(within=1.1)
+    results = {"a": be.verification(one), "b": be.verification(other)}
+    frame = be.to_frame(results)
+    assert list(frame)[:2] == ["system", "task"]
+    for system, result in results.items():
+        alone = frame[frame["system"] == system].drop(columns="system").reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone, be.to_frame(result))
+    nested = be.to_frame({"a": {"day": results["a"], "night": results["b"]}, "b": results})
+    assert nested.groupby(["system", "condition"]).ngroups == 4
+    eer = nested.query("system == 'a' and condition == 'night' and measure == 'eer'")["value"]
+    assert eer.item() == results["b"]["eer"]
+    with pytest.raises(be.DataError, match="of a, day are a dict"):
+        be.to_frame({"a": {"day": {"deep": results["a"]}}})
+
+
+def test_a_tree_of_systems_has_the_rows_of_each():
+    systems = {"a": square(), "b": square(within=1.1)}
+    frame = be.to_frame(be.evaluate(systems))
+    for system, scores in systems.items():
+        alone = frame[frame["system"] == system].drop(columns="system").reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone, be.to_frame(be.evaluate(scores)))
+    assert [*dict.fromkeys(frame["task"])][:2] == ["verification/single", "verification/multi"]
+
+
+@pytest.mark.parametrize("name", ["evaluation", "groups", "compare", "folds", "zoo"])
+def test_types_survive_csv_and_parquet(name, tmp_path):
+    frame = frame_of(name)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    texts = {x: "" for x in ("statistic", "at", "unit", "text") if x in frame}
+    read = pd.read_csv(tmp_path / "x.csv", dtype=frame.dtypes.to_dict()).fillna(texts)
+    pd.testing.assert_frame_equal(read, frame, check_exact=False, rtol=1e-15)
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "x.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet"), frame)
+
+
+@tidy
+def test_attributes_are_json_with_the_messages(name):
+    attrs = json.loads(json.dumps(frame_of(name).attrs))
+    assert {x["code"] for x in attrs["messages"]} == {
+        message.code for message in be.messages(result_of(name))
+    } or isinstance(result_of(name), xr.DataTree)
+    assert all(name in attrs["results"] for x in attrs["messages"] for name in x["results"])
+
+
+def test_records_have_a_row_each():
+    pairs = result_of("worst pairs")
+    frame = frame_of("worst pairs")
+    assert (
+        len(frame) == pairs.sizes["pair"]
+        and frame["score"].tolist() == pairs["score"].values.tolist()
+    )
+    ranks = be.to_frame({"a": result_of("ranks"), "b": result_of("ranks")})
+    assert ranks["system"].value_counts().to_dict() == dict.fromkeys("ab", len(ranks) // 2)
+    cards = result_of("conventions")
+    of_cards = frame_of("conventions").set_index("card")
+    assert of_cards.loc["market1501", "cmc=5"] == cards["cmc"].sel(card="market1501", rank=5)
+    check = be.check_data(square())
+    assert be.to_frame(check)["check"].tolist() == [x.check for x in check]
+    with pytest.raises(be.DataError, match="are records"):
+        be.to_frame({"a": pairs, "b": result_of("verification")})
+
+
+def test_an_explained_row_has_steps():
+    scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    with pytest.raises(be.DataError, match="step_by_step"):
+        be.to_frame(be.explain(scores, 0, threshold=0.5))
+    steps = be.to_frame(be.step_by_step(scores, threshold=0.5))
+    accepted = steps.query("task == 'verification/single' and measure == 'ga'")
+    assert accepted["value"].tolist() == [1, 2] and accepted["probe"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("results", [square, lambda: {}, lambda: xr.Dataset({"a": 1}), lambda: 3])
+def test_what_is_no_result_is_refused(results):
+    with pytest.raises(be.DataError, match="results|attribute"):
+        be.to_frame(results())
