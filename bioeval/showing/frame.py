@@ -86,9 +86,12 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
     Examples
     --------
     >>> import bioeval as be
-    >>> systems = {f"spread {x}": be.simulate(20, 4, within=x) for x in (0.9, 1.1)}
+    >>> systems = {f"spread {x}": be.simulate(20, 4, within=x, random_state=1) for x in (1, 2)}
     >>> frame = be.to_frame({name: be.evaluate(x) for name, x in systems.items()})
     >>> frame.query("measure == 'cms' and rank == 1")[["system", "task", "value", "attempts"]]
+           system        task   value  attempts
+    85   spread 1  closed_set  0.5500      80.0
+    180  spread 2  closed_set  0.1125      80.0
     """
     import pandas as pd
 
