@@ -21,8 +21,8 @@ class Node(NamedTuple):
 
     @property
     def result_type(self) -> str:
-        """The code of the study, or of the task."""
-        return str(self.dataset.attrs["result_type"])
+        """The code of the study, or of the task; empty of a part of a study."""
+        return str(self.dataset.attrs.get("result_type", ""))
 
     @property
     def name(self) -> str:
@@ -66,17 +66,19 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
     """Yield the datasets of one result; those of a tree of systems have these as their own."""
     if not isinstance(result, xr.Dataset | xr.DataTree):
         raise no_result(result)
-    parts = dict(datasets(result))
-    study = str(parts[""].attrs.get("result_type", "")) if "" in parts else ""
-    for path, dataset in parts.items():
+    study = str(result.attrs.get("result_type", "")) if isinstance(result, xr.DataTree) else ""
+    if study:  # with its folds below it
+        for node in result.subtree:
+            below = node.path.strip("/")
+            task = "/".join(filter(None, (study.replace("-", "_"), below)))
+            yield Node(system, condition, task, node.to_dataset())
+        return
+    for path, dataset in datasets(result):
         if "result_type" not in dataset.attrs:
             raise DataError(
                 "the dataset has no attribute `result_type`; expected what a function of bioeval "
                 "returned, with its attributes"
             )
-        if study:  # with its folds below it, if there are any
-            yield Node(system, condition, "/".join(filter(None, (_task(parts[""]), path))), dataset)
-            continue
         own = system_of(path)
         task = path.removeprefix(own).strip("/") or _task(dataset)
         yield Node("/".join(filter(None, (system, own))), condition, task, dataset)
