@@ -37,9 +37,9 @@ class _Entry:
 
     @property
     def named(self) -> str:
-        """The name with the first coordinate, or with all that are numbers."""
+        """The name with its coordinates, of texts in rows of no statistic the first alone."""
         at = [x if isinstance(x, str) else f"{x:g}" for x in self.row.values()]
-        if self.has_texts:
+        if self.has_texts and "statistic" not in self.row:
             at = at[:1]
         return "=".join(filter(None, (self.name, ",".join(at))))
 

@@ -203,14 +203,12 @@ class _Aggregation:
             return about.of_rates(far, frr)
         if about.quotient is None:
             return np.nan
-        # Closed set in folds has the genuine attempts of other tasks.
-        names = [x if x in self.results else f"genuine_{x}" for x in about.quotient[1]]
-        if not {*names} <= {*self.results}:
+        if not {*about.quotient[1]} <= {*self.results}:
             return np.nan
-        rate = self.results[name]
+        rate = self.results[name].variable
         attempts = xr.zeros_like(rate).where(rate.notnull())
-        for class_ in names:
-            attempts = attempts + self.results[class_]
+        for class_ in about.quotient[1]:
+            attempts = attempts + self.results[class_].variable
         dims = [dim for dim in self.over if dim in rate.dims]
         pooled = (rate * attempts).sum(dims) / attempts.sum(dims)
         return pooled.transpose(*inner).values
@@ -254,9 +252,11 @@ class _Aggregation:
                 'interval "nadeau-bengio" needs the sizes of parts, variable `subjects` over '
                 '`part`, which these results lack; expected "quantile"'
             )
-        sizes = self.results["subjects"]
+        sizes = self.results["subjects"].variable
         sizes = sizes.mean([dim for dim in self.over if dim in sizes.dims])
-        ratio = sizes.sel(part="test", drop=True) / sizes.sel(part="train", drop=True)
+        labels = self.results["part"].values.tolist()
+        test, train = (sizes.isel(part=labels.index(part)) for part in ("test", "train"))
+        ratio = test / train
         # The remaining dimensions in the places of those of the variable.
         shape = [ratio.sizes.get(dim, 1) for dim in inner]
         ratio = ratio.transpose(*[dim for dim in inner if dim in ratio.dims])

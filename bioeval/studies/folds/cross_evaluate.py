@@ -25,12 +25,11 @@ from bioeval.scores.embeddings import Metric
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, required_interval
+from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
 from bioeval.studies.folds.folds import (
-    INTERVALS,
     FoldedSystem,
-    FoldInterval,
     FoldOptions,
     FoldTask,
     evaluate_folds,
@@ -63,7 +62,7 @@ def cross_evaluate(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
     priors: Sequence[float] = (),
-    interval: FoldInterval | IntervalMethod = "nadeau-bengio",
+    interval: RepeatedInterval | IntervalMethod = "nadeau-bengio",
 ) -> xr.Dataset:
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
@@ -180,7 +179,7 @@ def cross_evaluate(
         use=Use(fusion=fusion),
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         ranks=parse_ranks(ranks),
-        interval=required_interval(interval, INTERVALS),
+        interval=required_interval(interval, REPEATED_INTERVALS),
         far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
         priors=at_priors,

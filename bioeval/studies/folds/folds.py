@@ -43,9 +43,6 @@ ThresholdTask = Literal["verification", "open_set"]
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 
-FoldInterval = Literal["nadeau-bengio", "quantile"]
-INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
-
 
 @dataclass(frozen=True)
 class FoldOptions:

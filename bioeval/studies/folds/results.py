@@ -27,6 +27,7 @@ from bioeval.results.variables import (
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.people import ratio
+from bioeval.stats.repeated import attrs_of_interval
 from bioeval.studies.folds.folds import FoldOptions
 from bioeval.studies.folds.splits import SplitPlan
 
@@ -58,15 +59,6 @@ OF_FOLDS: dict[str, Variable] = {
 
 #: Counts of decisions, which a fold without a threshold does not have.
 _DECISIONS = ("ga", "fr", "fa", "gr", "di", "detected", "fa_unenrolled")
-
-SPREAD = (
-    "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
-    "claims, among these same subjects; no confidence interval for other subjects"
-)
-
-CORRECTED = (
-    "of the mean, corrected for overlapping training parts (Nadeau and Bengio 2003); a heuristic"
-)
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
@@ -186,17 +178,11 @@ def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "splitter_class": type(splitter).__name__,
-        "confidence": options.interval.confidence,
-        "interval_unit": "folds",
+        **attrs_of_interval(options.interval),
     }
     seed = getattr(splitter, "random_state", None)
     if isinstance(seed, int | np.integer):
         attrs["splitter_seed"] = int(seed)
-    if options.interval.method == "quantile":
-        attrs |= {"interval_method": "quantile", "interval": SPREAD, "interval_for": "these people"}
-    else:
-        attrs |= {"interval_method": "nadeau-bengio", "interval": CORRECTED}
-        attrs["interval_for"] = "folds like these"
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":

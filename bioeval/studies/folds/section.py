@@ -55,13 +55,16 @@ def folds_section(results: ResultsBySystem) -> Section:
     partition = Fact("Partition", Label(_splitter(attrs)), "splitter")
     blocks: list[Block] = [data_facts(by_system, protocol, partition)]
     shown: list[Text] = []
+    every: list[Averaged] = []
     for path, ds in results.items():  # what several tasks share is said once
         details = list(_details(ds))
         new = [x for x in details if x not in shown]
         title = say("{title}: {size}", title=_title(path, ds, several), size=_attempts(ds))
-        blocks.append(_task(path, ds, title, new))
+        rows = list(averaged(ds))
+        blocks.append(_task(path, ds, rows, title, new))
         shown += details
-    notes = [Paragraph(note, "note") for note in _notes(list(results.values()))]
+        every += rows
+    notes = [Paragraph(note, "note") for note in _notes(attrs, every)]
     blocks.append(Section("remarks", "", notes))
     blocks.append(_messages(results, several))
     return Section("folds", "", blocks)
@@ -89,13 +92,14 @@ def _task_of(ds: xr.Dataset) -> str:
     return "identification" if is_identification(ds) else "verification"
 
 
-def _task(path: str, ds: xr.Dataset, title: Text, details: list[Text]) -> Section:
+def _task(
+    path: str, ds: xr.Dataset, rows: Sequence[Averaged], title: Text, details: list[Text]
+) -> Section:
     """Return the rates of a task, at the thresholds of the training parts and at others.
 
     Data have those at others in a table of their own.
     """
     name = path.replace("/", "_") or "rates"
-    rows = list(averaged(ds))
     at_rule = [row for row in rows if not row.at_own_threshold]
     of_test = [row for row in rows if row.at_own_threshold]
     rows = [*at_rule, *of_test]
@@ -252,17 +256,15 @@ def _span(counts: np.ndarray) -> Text:
 # ------------------------------------------------------------------------------- notes
 
 
-def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
+def _notes(attrs: Mapping[Any, Any], rows: Sequence[Averaged]) -> Iterator[Text]:
     """Yield what the columns are, and by which method the intervals are found."""
-    attrs = results[0].attrs
     units = f"{unit_of(attrs)}s"
-    rows = [row for ds in results for row in averaged(ds)]
     if any(np.isfinite(row.training()) for row in rows):
         yield "Training: rate on the data on which the threshold was chosen (optimistic)."
     columns = [f"Test, sd: mean and standard deviation over {units}"]
     if any(np.isfinite(row.summary("repeats_sd")) for row in rows):
         columns.append("sd of repeats: that of the means of the repeats")
-    if any(map(_of_listed_pairs, results)):
+    if any(_of_listed_pairs(row.dataset) for row in rows):
         columns.append("se: sd by the square root of the folds, as in LFW tables")
     yield f"{'; '.join([*columns, f'pooled: rate of the summed counts of all {units}'])}."
     if any(row.at_own_threshold for row in rows):
