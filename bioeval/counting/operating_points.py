@@ -245,7 +245,7 @@ class AttemptsOfParts:
         curve = self.corners
         begin, end = curve.starts[:-1], curve.starts[1:]
         # Each row from strict to loose; the last point, which accepts most, fills it up.
-        places = begin[:, None] + np.arange(np.diff(curve.starts).max() + 1)
+        places = begin[:, None] + np.arange((end - begin).max() + 1)
         inside = places < end[:, None]
         places = np.minimum(places, end[:, None] - 1)
         # Nothing accepts all where attempts failed.

@@ -303,24 +303,24 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 
     While a point is below the edge, the lowest one takes the place of the end on its side.
     """
-    is_strict = far < frr
-    end = np.argmin(is_strict, axis=1)  # the first of the other points, if there is one
-    rates = np.full(len(far), np.nan)
-    roc = np.flatnonzero(~is_strict[np.arange(len(far)), end])
-    end = end[roc]
-    start = end - 1
-    while len(roc):
-        x, y, row = far[roc], frr[roc], np.arange(len(roc))
-        x0, y0, x1, y1 = x[row, start], y[row, start], x[row, end], y[row, end]
-        gap0, gap1 = y0 - x0, y1 - x1
-        rates[roc] = x0 + gap0 / (gap0 - gap1) * (x1 - x0)
-        cost = (y0 - y1)[:, None] * x + (x1 - x0)[:, None] * y
-        lowest = np.argmin(cost, axis=1)
-        is_below = cost[row, lowest] < cost[row, start] * (1 - 1e-14)  # by more than rounding
-        roc, start, end, lowest = (every[is_below] for every in (roc, start, end, lowest))
-        strict = is_strict[roc, lowest]
-        start, end = np.where(strict, lowest, start), np.where(strict, end, lowest)
-    return rates
+    is_strict, roc = far < frr, np.arange(len(far))
+    end = is_strict.argmin(axis=1)  # the first of the other points, if there is one
+    meets = ~is_strict[roc, end]
+    start = np.maximum(end - 1, 0)
+    while True:
+        x0, y0, x1, y1 = far[roc, start], frr[roc, start], far[roc, end], frr[roc, end]
+        cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
+        lowest = cost.argmin(axis=1)
+        is_below = cost[roc, lowest] < cost[roc, start] * (1 - 1e-14)  # by more than rounding
+        is_below &= meets
+        if not is_below.any():
+            break
+        on_side = is_strict[roc, lowest]
+        start = np.where(is_below & on_side, lowest, start)
+        end = np.where(is_below & ~on_side, lowest, end)
+    gap0, gap1 = y0 - x0, y1 - x1
+    share = gap0 / np.where(meets & (gap0 > gap1), gap0 - gap1, 1.0)
+    return np.where(meets, x0 + share * (x1 - x0), np.nan)
 
 
 # Points of nearly the same cost that are compared without rounding.
@@ -363,7 +363,7 @@ def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarr
     near = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
     bounds = near.searchsorted(curve.starts)
     best = near[bounds[:-1]]
-    for part in np.flatnonzero(np.diff(bounds) > 1).tolist():
+    for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
         places = near[bounds[part] : bounds[part + 1]]
         if len(places) > EXACT_COSTS:
             best[part] = places[cost[places].argmin()]
