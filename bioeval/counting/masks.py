@@ -11,6 +11,7 @@ import numpy as np
 
 from bioeval.counting.identification import role_of
 from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.scores.arrays import scored
@@ -36,9 +37,9 @@ def batches(cells: Iterable[int]) -> Iterator[slice]:
 
 # Nanoseconds that a part, and a cell of it, takes where it is selected and sorted by itself; and
 # that a cell takes of a matrix that is sorted once, a part of it, and a cell of the matrix in each
-# part. First there are a second to load the loops, or two to compile them.
+# part. First loops are loaded; the very first time they are compiled in two seconds.
 _SELECTED, _SELECTED_CELL = 1_900_000, 35
-_FIRST, _SORTED_CELL, _MASKED, _MASKED_CELL = 1_000_000_000, 150, 100_000, 2
+_FIRST, _SORTED_CELL, _MASKED, _MASKED_CELL = 600_000_000, 150, 100_000, 2
 
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
@@ -307,61 +308,20 @@ class SearchedParts:
         distances = np.append(self.parts.matrix.templates.distances, np.nan)  # without a mate
         return distances[self.best] <= thresholds[self.part]
 
-    def keys(self, code: np.ndarray, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the keys of the codes of some probes in order, and the place of each of these."""
+    def attempts(self, impostors: np.ndarray) -> RankedAttempts:
+        """Return the attempts of open-set identification; those of impostors are some probes."""
+        mates, places = self._in_order(self.best, self.is_mated)
+        others, _ = self._in_order(self.nearest, impostors)
+        made = self.number(self.is_mated), self.number(impostors)
+        return RankedAttempts(mates, self.rank[places], others, *made)
+
+    def _in_order(self, code: np.ndarray, probes: np.ndarray) -> tuple[SortedScores, np.ndarray]:
+        """Return the scores of some probes by their codes, and the place of each of them."""
         distances = self.parts.matrix.templates.distances
         places = np.flatnonzero(probes & (code < len(distances) - self.parts.matrix.rejected))
         keys = self.part[places] * len(distances) + code[places]
         order = np.argsort(keys)
-        return keys[order], places[order]
-
-
-class OpenSetParts:
-    """The attempts of open-set identification in some parts.
-
-    - `impostors` (bool): which of the searches are attempts of impostors
-    """
-
-    def __init__(self, searches: SearchedParts, impostors: np.ndarray):
-        self.searches = searches
-        self._distances = searches.parts.matrix.templates.distances
-        self._mates, self._place = searches.keys(searches.best, searches.is_mated)
-        others, _ = searches.keys(searches.nearest, impostors)
-        self._others = SortedScores.of_keys(others, self._distances, len(searches.parts))
-        self._failed = searches.number(impostors) - self._others.sizes
-
-    @cached_property
-    def every(self) -> AttemptsOfParts:
-        """The attempts with mates at any rank."""
-        return self.at_rank(None)
-
-    @cached_property
-    def first(self) -> AttemptsOfParts:
-        """The attempts with mates at rank 1."""
-        return self.at_rank(1)
-
-    def at_rank(self, rank: int | None) -> AttemptsOfParts:
-        """Return the attempts, of which mates beyond a rank are missed."""
-        searches, keys = self.searches, self._mates
-        if rank is not None:
-            keys = keys[searches.rank[self._place] <= rank]
-        mates = SortedScores.of_keys(keys, self._distances, len(searches.parts))
-        missed = searches.number(searches.is_mated) - mates.sizes
-        return AttemptsOfParts(mates, self._others, missed, self._failed)
-
-    def detected_at_far(
-        self, targets: np.ndarray, ranks: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return DIR at FAR targets, and its thresholds: (parts, targets, ranks)."""
-        found = []
-        for rank in ranks.tolist():
-            attempts = self.first if rank == 1 else self.at_rank(rank)
-            _, threshold = attempts.at_far(targets)
-            _, rejected = attempts.errors_at(threshold)
-            detected = attempts.genuine_attempts[:, None] - rejected
-            found.append((attempts.frrs(detected), threshold))
-        dir_, threshold = zip(*found, strict=True)
-        return np.stack(dir_, axis=2), np.stack(threshold, axis=2)
+        return SortedScores.of_keys(keys[order], distances, len(self.parts)), places[order]
 
 
 def _number_of_each(mask: np.ndarray, person: np.ndarray, people: int) -> np.ndarray:

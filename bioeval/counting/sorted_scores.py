@@ -161,7 +161,9 @@ class SortedScores:
     def in_part(self, part: int) -> np.ndarray:
         """Return the scores of a part."""
         keys = self.keys[self.starts[part] : self.starts[part + 1]]
-        return keys if self.distances is None else self.distances[keys - self._first_keys[part]]
+        if self.distances is None:
+            return keys
+        return self.distances.take(keys - self._first_keys[part])
 
     @cached_property
     def runs(self) -> np.ndarray:

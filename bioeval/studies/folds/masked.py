@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.progress import Tell
-from bioeval.counting.masks import MaskedParts, OpenSetParts, SearchedParts, batches, masks_pay
+from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.sorted_attempts import PointsWanted, point_values
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
@@ -105,7 +105,7 @@ class MaskedFolds:
             numbers["skipped"] = _of_both([x.number(~x.is_mated) for x in searches])
         else:
             roles = [options.search.impostors] * len(self.splits)
-            open_set = [OpenSetParts(x, x.impostors(roles[: len(x.parts)])) for x in searches]
+            open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
             attempts = [x.first for x in open_set]
             chosen = choose_of_parts(rule, attempts[0])
             numbers = _judged(chosen, attempts, [1, 1])
@@ -123,7 +123,7 @@ class MaskedFolds:
             numbers["recognition_rate"] = np.divide(first, made, out=rate, where=made > 0)
         else:
             numbers["eer"] = attempts[1].equal_error().eer
-            numbers["dir_at_far"], _ = open_set[1].detected_at_far(options.far_targets, ranks)
+            numbers["dir_at_far"], _ = open_set[1].dir_at_far(options.far_targets, ranks)
         return numbers
 
     def _subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:

@@ -14,7 +14,6 @@ from bioeval.base.progress import Tell
 from bioeval.counting.identification import PlainTies
 from bioeval.counting.masks import (
     MaskedParts,
-    OpenSetParts,
     Places,
     SearchedParts,
     batches,
@@ -255,9 +254,9 @@ class MaskedTasks:
         last = max(self.tasks.card.report.ranks, default=RANKS[-1])
         ranks, shown = self._shown(np.minimum(longest, min(last, task.max_rank or last)))
         targets, roles = self.tasks.far_targets, searches.roles(task.impostors)
-        attempts = OpenSetParts(searches, searches.impostors(roles))
+        attempts = searches.attempts(searches.impostors(roles))
         every, error = attempts.every, attempts.first.equal_error()
-        dir_, threshold = attempts.detected_at_far(targets, ranks)
+        dir_, threshold = attempts.dir_at_far(targets, ranks)
         is_shown = shown[:, None]
         threshold = np.where(is_shown, threshold, np.nan)
         kind, people = self.scores.kind, searches.parts.people
