@@ -126,7 +126,8 @@ def repeat(
 ) -> xr.DataTree:
     """Evaluate every task of a protocol in each of many partitions of the same scores.
 
-    The numbers of each partition are those of :func:`evaluate`, to the last bit.
+    The numbers of each partition are those of :func:`evaluate`. Hundreds of partitions of a matrix
+    in memory are picked from attempts that are sorted once, in tenths of a millisecond each.
 
     Parameters
     ----------
@@ -186,6 +187,11 @@ def repeat(
     would differ for others. Means over ``partition`` are at the same threshold, not at the same
     FAR: "threshold averaging" of Fawcett, T. (2006). An introduction to ROC analysis. *Pattern
     Recognition Letters* 27, 861-874.
+
+    Partitions are selected and evaluated one by one where they are few, with `curves`, and of
+    claims, ranks of subjects, expected ties, single-template galleries, re-identification, matrices
+    above eight million scores, and scores that are not in memory: ``docs/how-it-counts.md``. Only
+    the last digits of d' may be others then.
 
     Examples
     --------
