@@ -50,16 +50,16 @@ def ratio(a: int, b: int) -> float:
     return a / b if b else math.nan
 
 
-def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) -> dict[str, Any]:
-    """Every variable of means and errors; `threshold` is a distance, means are distances."""
+def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) -> dict[Any, Any]:
+    """Every variable, of errors with their name; `threshold` and means are distances."""
     genuine = [a for a in found if a.probe == a.claimed]
     impostor = [a for a in found if a.probe != a.claimed]
     accepted = [a for a in impostor if a.distance <= threshold]
     rejected = [a for a in genuine if not a.distance <= threshold]
     out: dict[str, Any] = {"non_finite": sum(not math.isfinite(a.distance) for a in found)}
-    each: dict[str, list[Any]] = {}
+    each: dict[Any, list[Any]] = {}
 
-    def put(name: str, value: Any) -> None:
+    def put(name: Any, value: Any) -> None:
         each.setdefault(name, []).append(value)
 
     for s in people:
@@ -72,28 +72,23 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
             ("impostor_mean_as_claimed", lamb), ("impostor_mean", either),
         ):  # fmt: skip
             put(name, mean([a.distance for a in part]))
-        put("genuine_attempts", len(own))
-        put("impostor_attempts_as_probe", len(wolf))
-        put("impostor_attempts_as_claimed", len(lamb))
-        fr = sum(a.probe == s for a in rejected)
-        put("fr", fr)
-        put("frr", ratio(fr, len(own)))
-        put("fr_share", ratio(fr, len(rejected)))
-        for role, side, part in (("as_probe", "probe", wolf), ("as_claimed", "claimed", lamb)):
-            fa = sum(getattr(a, side) == s for a in accepted)
-            put(f"fa_{role}", fa)
-            put(f"far_{role}", ratio(fa, len(part)))
-            put(f"fa_share_{role}", ratio(fa, len(accepted)))
-        others = [a for a in genuine if a.probe != s]
-        put("frr_without", ratio(sum(a in rejected for a in others), len(others)))
-        others = [a for a in impostor if s not in (a.probe, a.claimed)]
-        put("far_without", ratio(sum(a.distance <= threshold for a in others), len(others)))
-    for name, errors, of in (
-        ("fr_gini", "fr", "genuine_attempts"),
-        ("fa_gini_as_probe", "fa_as_probe", "impostor_attempts_as_probe"),
-        ("fa_gini_as_claimed", "fa_as_claimed", "impostor_attempts_as_claimed"),
-    ):
-        out[name] = gini([x for x, n in zip(each[errors], each[of], strict=True) if n])
+        for error, side, part, wrong in (
+            ("fr", "probe", own, rejected),
+            ("fa_as_probe", "probe", wolf, accepted),
+            ("fa_as_claimed", "claimed", lamb, accepted),
+        ):
+            number = sum(getattr(a, side) == s for a in wrong)
+            put(("errors", error), number)
+            put(("attempts", error), len(part))
+            put(("rate", error), ratio(number, len(part)))
+            put(("share", error), ratio(number, len(wrong)))
+            every = genuine if error == "fr" else impostor
+            others = [a for a in every if s not in (a.probe, a.claimed)]
+            put(("rate_without", error), ratio(sum(a in wrong for a in others), len(others)))
+    for error in ("fr", "fa_as_probe", "fa_as_claimed"):
+        numbers = each["errors", error], each["attempts", error]
+        out["gini", error] = gini([x for x, n in zip(*numbers, strict=True) if n])
+        out["all_errors", error], out["all_attempts", error] = map(sum, numbers)
     return out | each
 
 

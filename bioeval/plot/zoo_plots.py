@@ -84,9 +84,8 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 def _worst(ds: xr.Dataset) -> list[int]:
     """Return the subjects with the highest FRR, then those with the highest FAR of either side."""
     worst = list[int]()
-    for errors in ("fr", "fa_as_probe", "fa_as_claimed"):
-        rates = ds[f"{errors[0]}{errors[1]}r{errors[2:]}"].values
-        worst += highest_rates(ds[errors].values, rates, NAMED)
+    for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
+        worst += highest_rates(errors, rates, NAMED)
     return list(dict.fromkeys(worst))
 
 

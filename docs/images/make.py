@@ -177,8 +177,8 @@ def zoo(path: Path) -> None:
     ds = be.zoo(scores, threshold="far=0.001")
     display = be.plot.zoo(ds)
     display.ax_.set_ylim(0.655, 0.9)
-    goats = ds["fr"].to_series().nlargest(3).index
-    wolves = ds["fa_as_probe"].to_series().nlargest(2).index
+    goats = ds["errors"].sel(error="fr").to_series().nlargest(3).index
+    wolves = ds["errors"].sel(error="fa_as_probe").to_series().nlargest(2).index
     dove = ds["impostor_mean"].to_series().nlargest(1).index
     places = [(0.41, 0.845), (0.38, 0.806), (0.415, 0.685), (0.34, 0.68), (0.265, 0.68)]
     places.append((0.305, 0.885))

@@ -151,8 +151,8 @@ def test_a_threshold_is_a_tensor_of_any_kind(held):
     scores = be.simulate(12, 3, random_state=0)
     expected = be.verification(scores, thresholds=[1.5, 2.5])
     assert be.verification(scores, thresholds=held(np.asarray([1.5, 2.5]))).identical(expected)
-    assert be.zoo(scores, threshold=held(np.asarray(2.0))).fr.identical(
-        be.zoo(scores, threshold=2.0).fr
+    assert be.zoo(scores, threshold=held(np.asarray(2.0))).errors.identical(
+        be.zoo(scores, threshold=2.0).errors
     )
 
 

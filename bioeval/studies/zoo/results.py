@@ -28,101 +28,84 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.results.variables import Variable
 
+#: The errors that a subject may have a part in: false rejects, and false accepts by its probes (of
+#: a wolf) and by claims of its identity (of a lamb).
+ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 
-def _zoo() -> dict[str, Variable]:
-    """Describe the variables of a zoo; probes and claimed subjects differ in one word."""
-    of_subject = "genuine attempts of the subject"
-    roles = {
-        "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
-        "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
-    }
-    names = {
-        "threshold": Variable(
-            "threshold at which errors are counted", "score", "threshold T", shown="threshold"
-        ),
-        "genuine_mean": Variable(f"mean finite score of the {of_subject}", "score"),
-        "impostor_mean": Variable(
-            "mean finite score of all impostor attempts of the subject", "score"
-        ),
-        "genuine_attempts": Variable(of_subject, "attempts"),
-        "fr": Variable(f"{of_subject} that are rejected", "attempts"),
-        "frr": Variable(
-            f"false reject rate of the {of_subject}",
-            "proportion",
-            "FNMR",
-            out_of="genuine_attempts",
-        ),
-        "fr_share": Variable(
-            "proportion of all false rejects that are the subject's", "proportion"
-        ),
-        "frr_without": Variable("false reject rate of all other subjects", "proportion", "FNMR"),
-        "far_without": Variable(
-            "false accept rate of the attempts without the subject on either side",
-            "proportion",
-            "FMR",
-        ),
-        "fr_gini": Variable("Gini coefficient of the false rejects over subjects", "1"),
-        "non_finite": Variable("attempts with an infinite score, left out of means", "attempts"),
-    }
-    for role, attempts in roles.items():
-        names |= {
-            f"impostor_mean_{role}": Variable(f"mean finite score of {attempts}", "score"),
-            f"impostor_attempts_{role}": Variable(attempts, "attempts"),
-            f"fa_{role}": Variable(f"accepted {attempts}", "attempts"),
-            f"far_{role}": Variable(
-                f"false accept rate of {attempts}",
-                "proportion",
-                "FMR",
-                out_of=f"impostor_attempts_{role}",
-            ),
-            f"fa_share_{role}": Variable(
-                f"proportion of all false accepts that are of {attempts}", "proportion"
-            ),
-            f"fa_gini_{role}": Variable(
-                f"Gini coefficient over subjects of false accepts, of {attempts}", "1"
-            ),
-        }
-    names |= {
-        "animal_of_subject": Variable("animal of the subject, or none"),
-        "animal_count": Variable("subjects that are of the kind", "subjects", heading="subjects"),
-        "animal_expected": Variable(
-            "subjects expected if the two means were independent", "subjects", heading="expected"
-        ),
-        "animal_p_more": Variable(
-            "probability of as many or more, if the means were independent",
-            "p",
-            heading="p of at least as many",
-        ),
-        "animal_p_fewer": Variable(
-            "probability of as many or fewer, if the means were independent",
-            "p",
-            heading="p of at most as many",
-        ),
-        "kruskal_p": Variable(
-            "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
-            "scores, and rejects far too often where scores share templates",
-            "p",
-        ),
-    }
-    for animal, scores in {
-        "goat": "genuine scores",
-        "wolf": "scores of their probes against others",
-        "lamb": "scores of others' probes against them",
-    }.items():
-        kind, apart = "correlation", "template or an opponent"
-        if animal == "goat":
-            kind, apart = "rank correlation", "template"
-        names[f"{animal}_correlation"] = Variable(
-            f"{kind} over subjects of mean {scores} in two halves without a {apart} in common", "1"
-        )
-        names[f"{animal}_p"] = Variable(
-            f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)",
-            "p",
-        )
-    return names
+#: The animals whose existence is tested.
+TESTED = ("goat", "wolf", "lamb")
 
+_SUBJECT, _EACH = ("subject",), ("error", "subject")
+_BY_CHANCE = "if the two means were independent"
 
-ZOO = {"animal": Variable("animal of the zoo of Yager and Dunstone (2010)"), **_zoo()}
+ZOO = {
+    "animal": Variable("animal of the zoo of Yager and Dunstone (2010)"),
+    "error": Variable(
+        "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
+        "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)"
+    ),
+    "test": Variable("animal whose existence is tested"),
+    "threshold": Variable(
+        "threshold at which errors are counted", "score", "threshold T", shown="threshold"
+    ),
+    "genuine_mean": Variable("mean finite score of the genuine attempts of the subject", "score"),
+    "impostor_mean": Variable("mean finite score of all impostor attempts of the subject", "score"),
+    "impostor_mean_as_probe": Variable(
+        "mean finite score of impostor attempts with probes of the subject", "score"
+    ),
+    "impostor_mean_as_claimed": Variable(
+        "mean finite score of impostor attempts that claim the subject", "score"
+    ),
+    "errors": Variable("errors of the subject", "attempts", dims=_EACH, threshold="threshold"),
+    "attempts": Variable("attempts of the subject that may be such an error", "attempts"),
+    "rate": Variable(
+        "error rate of the subject",
+        "proportion",
+        "FNMR, FMR",
+        _EACH,
+        out_of="attempts",
+        threshold="threshold",
+    ),
+    "share": Variable("proportion of all such errors that are the subject's", "proportion"),
+    "rate_without": Variable(
+        "error rate of all attempts without the subject, on either side",
+        "proportion",
+        "FNMR, FMR",
+        _EACH,
+        threshold="threshold",
+    ),
+    "gini": Variable("Gini coefficient of the errors over subjects", "1"),
+    "all_errors": Variable("errors of all subjects", "attempts", threshold="threshold"),
+    "all_attempts": Variable("attempts of all subjects", "attempts"),
+    "all_rate": Variable(
+        "error rate of all subjects together",
+        "proportion",
+        "FNMR, FMR",
+        out_of="all_attempts",
+        threshold="threshold",
+    ),
+    "non_finite": Variable("attempts with an infinite score, left out of means", "attempts"),
+    "animal_of_subject": Variable("animal of the subject, or none"),
+    "animal_count": Variable("subjects that are of the kind", "subjects", heading="subjects"),
+    "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", heading="expected"),
+    "animal_p_more": Variable(
+        f"probability of as many or more, {_BY_CHANCE}", "p", heading="p of at least as many"
+    ),
+    "animal_p_fewer": Variable(
+        f"probability of as many or fewer, {_BY_CHANCE}", "p", heading="p of at most as many"
+    ),
+    "correlation": Variable(
+        "correlation over subjects of their mean scores in two halves without a template (of "
+        "wolves and lambs, nor an opponent) in common; of goats that of ranks",
+        "1",
+    ),
+    "p": Variable("one-sided p-value by permutation: subjects differ, the animals exist", "p"),
+    "kruskal_p": Variable(
+        "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
+        "scores, and rejects far too often where scores share templates",
+        "p",
+    ),
+}
 
 #: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
 ANIMALS = {
@@ -160,31 +143,27 @@ def number_of_best(quantile: float, subjects: int) -> int:
     return number
 
 
-#: The kinds of errors: for each label, the ends of the names of its counts, rates and others.
 _ERRORS = {
-    "{false rejects}": ("fr", "", "genuine_attempts"),
-    "{false accepts}, by probe": ("fa", "_as_probe", "impostor_attempts_as_probe"),
-    "{false accepts}, by claim": ("fa", "_as_claimed", "impostor_attempts_as_claimed"),
+    "fr": "{false rejects}",
+    "fa_as_probe": "{false accepts}, by probe",
+    "fa_as_claimed": "{false accepts}, by claim",
 }
 
 #: Subjects that the answer names, where several have the highest rate.
 _NAMED_AT_MOST = 6
 
-_TESTS = {
-    "goat": "goats: subjects differ in genuine scores",
-    "wolf": "wolves: subjects differ in scores against others",
-    "lamb": "lambs: subjects differ in others' scores against them",
-}
+_TESTS = (
+    "goats: subjects differ in genuine scores",
+    "wolves: subjects differ in scores against others",
+    "lambs: subjects differ in others' scores against them",
+)
 
 
 def zoo_section(results: ResultsBySystem) -> Section:
     """Return what is said of a zoo."""
     ds = results[""]
-    attempts = people_and_attempts(
-        ds.sizes["subject"],
-        int(ds["genuine_attempts"].sum()),
-        int(ds["impostor_attempts_as_probe"].sum()),
-    )
+    genuine, impostor, _ = map(int, ds["all_attempts"].values)
+    attempts = people_and_attempts(ds.sizes["subject"], genuine, impostor)
     return Section(
         "zoo",
         "",
@@ -196,6 +175,7 @@ def zoo_section(results: ResultsBySystem) -> Section:
             _animals(ds),
             _tests(ds),
             table_of_variables(ds, "subject", id="subjects"),
+            table_of_variables(ds, "error", "subject", id="errors_of_subjects"),
             result_messages(results),
         ),
         task=rates_are_of(ds.attrs),
@@ -204,7 +184,7 @@ def zoo_section(results: ResultsBySystem) -> Section:
 
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     """Yield whose FRR is the highest; nothing without a false reject."""
-    rejects, rates = ds["fr"].values, ds["frr"].values
+    rejects, rates = ds["errors"].values[0], ds["rate"].values[0]
     ranked = highest_rates(rejects, rates, len(rates))
     if not ranked:
         return
@@ -222,7 +202,7 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
             subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
             rate=Rate(float(rates[most[0]])),
             errors=int(rejects[most].sum()),
-            attempts=int(ds["genuine_attempts"].values[most].sum()),
+            attempts=int(ds["attempts"].values[0, most].sum()),
             share=Rate(float(rejects[most].sum() / rejects.sum())),
         ),
         "answer",
@@ -232,13 +212,13 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
 def _errors(ds: xr.Dataset) -> Table:
     """Return how many errors there are, and how few subjects make half of them."""
     rows: list[tuple[Text | None, ...]] = []
-    for label, (kind, role, attempts) in _ERRORS.items():
-        numbers = ds[f"{kind}{role}"].values
-        total, made = int(numbers.sum()), int(ds[attempts].sum())
-        rate = Rate(total / made if made else math.nan, attempts=made)
-        most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
-        half = Count(int(most) + 1, noun="subjects") if total else None
-        rows.append((say(label), Count(total), rate, cell_of(ds, f"{kind}_gini{role}"), half))
+    for i, label in enumerate(_ERRORS.values()):
+        cells = [cell_of(ds, name, {"error": i}) for name in ("all_errors", "all_rate", "gini")]
+        numbers = np.sort(ds["errors"].values[i])[::-1]
+        most = np.searchsorted(2 * numbers.cumsum(), numbers.sum())
+        rows.append(
+            (say(label), *cells, Count(int(most) + 1, noun="subjects") if numbers.any() else None)
+        )
     given = str(ds.attrs["chosen_on"]) == "given"
     columns = (
         Column("errors_of"),
@@ -260,13 +240,12 @@ def _most_errors(ds: xr.Dataset) -> Table:
     """Return the subjects with the highest rates of each kind of error."""
     rows: list[tuple[Text | None, ...]] = []
     notes = []
-    for label, (kind, role, _) in _ERRORS.items():
-        rate, numbers = "frr" if kind == "fr" else "far", ds[f"{kind}{role}"].values
-        names = (f"{kind}{role}", f"{kind}_share{role}", f"{rate}{role}", f"{rate}_without")
-        rates = ds[f"{rate}{role}"].values
-        listed = highest_rates(numbers, rates, NAMED)
+    for error, label in enumerate(_ERRORS.values()):
+        rates = ds["rate"].values[error]
+        listed = highest_rates(ds["errors"].values[error], rates, NAMED)
         for i in listed:
-            cells = [cell_of(ds, name, {"subject": i}) for name in names]
+            at = {"error": error, "subject": i}
+            cells = [cell_of(ds, x, at) for x in ("errors", "share", "rate", "rate_without")]
             rows.append((say(label), Label(ds["subject"].values[i].item()), *cells))
         # Others may have the rate of the last that is listed.
         last = rates[listed[-1]] if listed else -1.0
@@ -307,8 +286,8 @@ def _animals(ds: xr.Dataset) -> Table:
 def _tests(ds: xr.Dataset) -> Table:
     """Return the tests of the existence of goats, wolves and lambs."""
     rows: list[tuple[Text | None, ...]] = []
-    for animal, label in _TESTS.items():
-        rows.append((label, *(cell_of(ds, f"{animal}_{x}") for x in ("correlation", "p"))))
+    for i, label in enumerate(_TESTS):
+        rows.append((label, *(cell_of(ds, name, {"test": i}) for name in ("correlation", "p"))))
     kruskal = "Kruskal and Wallis (assumes independent scores)"
     rows.append((kruskal, None, cell_of(ds, "kruskal_p")))
     return Table(

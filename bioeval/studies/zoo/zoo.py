@@ -38,7 +38,14 @@ from bioeval.studies.zoo.existence import (
     sessions_of,
 )
 from bioeval.studies.zoo.kernel import add_scores
-from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, ZOO, number_of_best
+from bioeval.studies.zoo.results import (
+    ANIMALS,
+    ERRORS,
+    NO_ANIMAL,
+    TESTED,
+    ZOO,
+    number_of_best,
+)
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.views.messages import warns_of_doubts
 
@@ -75,15 +82,14 @@ def zoo(
     -------
     xarray.Dataset
         Over ``subject``: ``genuine_mean impostor_mean impostor_mean_as_probe
-        impostor_mean_as_claimed`` of finite scores; ``genuine_attempts impostor_attempts_as_probe
-        impostor_attempts_as_claimed``; errors ``fr fa_as_probe fa_as_claimed``, as rates ``frr
-        far_as_probe far_as_claimed``, and as proportions of all such errors ``fr_share
-        fa_share_as_probe fa_share_as_claimed``; ``frr_without far_without``, rates of all attempts
-        without the subject; and ``animal_of_subject``. Over ``animal``: ``animal_count
-        animal_expected animal_p_more animal_p_fewer``. Scalars: ``threshold non_finite``, Gini
-        coefficients ``fr_gini fa_gini_as_probe fa_gini_as_claimed``; correlations between halves
-        ``goat_correlation wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p
-        lamb_p``; and ``kruskal_p``, which assumes independent scores.
+        impostor_mean_as_claimed`` of finite scores, and ``animal_of_subject``. Over ``error``
+        (``"fr"``, ``"fa_as_probe"``, ``"fa_as_claimed"``) and ``subject``: ``errors`` among
+        ``attempts``, their ``rate``, ``share`` of all such errors, and ``rate_without``, that of
+        all attempts without the subject. Over ``error``: ``all_errors all_attempts all_rate``, and
+        the Gini coefficient ``gini``. Over ``animal``: ``animal_count animal_expected
+        animal_p_more animal_p_fewer``. Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``):
+        ``correlation`` between halves, and its p-value ``p``. Scalars: ``threshold non_finite``,
+        and ``kruskal_p``, which assumes independent scores.
 
     Raises
     ------
@@ -111,9 +117,10 @@ def zoo(
     --------
     >>> import bioeval as be
     >>> ds = be.zoo(be.simulate(40, 6, random_state=1))
-    >>> int(ds.fr.sum()), float(ds.fr_gini.round(2))
+    >>> rejects = ds.sel(error="fr")
+    >>> int(rejects.all_errors), float(rejects.gini.round(2))
     (44, 0.68)
-    >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
+    >>> rejects.share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
     require_number("quantile", quantile, above=0.0, high=0.5)
@@ -150,14 +157,17 @@ def zoo(
     variables = {
         **chosen.in_units(scores.kind),
         **{k: to_user(x, scores.kind) if "mean" in k else x for k, x in means.items()},
-        **_errors(attempts, people),
     }
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
+    over_subjects |= _errors(attempts, people)
     attrs = about_attrs(Provenance.of(scores), "zoo", "zoo", messages)
     ds = dataset(
         over_subjects | _animals(means["genuine_mean"], means["impostor_mean"], quantile) | tests,
         ZOO,
-        {"subject": names, "animal": np.array([*ANIMALS])},
+        {
+            **{"subject": names, "error": np.array(ERRORS)},
+            **{"animal": np.array([*ANIMALS]), "test": np.array(TESTED)},
+        },
         attrs,
     ).isel(subject=slice(people))
     ds.attrs |= rule.attrs() | {
@@ -193,36 +203,37 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
     return {**means, "non_finite": infinite}
 
 
-def _errors(attempts: ZooAttempts, people: int) -> dict[str, Any]:
-    """Return attempts and errors of each subject at the threshold, rates, shares, inequality."""
+def _errors(attempts: ZooAttempts, people: int) -> Variables:
+    """Return attempts and errors of each subject at the threshold, rates, shares, inequality.
+
+    Totals are of `people`, the first subjects.
+    """
     genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
-    made, subjects = attempts.as_probe.attempts, len(attempts.as_probe.attempts)
-    claims, of_genuine = (
-        attempts.as_claimed.attempts,
-        np.bincount(genuine.person, minlength=subjects),
-    )
-    fr = np.bincount(genuine.person[rejected], minlength=subjects)
-    fa_as_probe, fa_as_claimed = attempts.as_probe.accepted, attempts.as_claimed.accepted
-    variables: dict[str, Any] = {
-        "genuine_attempts": of_genuine,
-        "impostor_attempts_as_probe": made,
-        "impostor_attempts_as_claimed": claims,
-    }
-    for name, role, errors, number in (
-        ("fr", "", fr, of_genuine),
-        ("fa", "_as_probe", fa_as_probe, made),
-        ("fa", "_as_claimed", fa_as_claimed, claims),
-    ):
-        variables |= {
-            f"{name}{role}": errors,
-            f"{name}r{role}": ratio(errors, number),
-            f"{name}_share{role}": ratio(errors, errors.sum()),
-            f"{name}_gini{role}": gini(errors[:people][number[:people] > 0]),
-        }
-    return variables | {
-        "frr_without": ratio(fr.sum() - fr, of_genuine.sum() - of_genuine),
-        "far_without": ratio(
-            fa_as_probe.sum() - fa_as_probe - fa_as_claimed, made.sum() - made - claims
+    as_probe, as_claimed = attempts.as_probe, attempts.as_claimed
+    size = len(as_probe.attempts)
+    rejects = np.bincount(genuine.person[rejected], minlength=size)
+    errors = np.stack([rejects, as_probe.accepted, as_claimed.accepted])
+    of_genuine = np.bincount(genuine.person, minlength=size)
+    number = np.stack([of_genuine, as_probe.attempts, as_claimed.attempts])
+    # An impostor attempt is of two subjects: without one, neither of its roles is there.
+    own, own_number = (np.stack([x[0], x[1] + x[2], x[1] + x[2]]) for x in (errors, number))
+    total, total_number = errors.sum(axis=1), number.sum(axis=1)
+    all_errors, all_attempts = errors[:, :people].sum(axis=1), number[:, :people].sum(axis=1)
+    return {
+        **along(
+            ("error", "subject"),
+            errors=errors,
+            attempts=number,
+            rate=ratio(errors, number),
+            share=ratio(errors, total[:, None]),
+            rate_without=ratio(total[:, None] - own, total_number[:, None] - own_number),
+        ),
+        **along(
+            ("error",),
+            gini=[gini(x[:people][n[:people] > 0]) for x, n in zip(errors, number, strict=True)],
+            all_errors=all_errors,
+            all_attempts=all_attempts,
+            all_rate=ratio(all_errors, all_attempts),
         ),
     }
 
@@ -286,9 +297,13 @@ def _tests(
         "lamb": opponents_test(as_claimed.means, as_claimed.size, permutations, streams[2]),
     }
     variables: Variables = {"kruskal_p": kruskal_p(genuine.distance, genuine.person)}
+    variables |= along(
+        ("test",),
+        correlation=[tests[animal].correlation for animal in TESTED],
+        p=[tests[animal].p for animal in TESTED],
+    )
     messages = []
     for animal, test in tests.items():
-        variables |= {f"{animal}_correlation": test.correlation, f"{animal}_p": test.p}
         animals = {"wolf": "wolves"}.get(animal, f"{animal}s")
         if test.subjects < LEAST_SUBJECTS:
             templates = _NEEDED[animal][layout != "all-against-all"]
