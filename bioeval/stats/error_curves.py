@@ -85,9 +85,14 @@ class ErrorColumns:
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         return self.with_ends()
 
+    @property
+    def _number(self) -> int:
+        """The number of thresholds."""
+        return len(self.far)
+
     def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column whose FAR and FRR are `inside`, as all before are."""
-        number, columns = self.far.shape
+        number, columns = self._number, self.far.shape[1]
         low, high = np.full(columns, -1), np.full(columns, number)
         for _ in range(number.bit_length()):
             middle = (low + high) // 2
@@ -155,6 +160,34 @@ class ErrorColumns:
         if self.untied is not None:
             before = np.where(np.append(self.untied, False)[:, None], f[1:], before)
         return (step * (1 - (f[1:] + before) / 2)).sum(axis=0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ErrorsByRow(ErrorColumns):
+    """The same, with a row of FAR and of FRR for each of their values along the thresholds.
+
+    `far_row` and `frr_row`, (thresholds,), are the rows at each threshold.
+    """
+
+    far_row: np.ndarray
+    frr_row: np.ndarray
+
+    @property
+    def _number(self) -> int:
+        return len(self.far_row)
+
+    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR at one of the thresholds, or at one in each column, (columns,)."""
+        number, columns = len(self.far_row), self.far.shape[1]
+        row = np.broadcast_to(row, columns)
+        place = np.clip(row, 0, max(number - 1, 0))
+        is_strict = row < 0
+        is_loose = (row == number) & (not self.failed or not number)
+        rates = []
+        for rate, rows, strict in ((self.far, self.far_row, 0.0), (self.frr, self.frr_row, 1.0)):
+            found = rate.take(rows[place] * columns + np.arange(columns)) if number else strict
+            rates.append(np.where(is_strict, strict, np.where(is_loose, 1 - strict, found)))
+        return rates[0], rates[1]
 
 
 def moved_to(

@@ -22,7 +22,7 @@ from bioeval.counting.left_out import LeftOut
 from bioeval.results.support import searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
-from bioeval.stats.error_curves import ErrorColumns, moved_to
+from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, moved_to
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import by_subject, linear_forms, ratio
@@ -51,8 +51,14 @@ class Hits(NamedTuple):
         self, along: Literal["distance", "rank"], grid: np.ndarray, people: int
     ) -> np.ndarray:
         """Return the hits of each person up to points of an increasing grid, (points, people)."""
+        return np.cumsum(self.of_each(along, grid, people), axis=0)
+
+    def of_each(
+        self, along: Literal["distance", "rank"], grid: np.ndarray, people: int
+    ) -> np.ndarray:
+        """Return the hits of each person above the point before, up to each, (points, people)."""
         place = getattr(self, along)
-        return np.cumsum(by_subject(place, self.person, grid, people, self.weight)[:-1], axis=0)
+        return by_subject(place, self.person, grid, people, self.weight)[:-1]
 
 
 class Attempted(NamedTuple):
@@ -88,7 +94,8 @@ class Attempted(NamedTuple):
         if rank is not None:
             hits, losses = hits.within(rank), losses.within(rank)
         if weights is not None:
-            drawn = linear_forms(hits.by_person(along, grid, len(self.made)), weights)
+            drawn = linear_forms(hits.of_each(along, grid, len(self.made)), weights)
+            np.cumsum(drawn, axis=0, out=drawn)
             rates = ratio(drawn, linear_forms(self.made[None], weights))
         else:
             everyone = hits._replace(person=np.zeros_like(hits.person))
@@ -99,6 +106,31 @@ class Attempted(NamedTuple):
             )
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
+
+    def by_row(
+        self, grid: np.ndarray, rank: int | None, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rate of hits at weights, a row for each of its values along the grid.
+
+        The grid has all distances. Beside the rows, (rows, columns), is that of each of its points.
+        """
+        hits = self.hits if rank is None else self.hits.within(rank)
+        order = np.argsort(hits.distance)
+        order = order[: np.count_nonzero(~np.isnan(hits.distance))]
+        distance, weight = hits.distance[order], hits.weight[order]
+        made = linear_forms(self.made[None], weights)
+        whole = bool((weight == 1).all()) and made.max(initial=0) < 1 << 24  # exact in 32 bits
+        sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if whole else np.float64)
+        sums[1:] = weights[hits.person[order]]
+        if not whole:
+            sums[1:] *= weight[:, None]
+        np.cumsum(sums, axis=0, out=sums)
+        number = distance.searchsorted(grid, side="right")
+        rows, row = np.unique(number, return_inverse=True)
+        rates = ratio(sums if len(rows) == len(sums) else sums[rows], made)
+        if not whole:
+            rates = np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
+        return rates, row
 
 
 class SearchColumns:
@@ -199,26 +231,46 @@ class SearchColumns:
         both = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
         return len(np.unique(both[np.isfinite(both)])) == len(self.grid)
 
-    @cached_property
-    def _far(self) -> tuple[np.ndarray, RateCurve]:
-        far = self.impostor.columns("distance", self.grid, weights=self.weights)
-        return far, self._along(self.impostor, far)
+    def _errors(self, rank: int) -> ErrorColumns:
+        """Return FAR and 1 - DIR at a rank along the grid, in columns."""
+        if self.weights is not None and self._every_score and len(self.grid):
+            far, far_row = self._far_by_row
+            detected, row = self.genuine.by_row(self.grid, rank, self.weights)
+            return ErrorsByRow(far, 1 - detected, self._failed, far_row=far_row, frr_row=row)
+        missed = 1 - self.genuine.columns("distance", self.grid, rank, self.weights)
+        return ErrorColumns(self._far, missed, self._failed)
 
-    def _along(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
-        """Return the limits of a rate along its curve."""
+    @cached_property
+    def _far(self) -> np.ndarray:
+        return self.impostor.columns("distance", self.grid, weights=self.weights)
+
+    @cached_property
+    def _far_by_row(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.weights is not None
+        return self.impostor.by_row(self.grid, None, self.weights)
+
+    @cached_property
+    def _far_limits(self) -> RateCurve:
+        return self._along(self.impostor, self._far)
+
+    def _along(
+        self, attempts: Attempted, columns: np.ndarray, rates: np.ndarray | None = None
+    ) -> RateCurve:
+        """Return the limits of a rate along its curve, perhaps at some rates alone."""
+        if self.weights is not None:
+            return RateCurve.drawn(columns, attempts.units, self.options.confidence, rates)
         made = float(attempts.made.sum())
         independent = attempts.units, attempts.sides, attempts.least
         return self.options.rate_curve(columns, made, *independent)
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
-        missed = 1 - self.genuine.columns("distance", self.grid, rank, self.weights)
-        far, limits_of_far = self._far
+        errors = self._errors(rank)
         return CurveLimits(
-            ErrorColumns(far, missed, self._failed),
+            errors,
             self._every_score,
-            limits_of_far,
-            self._along(self.genuine, missed),
+            self._far_limits,
+            self._along(self.genuine, errors.frr),
             self.options.confidence,
         )
 
@@ -255,25 +307,48 @@ class SearchColumns:
         """Return the limits of an open-set result, at the ranks that tables show."""
         limits = {x: np.full((2, *dataset[x].shape), np.nan) for x in ("dir", "dir_at_far")}
         eer: Limits = (np.array(np.nan), np.array(np.nan))
+        far, targets = dataset["far"].values, dataset["far_target"].values
+        far_limits: Limits | None = None
         for rank in {*RANKS} & {*dataset["rank"].values[: self.most].tolist()}:
-            at, curve = rank - 1, self.curve(rank)
-            most, least = curve.frr.at(1 - dataset["dir"].values[:, at])
-            limits["dir"][:, :, at] = 1 - least, 1 - most
-            targets, values = dataset["far_target"].values, dataset["dir_at_far"].values[:, at]
-            limits["dir_at_far"][:, :, at] = self.at_targets(curve, targets, values)[1]
+            missed = 1 - dataset["dir"].values[:, rank - 1]
+            values = dataset["dir_at_far"].values[:, rank - 1]
+            if self.weights is None:
+                curve = self.curve(rank)
+                errors, of_missed = curve.curve, curve.frr
+                at_targets = self.at_targets(curve, targets, values)[1]
+            else:
+                errors = self._errors(rank)
+                of_missed = self._along(self.genuine, errors.frr, missed)
+                columns = self._detected(errors, targets, values)
+                at_targets = percentile(columns, self.options.confidence, self.genuine.units)
+            most, least = of_missed.at(missed)
+            limits["dir"][:, :, rank - 1] = 1 - least, 1 - most
+            limits["dir_at_far"][:, :, rank - 1] = at_targets
             if rank == 1 and len(self.grid):
-                columns = moved_to(float(dataset["eer"]), curve.curve.equal_error())
-                eer = curve.at_equal_error(columns)
-                if self.weights is not None:
+                columns = moved_to(float(dataset["eer"]), errors.equal_error())
+                if self.weights is None:
+                    eer = curve.at_equal_error(columns)
+                else:
                     units = min(self.genuine.units, self.impostor.units)
                     eer = percentile(columns, self.options.confidence, units)
+                    far_limits = self._along(self.impostor, errors.far, far).at(far)
         low, high = limits["dir"]
         return {
-            "far": self._far[1].at(dataset["far"].values),
+            "far": far_limits or self._far_limits.at(far),
             "frr": (1 - high[:, 0], 1 - low[:, 0]),
             **{name: (low, high) for name, (low, high) in limits.items()},
             "eer": eer,
         }
+
+    def _detected(
+        self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Return DIR at FAR targets in columns, whose values are given.
+
+        Thresholds are chosen anew in each column.
+        """
+        missed = [errors.frr_at_far(float(x), self._every_score) for x in targets]
+        return moved_to(values, 1 - np.reshape(missed, (len(targets), errors.far.shape[1])))
 
     def at_targets(
         self, curve: CurveLimits, targets: np.ndarray, values: np.ndarray
@@ -283,11 +358,7 @@ class SearchColumns:
         Thresholds are chosen anew in each column.
         """
         rates = curve.curve
-        missed = [rates.frr_at_far(float(x), curve.every_score) for x in targets]
-        columns = 1 - np.reshape(missed, (len(targets), rates.far.shape[1]))
-        columns = moved_to(values, columns)
-        if self.weights is not None:
-            return columns, percentile(columns, self.options.confidence, self.genuine.units)
+        columns = self._detected(rates, targets, values)
         rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
         least, most = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
         return columns, (1 - most, 1 - least)

@@ -234,12 +234,19 @@ class RateCurve(NamedTuple):
         return cls(rate, *rising(low, high), trials, upper)
 
     @classmethod
-    def drawn(cls, columns: np.ndarray, units: float, confidence: float) -> RateCurve:
+    def drawn(
+        cls,
+        columns: np.ndarray,
+        units: float,
+        confidence: float,
+        rates: np.ndarray | None = None,
+    ) -> RateCurve:
         """Return the percentiles of a rate in columns (places, 1 + replicates).
 
         A rate of exactly 0 or 1 has the one-sided bound of `units`: replicates have no error there.
+        The curve is the same at some `rates` if only these are asked for.
         """
-        columns = _with_ends(columns)
+        columns = _with_ends(columns, rates)
         low, high = percentile(columns, confidence)
         bound = float(zero_error_bound(units, confidence)) if units else np.nan
         within = np.concatenate([[0.0], columns[:, 0], [1.0]])
@@ -273,12 +280,20 @@ class RateCurve(NamedTuple):
         return RateCurve(1 - self.rate[::-1], 1 - self.high[::-1], 1 - self.low[::-1])
 
 
-def _with_ends(columns: np.ndarray) -> np.ndarray:
-    """Return the places with distinct rates in increasing order, with the rates 0 and 1."""
-    columns = columns[~np.isnan(columns[:, 0])]
+def _with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
+    """Return the places with distinct rates in increasing order, with the rates 0 and 1.
+
+    Of places between these only those around some `rates`, if they are given.
+    """
+    rate, place = np.unique(columns[:, 0], return_index=True)
+    chosen = (rate > 0) & (rate < 1)
+    if rates is not None:
+        after = np.searchsorted(rate, rates)
+        is_near = np.zeros(len(rate) + 2, dtype=bool)
+        is_near[after] = is_near[after + 1] = True
+        chosen &= is_near[1:-1]
     ends = np.zeros((1, columns.shape[1])), np.ones((1, columns.shape[1]))
-    columns = np.concatenate([*ends, columns])
-    return columns[np.unique(columns[:, 0], return_index=True)[1]]
+    return np.concatenate([ends[0], columns[place[chosen]], ends[1]])
 
 
 def rising(low: np.ndarray, high: np.ndarray) -> Limits:
@@ -401,19 +416,25 @@ def percentile(
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     tail = (1 - confidence) / 2
     unknown = np.isnan(value)
-    low, high = (np.where(unknown, np.nan, quantiles(drawn, x)) for x in (tail, 1 - tail))
+    both = quantiles(drawn, np.array([tail, 1 - tail]))
+    low, high = np.where(unknown, np.nan, both)
     return (low, high) if units is None else open_limits(value, low, high, units, confidence)
 
 
-def quantiles(drawn: np.ndarray, level: float) -> np.ndarray:
-    """Return a quantile over the last axis, linear between order statistics, ignoring NaN."""
+def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Return quantiles over the last axis, (levels, ...), linear between order statistics.
+
+    NaN is left out.
+    """
     ordered = np.sort(drawn, axis=-1)  # NaN last
-    number = (~np.isnan(ordered)).sum(axis=-1)
-    place = np.clip(level, 0, 1) * np.maximum(number - 1, 0)
+    last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
+    place = np.multiply.outer(np.clip(levels, 0, 1), last)
     below = np.floor(place).astype(np.int64)
-    above = np.minimum(below + 1, np.maximum(number - 1, 0))
-    first = np.take_along_axis(ordered, below[..., None], axis=-1)[..., 0]
-    second = np.take_along_axis(ordered, above[..., None], axis=-1)[..., 0]
+    above = np.minimum(below + 1, last)
+    first, second = (
+        np.moveaxis(np.take_along_axis(ordered, np.moveaxis(x, 0, -1), axis=-1), -1, 0)
+        for x in (below, above)
+    )
     return first + (place - below) * (second - first)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy
@@ -341,7 +342,30 @@ def by_subject(
     return counts.reshape(len(thresholds) + 1, number)
 
 
-class AttemptsOfEach:
+class AttemptsMade:
+    """A consumer of impostor counts: the attempts of each person."""
+
+    def __init__(self, people: int):
+        #: Attempts of each person: as a probe, and as the person claimed.
+        self.made = np.zeros((2, people), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = copy(self)
+        other.made = np.zeros_like(self.made)
+        return other
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has."""
+        self.made += other.made
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+        for made, person in zip(self.made, (pairs.probe_person, pairs.claimed_person), strict=True):
+            made += np.bincount(person, pairs.count, len(made)).astype(np.int64)
+
+
+class AttemptsOfEach(AttemptsMade):
     """A consumer of impostor counts: the attempts of each person, on whichever side, by layer.
 
     `group` is the number of each subject, or of the group of people that it is left out with; what
@@ -350,29 +374,26 @@ class AttemptsOfEach:
 
     def __init__(self, no_person: np.ndarray, layers: int):
         """Begin without attempts; of more than a thousand people groups of them are left out."""
+        super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person)
         self._all = np.zeros(layers, dtype=np.int64)
         self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
-        #: Attempts of each person: as a probe, and as the person claimed.
-        self.made = np.zeros((2, len(no_person)), dtype=np.int64)
 
-    def fresh(self) -> AttemptsOfEach:
+    def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
-        other = copy(self)
+        other = super().fresh()
         other._all, other._each = np.zeros_like(self._all), np.zeros_like(self._each)
-        other.made = np.zeros_like(self.made)
         return other
 
-    def merge(self, other: AttemptsOfEach) -> None:
+    def merge(self, other: Self) -> None:
         """Add what a copy has."""
+        super().merge(other)
         self._all += other._all
         self._each += other._each
-        self.made += other.made
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
-        for made, person in zip(self.made, (pairs.probe_person, pairs.claimed_person), strict=True):
-            made += np.bincount(person, pairs.count, len(made)).astype(np.int64)
+        super().add(pairs)
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         apart = probe != claimed
         np.add.at(self._all, pairs.layer, pairs.count)

@@ -191,7 +191,8 @@ def _errors(
     miss = min((1 - confidence) / 2, 0.25)
     # Where no replicate differs from another one there is no error.
     normal = np.where(spread > 0, -scipy.special.ndtri(miss), np.nan)
-    below, above = values - quantiles(drawn, miss), quantiles(drawn, 1 - miss) - values
+    low, high = quantiles(drawn, np.array([miss, 1 - miss]))
+    below, above = values - low, high - values
     return np.fmax(below / normal, spread), np.fmax(above / normal, spread)
 
 

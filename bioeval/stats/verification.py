@@ -27,7 +27,14 @@ from bioeval.stats.error_curves import (
 from bioeval.stats.genuine_rows import GenuineRows
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
+from bioeval.stats.people import (
+    AttemptsMade,
+    AttemptsOfEach,
+    QuadraticForms,
+    by_subject,
+    linear_forms,
+    ratio,
+)
 from bioeval.stats.weights import groups_of_people, kish, without_each
 
 if TYPE_CHECKING:
@@ -96,7 +103,7 @@ def _independent(
 
 @dataclass
 class VerificationColumns:
-    """Verification without each person, and with people drawn again.
+    """Verification without each person, or with people drawn again, or both.
 
     The first column of all is the data. Thresholds that a measure chooses are chosen anew.
     """
@@ -110,7 +117,7 @@ class VerificationColumns:
     genuine_rows: GenuineRows | None  # None where they are
     counted_at: np.ndarray  # the thresholds, with those of the genuine rows
     genuine: tuple[np.ndarray, np.ndarray]  # distances and subjects
-    persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by `counted_at`
+    made: AttemptsMade  # impostor attempts of each person, or those of each group by `counted_at`
     #: FAR and FRR at the thresholds: without each person, and in each replicate.
     without: ErrorColumns = field(init=False)
     drawn: ErrorColumns | None = None
@@ -130,10 +137,10 @@ class VerificationColumns:
     ) -> VerificationColumns:
         """Count the attempts of each person, and take some measures or all.
 
-        People are `drawn` again where the method resamples them, unless it is said. Where there are
-        more distinct scores than thresholds, points are interpolated linearly between two
-        thresholds, and every column is corrected by the interpolation error of the data themselves.
-        `verified` has its operating points.
+        People are left out unless the method resamples them; they are `drawn` again where it does,
+        unless it is said. Where there are more distinct scores than thresholds, points are
+        interpolated linearly between two thresholds, and every column is corrected by the
+        interpolation error of the data themselves. `verified` has its operating points.
         """
         points, measures = verified.points, measures or curve_measures()
         # The limit of the EER bounds that of the AUC.
@@ -148,15 +155,19 @@ class VerificationColumns:
             thresholds = with_finite(usual, np.concatenate([_wanted(verified), *of_measures]))
             genuine_rows = GenuineRows.of(verified, MOST_CELLS // (groups + 1) - len(thresholds))
             counted_at = np.union1d(thresholds, genuine_rows.thresholds)
-        persons = AttemptsOfEach(people.no_person, len(counted_at) + 1)
         forms, drawn_at = None, counted_at
         if options.resamples if drawn is None else drawn:
             weights = options.weights(people.number, people.no_person)
             if len(counted_at) * weights.shape[1] > MOST_DRAWN:
                 drawn_at = thresholds
+            if options.resamples:
+                counted_at = drawn_at
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
             forms = QuadraticForms(weights, len(drawn_at) + 1, layers)
-        sinks = [persons] if forms is None else [persons, forms]
+        made: AttemptsMade = AttemptsMade(people.number)
+        if not options.resamples:
+            made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
+        sinks = [made] if forms is None else [made, forms]
         distances, owners, failed = count_layers(verified, counted_at, *sinks)
         columns = cls(
             verified,
@@ -168,9 +179,10 @@ class VerificationColumns:
             genuine_rows,
             counted_at,
             (distances, owners),
-            persons,
+            made,
         )
-        columns._without_each(measures, failed)
+        if not options.resamples:
+            columns._without_each(measures, failed)
         if forms is not None:
             untied = columns._untied(drawn_at)
             curve = ErrorColumns.weighted(forms, columns.genuine, drawn_at, failed, untied)
@@ -178,6 +190,12 @@ class VerificationColumns:
             columns.drawn_values = columns._measured(needed, curve, drawn_at)
             columns.drawn = curve.of_rows(drawn_at.searchsorted(thresholds))
         return columns
+
+    @property
+    def persons(self) -> AttemptsOfEach:
+        """The impostor attempts of each person, or group of people, who is left out."""
+        assert isinstance(self.made, AttemptsOfEach)
+        return self.made
 
     def _untied(self, thresholds: np.ndarray) -> np.ndarray | None:
         """Return which thresholds are genuine scores that no impostor score equals."""
@@ -246,7 +264,7 @@ class VerificationColumns:
         """
         people = ~self.people.no_person
         made = np.bincount(self.genuine[1], minlength=len(people))
-        probing, claimed = self.persons.made[:, people]
+        probing, claimed = self.made.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
         compared = self.verified.compared  # None where nobody is a person
         disjoint = 0 if compared is None else compared.disjoint
@@ -307,8 +325,9 @@ class VerificationColumns:
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
         """Return the limits of each measure, and messages."""
         limits = {}
+        values = self.drawn_values if self.options.resamples else self.values
         for measure in curve_measures():
-            if measure.name in self.values:
+            if measure.name in values:
                 limits[measure.name] = self._limits_of(measure)
         if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
             low, high = limits["auc"]
