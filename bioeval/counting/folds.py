@@ -129,6 +129,8 @@ class FoldAttempts(Reducer):
         What chooses the thresholds.
     """
 
+    lists_fewer = True  # cells of counts serve all folds, and a sorted list each of them alone
+
     def __init__(
         self,
         fusion: str | None,

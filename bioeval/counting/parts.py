@@ -19,7 +19,15 @@ from bioeval.base.progress import report_rows
 from bioeval.base.threads import in_turns
 from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
-from bioeval.scores.blocks import Block, BlockLines, GalleryOrder, Genuine, Mates, is_few
+from bioeval.scores.blocks import (
+    Block,
+    BlockLines,
+    GalleryOrder,
+    Genuine,
+    Mates,
+    has_few,
+    is_few,
+)
 from bioeval.scores.excluded import excluded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
@@ -102,7 +110,7 @@ class RowParts(Parts):
         self.scores, self.grouped = scores, grouped
         self.gallery = scores.gallery_order if grouped else GalleryOrder(scores, grouped=False)
         self.dtype = distance_dtype(self.scores.dtype)
-        self.few = is_few(math.prod(self.scores.shape))
+        self.few = has_few(self.scores)
 
     @property
     def size(self) -> int:
@@ -533,7 +541,7 @@ def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
         return PairParts(scores)
     if scores.layout == "top-k":
         return ListParts(scores)
-    if nearest and not is_few(math.prod(scores.shape)):
+    if nearest and not has_few(scores):
         from bioeval.counting.squares import Squares
 
         squares = Squares.of(scores, fused=grouped)

@@ -13,7 +13,7 @@ from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
 from bioeval.counting.thresholds import extent_of
-from bioeval.scores.blocks import Block
+from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 
@@ -33,6 +33,9 @@ class Reducer:
     #: The rule by which the templates of a person are fused; None where templates count by
     #: themselves.
     fusion: str | None = None
+    #: Whether of a matrix that compares one set with itself no more scores come as one block than
+    #: of any other.
+    lists_fewer: ClassVar[bool] = False
 
     def prepare(self, parts: Parts) -> None:
         """Learn of the scores, of their mates, and of a sample of their blocks if it is needed."""
@@ -78,6 +81,8 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
     if not isinstance(parts, Parts):
         nearest = all(reducer.fusion in (None, "best") for reducer in reducers)
         parts = parts_of(parts, nearest=nearest)
+        if any(reducer.lists_fewer for reducer in reducers):
+            parts.few = parts.few and is_few(parts.size)
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import Workers

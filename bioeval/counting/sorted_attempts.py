@@ -320,9 +320,23 @@ def next_number(at: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def increasing(scores: np.ndarray) -> np.ndarray:
-    """Return scores in increasing order, without NaN."""
-    ordered = np.sort(scores)
-    return ordered[: ordered.searchsorted(np.nan)] if ordered.dtype.kind == "f" else ordered
+    """Return scores in increasing order, without NaN.
+
+    NumPy sorts numbers of 16 bits many times as fast as floats, and what is nearly in order, too.
+    """
+    scores = scores[~np.isnan(scores)]
+    low, high = (float(x) for x in (scores.min(initial=np.inf), scores.max(initial=-np.inf)))
+    if len(scores) >= MANY and low < high and high - low < np.inf:
+        cell = ((scores - scores.dtype.type(low)) * (CELLS / (high - low))).astype(np.uint16)
+        if np.bincount(cell[:: len(cell) // MANY]).max() < MANY // FILLED:
+            nearly = scores[np.argsort(cell, kind="stable")]
+            nearly.sort(kind="stable")
+            return nearly
+    return np.sort(scores)
+
+
+# Scores that are worth it; the cells they are put in; and the part of them that is too many in one.
+MANY, CELLS, FILLED = 1 << 13, (1 << 16) - 1, 64
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:

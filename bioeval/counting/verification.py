@@ -96,6 +96,7 @@ class CollectAttempts(Reducer):
         self.thresholds = np.empty(0) if thresholds is None else thresholds
         self.more = np.empty(0) if more is None else more[~np.isnan(more)]
         self.kept: list[np.ndarray] = []
+        self.copies = 1  # attempts that each kept score stands for
         self.failed = 0 if more is None else len(more) - len(self.more)
 
     def prepare(self, parts: Parts) -> None:
@@ -137,6 +138,9 @@ class CollectAttempts(Reducer):
         for side, (values, weight, failed) in enumerate(self._scores(block)):
             self.failed += weight * failed
             if self.counting is None:
+                if self.fusion is None and not len(self.more) and is_mirrored(block, values):
+                    self.copies = 2
+                    values = values[~np.tri(len(values), dtype=bool)]
                 self.kept.append(values.ravel())
             else:
                 number = 2 * block.number + side
@@ -171,7 +175,18 @@ class CollectAttempts(Reducer):
             return self.counting.attempts()
         dtype = np.empty(0, np.float16)
         impostor = increasing(np.concatenate([dtype, *self.kept, self.more]))
+        impostor = np.repeat(impostor, self.copies)
         return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)
+
+
+def is_mirrored(block: Block, values: np.ndarray) -> bool:
+    """Whether few scores are the same both ways, to the last bit, and the diagonal has none."""
+    if values.ndim < 2 or not np.array_equal(block.probes, block.candidates):
+        return False
+    bits = values.view(np.dtype(f"u{values.itemsize}"))
+    if not (np.isnan(np.diagonal(values)).all() and np.array_equal(bits[0], bits[:, 0])):
+        return False
+    return np.array_equal(bits, bits.T)
 
 
 class Verified:

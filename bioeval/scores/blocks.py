@@ -11,6 +11,8 @@ infinite score is then the largest number of the dtype
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,13 +34,25 @@ from bioeval.scores.fusion_rules import parse_fusion
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
-# Matrices of at most so many cells are read once, and their attempts are listed and sorted.
+# So many scores are read once, and their attempts are listed and sorted.
 LISTED = 1 << 18
+
+# Cells of as many of a matrix that compares one set with itself: half of them are sorted.
+ALL_AGAINST_ALL = 4
+
+# Templates of each person that NumPy takes one after the other, sooner than person by person.
+ALIKE = 16
 
 
 def is_few(cells: int) -> bool:
-    """Whether scores are so few that their attempts are listed and sorted."""
+    """Whether scores are so few that NumPy alone works on them, and nothing is compiled."""
     return cells <= LISTED
+
+
+def has_few(scores: Scores) -> bool:
+    """Whether a matrix has few scores."""
+    times = ALL_AGAINST_ALL if scores.layout == "all-against-all" else 1
+    return math.prod(scores.shape) <= LISTED * times
 
 
 class BlockLines(NamedTuple):
@@ -253,6 +267,9 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
     """
     method, kth = parse_fusion(fusion)
     if method == "best":
+        size = int(starts[1] - starts[0]) if len(starts) > 1 else 0
+        if 0 < size <= ALIKE and (np.diff(starts) == size).all():
+            return functools.reduce(np.fmin, (values[:, k::size] for k in range(size)))
         return np.fmin.reduceat(values, starts[:-1], axis=1)
     rule = {"worst": WORST, "mean": MEAN}.get(method, kth)
     dtype = values.dtype if method == "worst" and not rejected else np.float64

@@ -23,7 +23,7 @@ from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.base.threads import at_most
 from bioeval.scores.arrays import Mask, as_distances, distance_dtype, with_failures
-from bioeval.scores.blocks import Block, GalleryOrder, is_few
+from bioeval.scores.blocks import Block, GalleryOrder, has_few
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
@@ -235,7 +235,7 @@ def read_rows(
         gallery.columns,
         low,
         gallery.lines,
-        few=is_few(math.prod(scores.shape)),
+        few=has_few(scores),
         rejected=scores.nan == "reject",
         mated=mated,
     )
