@@ -68,6 +68,35 @@ print(sorted(heavy & {*sys.modules}), file=sys.stderr)
 """
 
 
+FIRST = """
+import sys
+import numpy as np
+import bioeval as be
+from bioeval.cli import main
+
+scores = be.simulate(50, 4, random_state=1)
+be.evaluate(scores, interval="people")
+distance = np.random.default_rng(1).random((1000, 1000))
+be.evaluate(be.Scores(distance + distance.T, [*range(250)] * 4))
+be.repeat(scores, be.partition.SubjectShuffleSplit(3, random_state=0))
+be.reid(be.simulate(20, 4, cameras=2, random_state=1))
+for system in ("pixels", "eigenfaces", "fisherfaces", "deep"):
+    be.evaluate(be.datasets.faces(system))
+be.save(scores, "scores.npz")
+for line in ("run scores.npz", "threshold scores.npz", "check scores.npz"):
+    assert main(line.split()) == 0
+assert not {"numba", "sklearn"} & {*sys.modules}
+"""
+
+
+def test_a_first_evaluation_compiles_nothing(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FIRST],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 EXPERIMENTS = """
 import sys
 import bioeval as be

@@ -325,18 +325,23 @@ def increasing(scores: np.ndarray) -> np.ndarray:
     NumPy sorts numbers of 16 bits many times as fast as floats, and what is nearly in order, too.
     """
     scores = scores[~np.isnan(scores)]
-    low, high = (float(x) for x in (scores.min(initial=np.inf), scores.max(initial=-np.inf)))
-    if len(scores) >= MANY and low < high and high - low < np.inf:
-        cell = ((scores - scores.dtype.type(low)) * (CELLS / (high - low))).astype(np.uint16)
-        if np.bincount(cell[:: len(cell) // MANY]).max() < MANY // FILLED:
-            nearly = scores[np.argsort(cell, kind="stable")]
-            nearly.sort(kind="stable")
-            return nearly
-    return np.sort(scores)
+    if len(scores) < MANY or scores.dtype not in (np.float32, np.float64):
+        return np.sort(scores)
+    low = scores.min()
+    width = float(scores.max()) - float(low)
+    if not NARROW < width < WIDE:
+        return np.sort(scores)
+    cell = ((scores - low) * (CELLS / width)).astype(np.uint16)
+    if np.bincount(cell[:: len(cell) // MANY]).max() > MANY // FILLED:  # most are in few cells
+        return np.sort(scores)
+    nearly = scores[np.argsort(cell, kind="stable")]
+    nearly.sort(kind="stable")
+    return nearly
 
 
-# Scores that are worth it; the cells they are put in; and the part of them that is too many in one.
-MANY, CELLS, FILLED = 1 << 13, (1 << 16) - 1, 64
+# Scores that are worth it; cells they are put in; a part of them that is too many in one cell; and
+# ranges in which no product is too large.
+MANY, CELLS, FILLED, NARROW, WIDE = 1 << 13, (1 << 16) - 1, 64, 1e-30, 1e30
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:
