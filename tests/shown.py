@@ -60,6 +60,7 @@ SHOWN = {
     "cross_evaluate": (
         lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
     ),
+    "aggregate": (lambda: be.aggregate(be.repeat(square(), HALVES)), "pooled"),
     "repeat": (lambda: be.repeat(square(), HALVES), "2 partitions"),
     "study_threshold": (
         lambda: be.study_threshold(square(), "eer", folds=2, repeats=2, **FEW), "new people",

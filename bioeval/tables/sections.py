@@ -37,6 +37,7 @@ from bioeval.studies.zoo.results import zoo_section
 from bioeval.tasks.reid.section import gom_section
 from bioeval.views.sections.evaluation import evaluation_section
 from bioeval.views.sections.ranks import ranks_section
+from bioeval.views.sections.statistics import statistics_section
 from bioeval.views.sections.systems import in_parts, systems_section
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets, each_once, systems
@@ -60,6 +61,7 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "error-discard": error_discard_section,
     "gom": gom_section,
     "partitions": partitions_section,
+    "statistics": statistics_section,
     "judged-threshold": judged_threshold_section,
     THRESHOLD_STUDY: threshold_study_section,
     "tracking": tracking_section,
@@ -75,12 +77,15 @@ _TOGETHER = {
     "error-discard": "quality",
     "gom": "system",
     "partitions": "",
+    "statistics": "",
     "tries": "",
 }
 
 
 def study_of(dataset: xr.Dataset) -> str:
     """Return the type of a study's result; empty of a task of an evaluation, also in folds."""
+    if "statistic" in dataset.dims:
+        return "statistics"
     if "partitions" in dataset.attrs:
         return "partitions"
     name = str(dataset.attrs.get("result_type", ""))

@@ -37,7 +37,7 @@ def words_of(dataset: xr.Dataset) -> str:
 
 def task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
-    names = {"dir", "dir_mean", "cms", "cms_mean", _OF_SEARCHES}
+    names = {"dir", "cms", _OF_SEARCHES}
     if dataset.attrs.get("result_type") == "open-set" or not names.isdisjoint(dataset):
         return "identification"
     return rates_are_of(dataset.attrs)

@@ -22,7 +22,6 @@ EVIL = "<script>alert(1)</script>\x1b[31m"
 #: Public names in lower case that return no result: modules, and functions of
 #: scores, files, numbers and parts of counting.
 OTHERS = {
-    "aggregate",
     *("datasets", "partition", "plot", "stats"),
     *("claim_scores", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "read_cohort", "report", "save", "show", "simulate", "simulate_embeddings"),
