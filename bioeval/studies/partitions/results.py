@@ -54,6 +54,8 @@ def partitions_tree(
         task = node.replace("_", "-")
         attrs = {"result_type": task.partition("/")[0], **about, "partitions": number}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
+        if node.startswith("verification/"):
+            attrs["templates"] = node.removeprefix("verification/")
         notes = [*remarks_on_partitions(scalars, node)]
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
