@@ -19,7 +19,6 @@ from bioeval.results.variables import Variable
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import figure_scalars, places_of, values_at
 
-
 #: Which columns go first where there is no room for all of them.
 _DROPPED = {"mean": 0, "sd": 0, "low": 0, "high": 0, "se": 3, "median": 2, "number": 2}
 
