@@ -71,7 +71,7 @@ class MateRanks(Reducer):
         mates = parts.mates
         self.distance = mates.distance.astype(parts.dtype, copy=False)
         self.rejected = mates.rejected
-        order = np.lexsort((self.distance, mates.probe))  # which keeps those as close in order
+        order = by_distance(mates.probe, self.distance)
         order = order[~np.isnan(self.distance[order])]  # a list may lack some
         self.query, self.gallery = mates.probe[order], mates.gallery[order]
         self.distance = self.distance[order]
@@ -130,6 +130,18 @@ class MateRanks(Reducer):
         counts = self.closer, self.tied, self.before
         more = () if self.complete else (self.positives, self.others)
         return MatchLists(self.starts, distance.astype(np.float64), *counts, *more)
+
+
+def by_distance(probe: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Return the order of mates, which are in that of their probes, by distance within each.
+
+    Those as close keep their order.
+    """
+    if distance.dtype != np.float32:
+        return np.lexsort((distance, probe))
+    bits = (distance + np.float32(0)).view(np.int32)  # no zero has a sign
+    bits = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)  # in the order of the distances
+    return np.argsort((probe << 32) + bits, kind="stable")
 
 
 def lines_of(side: Block) -> np.ndarray:
