@@ -20,14 +20,18 @@ from bioeval.scores.arrays import scored
 Places = tuple[np.ndarray, np.ndarray]
 
 
-#: Cells of parts that are counted together.
-CELLS_TOGETHER = 1 << 21
+#: Cells of parts that are counted together. A part counts as a matrix of a 64th of the cells at
+#: least: there is room for all attempts of the matrix in each.
+CELLS_TOGETHER, LEAST = 1 << 21, 64
 
 
-def batches(cells: Iterable[int]) -> Iterator[slice]:
-    """Yield parts to count together, by the number of cells of each."""
+def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
+    """Yield parts to count together."""
+    m, n = matrix.attempts.shape
+    least = max(m * n // LEAST, m + n)
     first, end, together = 0, 0, 0
-    for end, number in enumerate(cells, 1):
+    for end, (rows, columns) in enumerate(places, 1):
+        number = max(len(rows) * len(columns), least)
         if together and together + number > CELLS_TOGETHER:
             yield slice(first, end - 1)
             first, together = end - 1, 0
@@ -139,7 +143,8 @@ class MaskedParts:
         The claims of the `whole` gallery serve parts in which everybody enrolled is whole.
         """
         if self.have_whole_people:
-            return self._picked(whole, (self.enrolled > 0).astype(np.int8))
+            claimed = self.enrolled[:, self.matrix.claimed] > 0
+            return self._picked(whole, claimed.astype(np.int8))
         if fusion == "best":
             return self._nearest(self.matrix.templates, farthest=False)
         if fusion == "worst":
@@ -194,10 +199,11 @@ class MaskedParts:
             listed = cells.backwards() if farthest else cells
             every = np.arange(len(listed.row), dtype=np.int32)
             places, number = self._pick(listed, self.columns, every, 0)
-            claim = listed.row.astype(np.int32) * matrix.people + matrix.gallery[listed.target]
-            seen = np.zeros(len(matrix.probe) * matrix.people, dtype=np.int32)
+            claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
+            claim = listed.row * np.int32(len(matrix.claimed)) + claimed[listed.target]
+            seen = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
             first, firsts = np.empty(len(places) + 1, np.int64), np.empty_like(number)
-            first_of_claims(places, number, claim.astype(np.int32), seen, first, firsts)
+            first_of_claims(places, number, claim, seen, first, firsts)
             keys = np.repeat(np.arange(len(self)) * step, firsts)
             keys += listed.code[first[: len(keys)]]
             sides.append((np.sort(keys) if farthest else keys, firsts))

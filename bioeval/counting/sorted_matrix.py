@@ -29,7 +29,7 @@ MOST_TEMPLATES = 1 << 16
 class SortedCells(NamedTuple):
     """Attempts in increasing order of their distances, those that failed last.
 
-    - `row`, `target` (uint16 (k,)): the target is a column or, of claims, the code of a person
+    - `row`, `target` (uint16 (k,)): the target is a column or, of claims, a person
     - `code` (int32 (k,))
     - `scored`: how many have a score
     """
@@ -195,14 +195,23 @@ class SortedMatrix:
         """The candidates of other people of each probe."""
         return Candidates.among(self.templates.impostor, len(self.probe))
 
+    @cached_property
+    def claimed(self) -> np.ndarray:
+        """The codes of those who are claimed, increasing."""
+        return np.unique(self.gallery)
+
     def claims(self, fusion: str) -> SortedClasses:
-        """Return the claims of each probe in the whole gallery, fused by a rule of distances."""
+        """Return the claims of each probe in the whole gallery, fused by a rule of distances.
+
+        Their targets are places in `claimed`.
+        """
         order = np.argsort(self.gallery, kind="stable")
-        people, starts = np.unique(self.gallery[order], return_index=True)
-        claims = np.full((len(self.probe), self.people), np.nan)
-        claims[:, people] = self.fused(order, np.append(starts, len(order)), fusion)
+        starts = self.gallery[order].searchsorted(self.claimed)
+        claims = self.fused(order, np.append(starts, len(order)), fusion)
         cells, distances = SortedCells.among(claims, rejected=self.rejected)
-        return SortedClasses.of(cells, distances, self.probe[cells.row] == cells.target)
+        return SortedClasses.of(
+            cells, distances, self.probe[cells.row] == self.claimed[cells.target]
+        )
 
     def fused(
         self,

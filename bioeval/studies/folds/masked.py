@@ -55,8 +55,7 @@ class MaskedFolds:
         """Return the numbers of a task in every split."""
         counted: list[Numbers] = []
         rule = options.rule.as_distance(self.kind)
-        cells = (len(rows) * len(columns) for (rows, columns), _ in self._places)
-        for some in batches(cells):
+        for some in batches(self.matrix, (train for train, _ in self._places)):
             train, test = zip(*self._places[some], strict=True)
             parts = MaskedParts(self.matrix, train), MaskedParts(self.matrix, test)
             if options.task == "verification":

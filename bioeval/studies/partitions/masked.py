@@ -115,7 +115,7 @@ class MaskedTasks:
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
         """Return the numbers of all tasks by node; None if a part has to be looked at by itself."""
         nodes: dict[str, list[Numbers]] = {}
-        for some in batches(len(x) * len(y) for x, y in self.places):
+        for some in batches(self.matrix, self.places):
             of_batch = self._of_batch(self.places[some])
             if of_batch is None:
                 return None
