@@ -184,7 +184,7 @@ def test_at_one_threshold(dtype, kind, step):
         assert_errors(be.by_group(scores, "half", threshold=t)[["fr", "fa"]].sum(), single, "group")
         claims = be.claim_scores(scores)
         assert_errors(be.by_group(claims, "half", threshold=t)[["fr", "fa"]].sum(), multi, "group")
-        tested = be.cross_evaluate(scores, folds, threshold=t)[["fr", "fa"]]
+        tested = be.cross_evaluate(scores, folds, threshold=t)[["fr", "fa"]].sel(part="test")
         assert_errors(tested.sum(), of_folds(data, t), "folds")
         counts = be.step_by_step(scores, threshold=t).totals[-1]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
