@@ -51,35 +51,34 @@ from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
 
-_PEOPLE = (
-    "people who make as many pairs, all compared with each other, rule of {rule}; templates do not "
-    "count"
-)
-_GENUINE_PEOPLE = "people with genuine attempts that the FRR needs, rule of {rule}"
+#: No error is to be seen, or so many are to be expected.
+RULES = (3, 30)
 
 SAMPLE_SIZE = {
     "attempts_of_subject": Variable("attempts of each subject", "attempts"),
     "all_attempts": Variable("attempts of all these subjects", "attempts"),
     "subjects": Variable("subjects for the width of the interval", "subjects"),
     "all_templates": Variable("templates of all these subjects", "templates"),
-    "value": Variable("expected FRR", "proportion", "FNMR"),
+    "frr": Variable("expected FRR", "proportion", "FNMR"),
     "subject_sd": Variable("standard deviation of a subject's rate", "proportion"),
     "design_effect": Variable(
         "variance of the rate over that of as many independent genuine pairs", "1"
     ),
     "icc": Variable("correlation of two genuine errors of a subject that share no template", "1"),
     "template_icc": Variable("the same of two that share a template, less icc", "1"),
-    "trials_rule_of_3": Variable(
-        "pairs of people without a false accept that show the FAR", "pairs"
+    "rule": Variable(
+        "rule of 3: so many attempts without an error show the rate; of 30: 30 errors are expected",
+        "1",
     ),
-    "trials_rule_of_30": Variable(
-        "pairs of people with 30 false accepts expected at the FAR", "pairs"
+    "pairs_for_far": Variable("pairs of people that the FAR needs by the rule", "pairs"),
+    "subjects_for_far": Variable(
+        "people who make as many pairs, all compared with each other; templates do not count",
+        "subjects",
     ),
-    "subjects_rule_of_3": Variable(_PEOPLE.format(rule=3), "subjects"),
-    "subjects_rule_of_30": Variable(_PEOPLE.format(rule=30), "subjects"),
+    "subjects_for_frr": Variable(
+        "people with genuine attempts that the FRR needs by the rule", "subjects"
+    ),
     "people_estimated": ASSURED["people_estimated"],
-    "subjects_rule_of_3_frr": Variable(_GENUINE_PEOPLE.format(rule=3), "subjects"),
-    "subjects_rule_of_30_frr": Variable(_GENUINE_PEOPLE.format(rule=30), "subjects"),
     "pilot_subjects": Variable("subjects of the pilot with a genuine attempt", "subjects"),
 }
 
@@ -148,12 +147,11 @@ def sample_size(
     xarray.Dataset
         Over ``templates``: ``subjects all_templates subject_sd design_effect``, or over
         ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
-        ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
-        subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
-        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has);
-        people that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
-        ``pilot_subjects``, and ``people_estimated``, about how many a promise of the FAR
-        (:func:`study_threshold`) needs by a strict threshold.
+        ``frr icc template_icc``. Over ``rule`` (3 and 30): people that the FAR needs,
+        ``subjects_for_far``, all compared with each other, with ``pairs_for_far`` (a pair counts
+        once, however many templates it has), and those that the FRR needs, ``subjects_for_frr``.
+        Of a pilot, ``pilot_subjects``, and ``people_estimated``, about how many a promise of the
+        FAR (:func:`study_threshold`) needs by a strict threshold.
 
     Raises
     ------
@@ -177,8 +175,8 @@ def sample_size(
     >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
     >>> plan.templates.values, plan.subjects.values
     (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
-    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30)
-    (78, 246)
+    >>> plan.subjects_for_far.to_series().to_dict()
+    {3: 78, 30: 246}
     """
     far = require_number("far", far, low=LEAST_FAR, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
@@ -218,17 +216,17 @@ def sample_size(
         **{every: subjects * sizes},
     )
     variables |= {
-        "value": rate,
+        "frr": rate,
         "icc": components.between / components.total,
         "template_icc": components.template / components.total,
     }
-    for rule in (3, 30):
-        trials = _trials(rule, far, confidence)
-        variables |= {
-            f"trials_rule_of_{rule}": trials,
-            f"subjects_rule_of_{rule}": people_with(trials),
-            f"subjects_rule_of_{rule}_frr": _trials(rule, rate, confidence),
-        }
+    pairs = [_trials(rule, far, confidence) for rule in RULES]
+    variables |= along(
+        ("rule",),
+        pairs_for_far=pairs,
+        subjects_for_far=[*map(people_with, pairs)],
+        subjects_for_frr=[_trials(rule, rate, confidence) for rule in RULES],
+    )
     if pilot is not None:
         curve = JudgedAttempts(pilot, confidence).far_curve()
         variables["pilot_subjects"] = np.int64(errors.subjects)
@@ -242,7 +240,8 @@ def sample_size(
         "confidence": confidence,
         "assurance": ASSURANCE,
     }
-    return dataset(variables, SAMPLE_SIZE, {over: sizes}, {**attrs, **message_attrs(messages)})
+    coordinates = {over: sizes, "rule": np.array(RULES)}
+    return dataset(variables, SAMPLE_SIZE, coordinates, {**attrs, **message_attrs(messages)})
 
 
 class GenuineErrors(NamedTuple):
@@ -575,7 +574,7 @@ def _facts(ds: xr.Dataset) -> Facts:
         if in_use
         else "{frr} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
         "{shared} if they share a template",
-        value=float(ds["value"]),
+        value=float(ds["frr"]),
         icc=Number(icc, digits=3),
         shared=Number(icc + float(ds["template_icc"]), digits=3),
     )
@@ -606,10 +605,11 @@ def _plans(ds: xr.Dataset) -> Table:
 def _people(ds: xr.Dataset) -> Table:
     """Return the people that the FAR needs."""
     rows: list[tuple[Text | None, ...]] = []
-    aims = {3: "to show the target without a {false accept}", 30: "to expect 30 {false accepts}"}
-    for rule, aim in aims.items():
-        names = f"subjects_rule_of_{rule}", f"trials_rule_of_{rule}"
-        rows.append((say(f"{aim}, rule of {rule}"), *(cell_of(ds, name) for name in names)))
+    aims = "to show the target without a {false accept}", "to expect 30 {false accepts}"
+    for i, (aim, rule) in enumerate(zip(aims, RULES, strict=True)):
+        names = "subjects_for_far", "pairs_for_far"
+        cells = [cell_of(ds, name, {"rule": i}) for name in names]
+        rows.append((say(f"{aim}, rule of {rule}"), *cells))
     needed = float(ds.get("people_estimated", math.nan))
     if not math.isnan(needed):
         promise = promise_by_strict_threshold(float(ds.attrs["confidence"]))
@@ -624,14 +624,14 @@ def _people(ds: xr.Dataset) -> Table:
 
 def _people_for_frr(ds: xr.Dataset) -> Table:
     """Return the people that the FRR needs."""
-    aims = {
-        3: "to show the rate without a {false reject}, rule of 3",
-        30: "to expect 30 people with an error, rule of 30",
-    }
-    rows = [(say(aim), cell_of(ds, f"subjects_rule_of_{rule}_frr")) for rule, aim in aims.items()]
+    aims = (
+        "to show the rate without a {false reject}, rule of 3",
+        "to expect 30 people with an error, rule of 30",
+    )
+    rows = [(say(x), cell_of(ds, "subjects_for_frr", {"rule": i})) for i, x in enumerate(aims)]
     return Table(
         "people_for_frr",
         (Column("aim"), Column("people", "people")),
         rows,
-        title=say("People needed for {frr} {value:rate}", value=float(ds["value"])),
+        title=say("People needed for {frr} {value:rate}", value=float(ds["frr"])),
     )

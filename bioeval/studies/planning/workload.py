@@ -62,10 +62,16 @@ WORKLOAD = {
     ),
     "per_day": Variable("expected events a day", "events/day", shown="3"),
     "expected": Variable("expected events in the period", "events", shown="3"),
+    "predicted": Variable(
+        "expected events in the period, whose limits are those of a rate as uncertain as its "
+        "interval",
+        "events",
+        shown="3",
+    ),
     "none_at_all": Variable("probability of no event in the period, if the rate is exact", "p"),
 }
 for _name, _rate in (
-    ("count", "if the rate is exact"),
+    ("expected", "if the rate is exact"),
     ("predicted", "the rate as uncertain as its interval; NaN without one"),
 ):
     for _end, _words in (("low", "lower"), ("high", "upper")):
@@ -184,9 +190,10 @@ def workload(
     -------
     xarray.Dataset
         Over ``event`` (``"false-alarm"``, ``"rejected"``): ``rate rate_low rate_high
-        people_per_day per_day``; over ``event, days``: ``expected none_at_all``, ``count_low
-        count_high`` (the middle of the counts, were the rate exact) and ``predicted_low
-        predicted_high`` (the rate uncertain as well; NaN without its interval).
+        people_per_day per_day``; over ``event, days``: ``none_at_all``, ``expected`` with
+        ``expected_low expected_high`` (the middle of the counts, were the rate exact), and
+        ``predicted``, the same number, with ``predicted_low predicted_high`` (the rate uncertain
+        as well). What needs the interval of a rate is NaN without one.
 
     Raises
     ------
@@ -209,7 +216,7 @@ def workload(
     >>> ds = be.workload(door, people_per_day=2000, impostor_share=0.01, days=1)
     >>> [round(x, 2) for x in ds.per_day.values.tolist()]
     [0.02, 39.6]
-    >>> ds.count_low.values[1].tolist(), ds.count_high.values[1].tolist()
+    >>> ds.expected_low.values[1].tolist(), ds.expected_high.values[1].tolist()
     ([28.0], [52.0])
     >>> ds.predicted_low.values[1].tolist(), ds.predicted_high.values[1].tolist()
     ([25.0], [57.0])
@@ -294,8 +301,9 @@ def workload(
     ) | along(
         ("event", "days"),
         expected=per_day[:, None] * periods,
-        count_low=counts[0],
-        count_high=counts[1],
+        expected_low=counts[0],
+        expected_high=counts[1],
+        predicted=np.where(np.isnan(counts[2]), np.nan, per_day[:, None] * periods),
         predicted_low=counts[2],
         predicted_high=counts[3],
         none_at_all=none,
@@ -471,7 +479,7 @@ def workload_section(results: ResultsBySystem) -> Section:
         )
     )
     note = say(
-        "Each range (from, to) is expected to contain the number of errors in {confidence:rate} of "
+        "In brackets: the range with the number of errors in {confidence:rate} of "
         "the periods. Known rate: the rate is taken to be exactly the measured one. Estimated "
         "rate: the uncertainty of the measured rate is included. The ranges assume that people "
         "are independent; if the same people come every day, the variation is larger.",
@@ -511,11 +519,8 @@ _TITLES = {
 _OF_DAY = ("people_per_day", "per_day")
 _PERIODS = (
     Column("days", "days"),
-    Column("expected", "expected"),
-    Column("count_low", "known rate: from"),
-    Column("count_high", "to"),
-    Column("predicted_low", "estimated rate: from", priority=1),
-    Column("predicted_high", "to", priority=1),
+    Column("expected", "expected, known rate"),
+    Column("predicted", "estimated rate", priority=1),
     Column("none_at_all", "probability of none", priority=2),
 )
 

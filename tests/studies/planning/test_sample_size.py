@@ -128,7 +128,7 @@ def test_the_assumptions_that_a_pilot_shows_make_its_plan():
     plan = be.sample_size(scores, far=0.01, frr_width=0.05, n_templates=4)
     ds = be.verification(scores, far_targets=[0.01])
     assert plan.attrs["threshold"] == float(ds.threshold_at_far[0])
-    assert float(plan.value) == pytest.approx(float(ds.frr_at_far[0]))
+    assert float(plan.frr) == pytest.approx(float(ds.frr_at_far[0]))
     assert int(plan.pilot_subjects) == 80
     wrong = np.asarray(scores.values) > plan.attrs["threshold"]
     tables = []
@@ -140,7 +140,7 @@ def test_the_assumptions_that_a_pilot_shows_make_its_plan():
     assert float(plan.icc) == pytest.approx(between / total)
     assert float(plan.template_icc) == pytest.approx(template / total)
     stated = be.sample_size(
-        far=0.01, frr_width=0.05, n_templates=4, frr=float(plan.value), icc=float(plan.icc)
+        far=0.01, frr_width=0.05, n_templates=4, frr=float(plan.frr), icc=float(plan.icc)
     )
     assert stated.subjects < plan.subjects < 2 * stated.subjects
 
@@ -170,9 +170,9 @@ def test_more_of_anything_takes_more_people():
                  {"n_templates": 4}):  # fmt: skip
         assert int(be.sample_size(**{**base, **more}).subjects[0]) > n
     rules = be.sample_size(**base)
-    assert (int(rules.trials_rule_of_3), int(rules.trials_rule_of_30)) == (3000, 30_000)
-    assert (int(rules.subjects_rule_of_3), int(rules.subjects_rule_of_30)) == (78, 246)
-    assert (int(rules.subjects_rule_of_3_frr), int(rules.subjects_rule_of_30_frr)) == (150, 1500)
+    assert rules.pairs_for_far.to_series().to_dict() == {3: 3000, 30: 30_000}
+    assert rules.subjects_for_far.to_series().to_dict() == {3: 78, 30: 246}
+    assert rules.subjects_for_frr.to_series().to_dict() == {3: 150, 30: 1500}
 
 
 def test_what_is_refused():

@@ -35,7 +35,7 @@ def test_counts_are_binomial(people, share, far, frr):
         assert float(ds.per_day[i]) == pytest.approx(people * part * rate)
         assert float(ds.expected[i, 0]) == pytest.approx(2 * people * part * rate)
         low, high = middle(2 * people, part * rate, 0.95)
-        assert (float(ds.count_low[i, 0]), float(ds.count_high[i, 0])) == (low, high)
+        assert (float(ds.expected_low[i, 0]), float(ds.expected_high[i, 0])) == (low, high)
         assert float(ds.none_at_all[i, 0]) == pytest.approx((1 - part * rate) ** (2 * people))
     assert np.isnan(ds.predicted_low).all() and np.isnan(ds.rate_high).all()
 
@@ -51,7 +51,7 @@ def test_of_very_many_people_the_errors_have_the_limits_of_the_rate(rate, low, h
 def test_without_an_error_the_bound_has_its_confidence():
     zero = {"far": 0.0, "far_low": 0.0, "far_high": 0.001, "frr": 0.1}
     ds = be.workload(zero, people_per_day=10_000, impostor_share=0.5, days=30)
-    assert (float(ds.predicted_low[0, 0]), float(ds.count_high[0, 0])) == (0, 0)
+    assert (float(ds.predicted_low[0, 0]), float(ds.expected_high[0, 0])) == (0, 0)
     # At 95 % the FAR is at most 0.001 of 150,000 impostors.
     assert 150 <= float(ds.predicted_high[0, 0]) < 250
     # The other way round, where nobody is genuine.
@@ -73,7 +73,7 @@ def test_a_result_gives_its_rates():
     ):
         rates = [[float(ds[x][at]) for x in ("far", "frr")], result.rate.values.tolist()]
         assert rates[0] == rates[1]
-    assert float(result.rate_low[1]) > 0 and (result.predicted_high >= result.count_high).all()
+    assert float(result.rate_low[1]) > 0 and (result.predicted_high >= result.expected_high).all()
     assert result.attrs["confidence"] == 0.95
     target = be.workload(ds, **USE, threshold="far=0.01")
     assert target.rate.values.tolist() == [0.01, float(ds.frr_at_far[1])]
