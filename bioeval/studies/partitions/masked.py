@@ -12,13 +12,7 @@ import numpy as np
 
 from bioeval.base.progress import Tell
 from bioeval.counting.identification import PlainTies
-from bioeval.counting.masks import (
-    MaskedParts,
-    Places,
-    SearchedParts,
-    batches,
-    masks_pay,
-)
+from bioeval.counting.masks import MaskedParts, Places, SearchedParts, batches, masks_pay
 from bioeval.counting.points import COSTS, is_supported, with_rare_targets
 from bioeval.counting.sorted_attempts import point_values
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
@@ -43,9 +37,7 @@ Numbers = dict[str, np.ndarray]
 
 #: What is over ranks, over FAR targets, and which parts have which rank.
 OVER_RANKS = {"cms", "cms_count", "dir_at_far", "threshold_at_far", "threshold_at_far_next"}
-OF_TARGETS = {
-    *("frr_at_far", "threshold_at_far", "threshold_at_far_next", "expected_false_accepts"),
-}
+OF_TARGETS = {"frr_at_far", "threshold_at_far", "threshold_at_far_next", "expected_false_accepts"}
 SHOWN = "shown"
 
 
@@ -100,13 +92,11 @@ class MaskedTasks:
         self, tasks: CardTasks, scores: Scores, matrix: SortedMatrix, places: Sequence[Places]
     ):
         self.tasks, self.scores, self.matrix, self.places = tasks, scores, matrix, places
-        self.sign = -1.0 if to_user(1.0, scores.kind) < 0 else 1.0
-        wanted = tasks.wanted
         #: The FAR targets of all parts, the rare ones that few of them support at the end.
         self.targets = tasks.far_targets
         if tasks.rare:
             self.targets = with_rare_targets(tasks.far_targets, np.inf)
-        self.wanted = replace(wanted, targets=self.targets)
+        self.wanted = replace(tasks.wanted, targets=self.targets)
         self.claims: dict[str, SortedClasses] = {}
         for made in tasks.verifying.values():
             if made.use.fused is not None:
@@ -125,6 +115,7 @@ class MaskedTasks:
         return {node: self._scalars(node, numbers) for node, numbers in nodes.items()}
 
     def _of_batch(self, places: Sequence[Places]) -> dict[str, Numbers] | None:
+        """Return the numbers of some parts by node; None as of :meth:`numbers`."""
         parts, layout = MaskedParts(self.matrix, places), self.tasks.scores.layout
         if (parts.are_square != (layout == "all-against-all")).any():
             return None  # of another card, perhaps
