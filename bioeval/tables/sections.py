@@ -208,7 +208,7 @@ def _grouped(results: Any) -> dict[str, dict[str, xr.Dataset]]:
                     "returned, with its attributes"
                 )
             study = study_of(dataset)
-            if path.endswith("gom"):  # that of an evaluation is one of its tasks
+            if study == "gom" and path.endswith("gom"):  # that of an evaluation is one of its tasks
                 study = ""
             groups.setdefault(study, {})["/".join(filter(None, (str(name), path)))] = dataset
     if not any(groups.values()):

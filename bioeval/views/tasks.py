@@ -14,6 +14,7 @@ from bioeval.document.text import Text, say
 from bioeval.results.dataset import THRESHOLD_STUDY, Scalars, require_schema, study_in_one
 from bioeval.results.support import note_thresholds_beyond_scores
 from bioeval.results.variables import (
+    GOM_POINTS,
     OPEN_SET,
     POINTS_OF_PARTS,
     QUERY_MEANS,
@@ -135,6 +136,7 @@ def figure_scalars() -> dict[str, Variable]:
         "min_dcf": VERIFICATION["min_dcf"],
         "cmc": REID["cmc"],
         **QUERY_MEANS,
+        **GOM_POINTS,
     }
     return {name: scalar for name, scalar in known.items() if scalar.label}
 

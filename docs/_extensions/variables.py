@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bioeval.results.variables import COORDINATES, FAILURES, FOLDS, GOM, REID, TASKS, Variable
+from bioeval.results.variables import (
+    COORDINATES,
+    FAILURES,
+    FOLDS,
+    GALLERY,
+    GOM,
+    REID,
+    TASKS,
+    Variable,
+)
 from bioeval.studies.assurance.assured import ASSURED
 from bioeval.studies.assurance.promise import PROMISE
 from bioeval.studies.attacks import pad
@@ -37,6 +46,7 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.gom`": GOM,
     "`be.tracking`": tracking.TRACKING | tracking.TRACKING_TARGETS,
     "`be.cross_evaluate`": OF_FOLDS | FOLDS,
+    "`be.repeat`": GALLERY,
     "`be.judge_threshold`": JUDGED,
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_promise`": PROMISE,

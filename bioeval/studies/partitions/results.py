@@ -18,7 +18,7 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
 from bioeval.results.support import unsupported_targets
-from bioeval.results.variables import GALLERY, TASKS
+from bioeval.results.variables import GALLERY, GOM_POINTS, TASKS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.folds.results import (
@@ -118,7 +118,7 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
     undefined: dict[str, int] = {}
     for name in filter(arrays.__contains__, figure_scalars()):
         dims, values = arrays[name]
-        if "threshold" in dims:
+        if "threshold" in dims or name in GOM_POINTS:
             continue
         for place in np.ndindex(values.shape[1:]):
             missing = int((np.isnan(values[(slice(None), *place)]) & ~lacking).sum())

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from result_messages import arguments, codes
+from result_text import as_text
 from scipy.spatial.distance import cdist
 
 import bioeval as be
@@ -389,3 +390,14 @@ def test_impostors_are_decided_once_for_all_partitions():
             for name in ("impostor_attempts", "eer", "genuine_attempts"):
                 np.testing.assert_equal(tree[name].values[k], alone[name].item())
     assert tree["impostor_attempts"].item() == 20
+
+
+def test_measures_of_open_world_retrieval_are_shown_over_partitions():
+    labels, meta = np.repeat(np.arange(8), 3), {"camera": np.tile([1, 2, 3], 8)}
+    values = np.random.default_rng(0).random((24, 24))
+    scores = be.Scores(values, labels, labels, probe_meta=meta, gallery_meta=meta)
+    parts = [(range(24), range(24)), (range(12), range(12))]
+    tree = be.repeat(scores, parts, "gom-market1501")
+    row = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
+    each = 100 * tree["gom"].max_mrep.values
+    assert row.replace(" %", "").split()[2:4] == [f"{each.mean():.2f}", f"{each.std(ddof=1):.2f}"]
