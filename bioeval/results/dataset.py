@@ -48,7 +48,8 @@ class Scalars(NamedTuple):
     def of_dataset(cls, dataset: xr.Dataset, *, curves: bool = False) -> Scalars:
         """Take the variables of a dataset, those over the threshold with `curves` alone."""
         variables: Variables = {}
-        for name, x in dataset.data_vars.items():
+        for name in dataset.data_vars:
+            x = dataset.variables[name]
             if curves or "threshold" not in x.dims:
                 variables[str(name)] = tuple(map(str, x.dims)), x.values
         labels = {str(k): x.values for k, x in dataset.coords.items() if curves or k != "threshold"}

@@ -204,14 +204,16 @@ def note_thresholds_beyond_scores(
 
 def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) -> list[Message]:
     """Return the message of thresholds none of which tells attempts apart; nothing of others."""
-    finite = np.flatnonzero(np.isfinite(thresholds))
-    values = [float(thresholds[i]) for i in finite]
-    each = [beyond_scores(at, far[i], frr[i]) for at, i in zip(values, finite, strict=True)]
-    if len(each) == 1:
-        return each[0]
-    if not each or not all(each):
-        return []
-    ends = {"smallest": min(values), "largest": max(values)}
+    places = np.flatnonzero(np.isfinite(thresholds)).tolist()
+    messages: list[Message] = []
+    for place in places:
+        messages = beyond_scores(float(thresholds[place]), far[place], frr[place])
+        if not messages:
+            return []
+    if len(places) <= 1:
+        return messages
+    values = thresholds[places]
+    ends = {"smallest": float(values.min()), "largest": float(values.max())}
     return [Message("thresholds-beyond-scores", number=len(values), **ends)]
 
 
