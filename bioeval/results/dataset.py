@@ -312,11 +312,16 @@ THRESHOLD_STUDY = "threshold-study"
 def study_in_one(study: xr.DataTree) -> xr.Dataset:
     """Return a threshold study as one dataset: what a test part has is called by its path.
 
-    So ``folds/far`` over ``repeat, fold`` is beside ``far`` over ``part``.
+    So ``folds/far`` over ``repeat, fold`` is beside ``far`` over ``part``, and what the target
+    needs over ``rule``.
     """
+    variables: dict[str, Any] = {}
+    for name in ("rates", "needs"):
+        if name in study.children:
+            variables |= {str(x): y for x, y in study[name].to_dataset().data_vars.items()}
     folds = study["folds"].to_dataset().sel(part="test", drop=True)
-    of_folds = {f"folds/{name}": values for name, values in folds.data_vars.items()}
-    return study.to_dataset().assign({**study["rates"].to_dataset().data_vars, **of_folds})
+    variables |= {f"folds/{name}": values for name, values in folds.data_vars.items()}
+    return study.to_dataset().assign(variables)
 
 
 def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:

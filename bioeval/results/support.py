@@ -52,6 +52,10 @@ class RuleOf(int):
         return {"people": enough, "pairs of people": wanted}
 
 
+#: The rules, in the order of the dimension `rule` of results.
+RULES = (RuleOf(3), RuleOf(30))
+
+
 def unsupported_targets(dataset: xr.Dataset, rate: str = "") -> frozenset[tuple[str, float]]:
     """Return the targets of a result that the data do not support, with their coordinates.
 

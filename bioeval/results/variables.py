@@ -157,6 +157,10 @@ COORDINATES = {
     "subject": Variable("subject, by its label"),
     "templates": Variable("templates of each subject", "templates"),
     "species": Variable("attack instrument species"),
+    "rule": Variable(
+        "rule of 3: so many attempts without an error show the rate; of 30: 30 errors are expected",
+        "1",
+    ),
 }
 
 #: Dimensions of numbers at targets or limits of a rate, and the variables of their thresholds.

@@ -34,10 +34,11 @@ from bioeval.document.results import (
     messages_of_result,
     result_messages,
     table_of,
+    table_of_variables,
 )
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Variables, along, dataset
-from bioeval.results.support import RuleOf, people_with
+from bioeval.results.support import RULES, RuleOf, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
@@ -51,9 +52,6 @@ from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
 
-#: No error is to be seen, or so many are to be expected.
-RULES = (3, 30)
-
 SAMPLE_SIZE = {
     "attempts_of_subject": Variable("attempts of each subject", "attempts"),
     "all_attempts": Variable("attempts of all these subjects", "attempts"),
@@ -66,10 +64,6 @@ SAMPLE_SIZE = {
     ),
     "icc": Variable("correlation of two genuine errors of a subject that share no template", "1"),
     "template_icc": Variable("the same of two that share a template, less icc", "1"),
-    "rule": Variable(
-        "rule of 3: so many attempts without an error show the rate; of 30: 30 errors are expected",
-        "1",
-    ),
     "pairs_for_far": Variable("pairs of people that the FAR needs by the rule", "pairs"),
     "subjects_for_far": Variable(
         "people who make as many pairs, all compared with each other; templates do not count",
@@ -394,12 +388,12 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
     return []
 
 
-def _trials(rule: int, rate: float, confidence: float) -> int:
+def _trials(rule: RuleOf, rate: float, confidence: float) -> int:
     """Return the independent trials that the rule of 3, or of 30, requires."""
     if rule == 3:
         errors = 3 if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
         return math.ceil(errors / rate - 1e-9)
-    return RuleOf(rule).attempts_for(rate)
+    return rule.attempts_for(rate)
 
 
 def _sizes(n_templates: Any) -> list[int]:
@@ -544,6 +538,7 @@ def sample_size_section(results: ResultsBySystem) -> Section:
             _plans(ds),
             _people(ds),
             _people_for_frr(ds),
+            table_of_variables(ds, "rule", id="rules"),
             Paragraph(
                 "All people are compared with each other. A pair of people counts once, however "
                 "many templates the two people have. The numbers of people are lower bounds, "
@@ -616,7 +611,11 @@ def _people(ds: xr.Dataset) -> Table:
         rows.append((promise, Count(needed, variable="people_estimated"), None))
     return Table(
         "people",
-        (Column("aim"), Column("people", "people"), Column("pairs", "pairs of people", priority=1)),
+        (
+            Column("aim", only="readers"),
+            Column("people", "people", only="readers"),
+            Column("pairs", "pairs of people", priority=1, only="readers"),
+        ),
         rows,
         title=say("People needed for {far} at most {target:rate}", target=float(ds.attrs["far"])),
     )
@@ -631,7 +630,7 @@ def _people_for_frr(ds: xr.Dataset) -> Table:
     rows = [(say(x), cell_of(ds, "subjects_for_frr", {"rule": i})) for i, x in enumerate(aims)]
     return Table(
         "people_for_frr",
-        (Column("aim"), Column("people", "people")),
+        (Column("aim", only="readers"), Column("people", "people", only="readers")),
         rows,
         title=say("People needed for {frr} {value:rate}", value=float(ds["frr"])),
     )

@@ -281,20 +281,23 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
 
 def people_needed(study: xr.Dataset) -> Iterator[Table]:
     """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
-    people, far = "subjects_for_3" in study, "impostors_for_3" in study
+    people, far = "subjects_needed" in study, "impostors_needed" in study
     if not people and not far:
         return
     searched = "unenrolled_people" in study
-    columns = [Column("purpose")]
+    headings = {"purpose": ""}
     if people:
-        columns.append(Column("people", "people not enrolled" if searched else "people"))
+        headings["people"] = "people not enrolled" if searched else "people"
     if far and not searched:
-        columns.append(Column("pairs", "pairs of people" if people else "impostor pairs"))
+        headings["pairs"] = "pairs of people" if people else "impostor pairs"
     if far:
-        columns.append(Column("missing", "missing"))
+        headings["missing"] = "missing"
+    columns = [Column(name, heading, only="readers") for name, heading in headings.items()]
 
-    def row(purpose: Text, **names: str) -> list[Text | None]:
-        cells = {x: cell_of(study, name, shown="count") for x, name in names.items()}
+    def row(purpose: Text, rule: int = 0, **names: str) -> list[Text | None]:
+        cells = {
+            x: cell_of(study, name, {"rule": rule}, shown="count") for x, name in names.items()
+        }
         return [purpose, *(cells.get(column.name) for column in columns[1:])]
 
     pairs = "impostor_pairs"
@@ -302,10 +305,10 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
         pairs = "pairs_of_people"
     there = "unenrolled_people" if searched else "subjects"
     rows = [row("these data", people=there, pairs=pairs)]
-    for rule, purpose in ((3, "to show the target"), (30, "to expect 30 errors")):
-        names = {"people": "subjects", "pairs": "impostors", "missing": "more"}
-        needed = {key: f"{name}_for_{rule}" for key, name in names.items()}
-        rows.append(row(f"{purpose}, rule of {rule}", **needed))
+    purposes = "to show the target, rule of 3", "to expect 30 errors, rule of 30"
+    needed = {"people": "subjects_needed", "pairs": "impostors_needed"}
+    needed["missing"] = "impostors_missing"
+    rows += [row(purpose, i, **needed) for i, purpose in enumerate(purposes)]
     notes: list[Text] = [
         "Lower bounds: attempts that share a person are not independent, and further templates of "
         "the same people do not count."
@@ -324,3 +327,4 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
         rate="far" if far else "frr",
     )
     yield Table("people", columns, rows, title=title, notes=notes)
+    yield table_of_variables(study, "rule", id="rules")

@@ -23,7 +23,7 @@ from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import THRESHOLD_STUDY, Variables, about_attrs, along, dataset, tree_of
-from bioeval.results.support import RuleOf, beyond_scores, people_with
+from bioeval.results.support import RULES, beyond_scores, people_with
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
@@ -68,21 +68,17 @@ STUDY = {
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
         "pairs",
     ),
+    "subjects_needed": Variable(
+        "people that the target needs by the rule: of a FAR all compared with each other, "
+        "templates do not count; of open set, people who are not enrolled",
+        "subjects",
+    ),
+    "impostors_needed": Variable(
+        "pairs of people (of open set, searches) required by the rule", "attempts"
+    ),
+    "impostors_missing": Variable("how many of them are missing", "attempts"),
     **ASSURED,
 }
-
-for _rule in ("3", "30"):
-    STUDY |= {
-        f"subjects_for_{_rule}": Variable(
-            f"people that the target needs, rule of {_rule}: of a FAR all compared with each "
-            "other, templates do not count; of open set, people who are not enrolled",
-            "subjects",
-        ),
-        f"impostors_for_{_rule}": Variable(
-            f"pairs of people (of open set, searches) required by the rule of {_rule}", "attempts"
-        ),
-        f"more_for_{_rule}": Variable(f"how many of them are missing, rule of {_rule}", "attempts"),
-    }
 
 # Defaults.
 USUAL_FOLDS, REPEATS = 10, 20
@@ -152,9 +148,11 @@ def study_threshold(
     xarray.DataTree
         The root has ``threshold``, chosen on all data, and the numbers of ``genuine_attempts
         impostor_attempts`` there. What the data support: ``subjects pairs_of_people impostor_pairs
-        disjoint_pairs``, of open set ``unenrolled_people``; and what a FAR or FRR target needs:
-        ``subjects_for_3 subjects_for_30``, of FAR also ``impostors_for_3 impostors_for_30`` with
-        those that are still missing, ``more_for_3 more_for_30``.
+        disjoint_pairs``, of open set ``unenrolled_people``.
+
+        ``needs``, of a FAR or FRR target, is what it needs over ``rule`` (the rules of 3 and 30, as
+        numbers): ``subjects_needed``, of FAR also ``impostors_needed``, and ``impostors_missing``,
+        those that are still missing.
 
         ``rates`` has ``far frr hter`` over ``part``, with ``_low`` and ``_high``. At ``"all"`` they
         are those of all data at this threshold, and optimistic; the limits are those for other
@@ -200,8 +198,8 @@ def study_threshold(
     >>> expected = study["rates"].to_dataset().sel(part="test")
     >>> bool(expected.far_low <= expected.far <= expected.far_high)
     True
-    >>> study["folds"].sizes["repeat"], int(study.subjects_for_3), int(study.subjects_for_30)
-    (5, 25, 78)
+    >>> study["folds"].sizes["repeat"], study["needs"].subjects_needed.to_series().to_dict()
+    (5, {3: 25, 30: 78})
     """
     rule = Rule.parse(target, "target")
     require_scores(scores)
@@ -266,7 +264,6 @@ def study_threshold(
         messages += remarks_on(assured, scores)
         promised = assured.refusal is None
     needed, support = _support(counted.people, rule, promised)
-    variables |= needed
     studied = f"open set, {rank_unit} ranks" if searched else "verification"
     about = Provenance.of(scores)
     if searched:
@@ -275,13 +272,13 @@ def study_threshold(
         about, THRESHOLD_STUDY, f"threshold study, {studied}", messages + support
     )
     parts = {"part": np.array(["all", "test"])}
-    return tree_of(
-        {
-            "": dataset(variables, STUDY, {}, described | attrs),
-            "rates": dataset(along(("part",), **rates), STUDY, parts, {}),
-            "folds": counted.folds,
-        }
-    )
+    nodes = {
+        "": dataset(variables, STUDY, {}, described | attrs),
+        "rates": dataset(along(("part",), **rates), STUDY, parts, {}),
+    }
+    if needed:
+        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, {})
+    return tree_of({**nodes, "folds": counted.folds})
 
 
 class _People(NamedTuple):
@@ -463,14 +460,15 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
         enough = {"people": people_with(number)}
         return {**(enough if enough["people"] > compared.number else {}), "pairs of people": number}
 
+    wanted = {least: least.attempts_for(target) for least in RULES}
+    numbers = [*wanted.values()]
     needed: Variables = {}
-    wanted = {least: least.attempts_for(target) for least in (RuleOf(3), RuleOf(30))}
-    for least, number in wanted.items():
-        if people.subjects:
-            needed[f"subjects_for_{least}"] = people_with(number) if in_pairs else number
-        if rate == "far":
-            needed[f"impostors_for_{least}"] = number
-            needed[f"more_for_{least}"] = max(0, number - there)
+    if people.subjects:
+        needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
+    if rate == "far":
+        needed["impostors_needed"] = numbers
+        needed["impostors_missing"] = [max(0, number - there) for number in numbers]
+    needed = along(("rule",), **needed)
     error = {"far": "false accept", "frr": "false reject"}[rate]
     about: dict[str, Any] = {"rate": rate, "target": target}
     for least, number in wanted.items():

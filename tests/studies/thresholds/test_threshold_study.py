@@ -104,20 +104,21 @@ def test_how_far_the_data_reach_by_hand(scores):
     assert ds.impostor_attempts == 160 * 156
     assert ds.impostor_pairs == 80 * 156
     assert (ds.subjects, ds.disjoint_pairs, ds.pairs_of_people) == (40, 20, 780)
-    assert (ds.impostors_for_3, ds.impostors_for_30) == (3000, 30_000)
-    assert (ds.more_for_3, ds.more_for_30) == (3000 - 780, 30_000 - 780)
+    needs = ds["needs"]
+    assert needs.impostors_needed.to_series().to_dict() == {3: 3000, 30: 30_000}
+    assert needs.impostors_missing.to_series().to_dict() == {3: 3000 - 780, 30: 30_000 - 780}
     # A pair of people counts once, however many templates they have: N (N - 1) / 2 >= wanted.
     for rule, wanted in ((3, 3000), (30, 30_000)):
         n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
-        assert ds[f"subjects_for_{rule}"] == n
+        assert needs.subjects_needed.sel(rule=rule) == n
     shown = arguments(ds, "target-not-shown")
     assert shown["needed"] == {"people": 78, "pairs of people": 3000} and shown["target"] == 0.001
     measured = be.study_threshold(scores, "far=0.01", folds=4, repeats=1)
     uncertain = arguments(measured, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 78, "pairs of people": 3000}
     rejects = be.study_threshold(scores, "frr=0.01", folds=4, repeats=1)
-    assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
-    assert "more_for_3" not in rejects
+    assert rejects["needs"].subjects_needed.values.tolist() == [300, 3000]
+    assert "impostors_missing" not in rejects["needs"]
     assert arguments(rejects, "target-not-shown") == {
         "rate": "frr", "target": 0.01, "error": "false reject", "needed": {"people": 300},
     }  # fmt: skip
@@ -132,7 +133,8 @@ def test_a_study_is_read_from_its_file_as_a_tree(scores, shown, tmp_path):
         read = tree.load()
     assert read.identical(study) and shown(read, 100) == shown(study, 100)
     assert be.messages(read) == be.messages(study)
-    assert be.to_frame(study)["part"].tolist() == ["all", "test"]
+    rates = be.to_frame(study).query("task == 'threshold_study/rates'")
+    assert rates["part"].unique().tolist() == ["all", "test"]
     with pytest.raises(be.DataError, match="expected the whole tree"):
         be.show(study.to_dataset())
     with pytest.raises(be.DataError, match=r"node `folds`"):
@@ -215,19 +217,18 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     options = {"interval": "people", "folds": 4, "repeats": 1}
     listed = matrix.at_pairs(*np.nonzero(~np.eye(60, dtype=bool)))
     result = [be.study_threshold(x, "far=0.001", **options) for x in (matrix, listed)]
-    names = [x for x in result[0].data_vars if "for_3" in x or x in ("impostor_pairs", "subjects")]
-    assert len(names) >= 8
-    for name in names:
+    assert result[0]["needs"].to_dataset().equals(result[1]["needs"].to_dataset())
+    for name in ("impostor_pairs", "subjects"):
         assert result[0][name].item() == result[1][name].item(), name
     # One direction alone: the same pairs, each listed.
     order = listed.pair_subjects[:, 0] <= listed.pair_subjects[:, 1]
     alone = be.study_threshold(listed.select(np.flatnonzero(order)), "far=0.001", **options)
     assert alone["impostor_pairs"] == result[0]["impostor_pairs"]
-    assert alone["subjects_for_30"] == result[0]["subjects_for_30"]
+    people = [x["needs"].subjects_needed.sel(rule=30) for x in (alone, result[0])]
     # Where few people are compared, the same number of people has to be, all with each other.
     few = listed.select(np.flatnonzero(abs(np.diff(listed.pair_subjects, axis=1)[:, 0]) <= 1))
     sparse = be.study_threshold(few, "far=0.001", **options)
-    assert sparse["subjects_for_30"] == alone["subjects_for_30"] == 246
+    assert [*people, sparse["needs"].subjects_needed.sel(rule=30)] == [246] * 3
 
 
 def test_scores_near_chance_are_doubted(scores):
