@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.results.support import supported
 from bioeval.results.variables import NEXT
-from bioeval.views.tasks import asked_thresholds, report_ranks
+from bioeval.views.tasks import FEW, asked_thresholds, report_ranks
 
 #: Columns of a frame by name: an array, or what all rows of the block have.
 Block = dict[str, Any]
@@ -31,7 +31,7 @@ _NAMED_BY = {"cost": ("prior", "cost_prior")}
 class NumbersOfDataset:
     """The numbers of a dataset with the labels of their places.
 
-    Without `curves` those of the thresholds and ranks alone that were asked for.
+    Without `curves` they are those of few thresholds, or of the thresholds and ranks asked for.
     """
 
     def __init__(self, dataset: xr.Dataset, curves: bool):
@@ -62,13 +62,15 @@ class NumbersOfDataset:
         return found
 
     def _block(self, name: str, dims: Dims) -> Block:
-        variable = self._variables[name]
         block: Block = {**self._places(dims), "measure": name}
-        block["unit"] = str(variable.attrs.get("units", ""))
-        if variable.dtype.kind in "OUS":
+        unit = str(self._variables[name].attrs.get("units", ""))
+        if not unit:  # a text, or a label that is a number
             block["value"] = np.full(self._size(dims), np.nan)
             block["text"] = self._over(name, dims).astype(object)
             return block
+        block["unit"] = unit
+        if "statistic" in dims:
+            block["unit"] = np.where(block["statistic"] == "number", "partitions", unit)
         block["value"] = self._numbers(name, dims)
         for end in ("low", "high"):
             if (limit := f"{name}_{end}") in self._variables:
@@ -89,8 +91,10 @@ class NumbersOfDataset:
         if self._curves:
             return {}
         shown = {dim: np.empty(0, dtype=np.intp) for dim in CURVES if dim in self._dataset.sizes}
-        wanted: dict[str, list[Any]] = {"threshold": asked_thresholds(self._dataset)}
-        wanted["rank"] = report_ranks(self._dataset)
+        wanted: dict[str, list[Any]] = {"rank": report_ranks(self._dataset)}
+        wanted["threshold"] = asked_thresholds(self._dataset)
+        if self._dataset.sizes.get("threshold", np.inf) <= FEW:
+            wanted["threshold"] = self._dataset["threshold"].values.tolist()
         for dim, labels in wanted.items():
             if labels and dim in self._variables:
                 shown[dim] = np.flatnonzero(np.isin(self._variables[dim].values, labels))

@@ -215,6 +215,9 @@ def unit_of(attrs: Any) -> str:
     return "fold"
 
 
+#: Up to this number of thresholds each has its rows: they were given.
+FEW = 9
+
 #: The nodes of an evaluation, in the order in which they are shown.
 TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom", "tries")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from every_result import CALLS, datasets_of, result_of, square
+from every_result import CALLS, datasets_of, result_of, square, streets
 
 import bioeval as be
 from bioeval.results.variables import UNITS
@@ -93,6 +93,8 @@ def test_values_over_folds_and_their_means():
     assert found.loc["sd", "value"] == pytest.approx(far["value"].std())
     assert found.loc["mean", "low"] == float(means["far_low"].sel(part="test"))
     assert found["low"].drop("mean").isna().all() and found["attempts"].isna().all()
+    assert found["unit"].drop("number").eq("proportion").all()
+    assert found.loc["number", ["value", "unit"]].tolist() == [len(far), "partitions"]
 
 
 def test_supported_is_said_where_there_is_a_target():
@@ -101,6 +103,21 @@ def test_supported_is_said_where_there_is_a_target():
     at_far = frame.query("measure == 'frr_at_far'").set_index("point")["supported"]
     assert at_far.to_dict() == {0.1: True, 0.01: True, 0.001: False, 0.0001: False}
     assert frame.loc[~frame["measure"].isin(["frr_at_far", "far_at_frr"]), "supported"].isna().all()
+
+
+def test_rates_at_few_thresholds_need_no_curves():
+    ds = be.verification(square(), thresholds=[4.0, 5.0])
+    frame = be.to_frame(ds).query("measure == 'far'")
+    assert frame["point"].tolist() == frame["threshold"].tolist() == [4.0, 5.0]
+    assert frame["value"].tolist() == ds["far"].values.tolist()
+    assert "far" not in be.to_frame(be.verification(square()))["measure"].tolist()
+
+
+def test_labels_are_texts_though_they_are_numbers():
+    ds = be.reid(streets(), "market1501", per_query=True)
+    frame = be.to_frame(ds, curves=True).query("measure == 'identity'")
+    assert frame["value"].isna().all()
+    assert frame["text"].tolist() == list(map(str, ds["identity"].values.tolist()))
 
 
 def test_several_systems_and_conditions_are_columns():

@@ -33,15 +33,13 @@ from bioeval.results.variables import (
     rates_of_scripts,
 )
 from bioeval.views.tasks import (
+    FEW,
     asked_thresholds,
     places_of,
     report_ranks,
     value_of,
     values_at,
 )
-
-#: Up to this number of thresholds each has its rows: they were given.
-FEW = 9
 
 #: Targets that the data do not support, and those with fewer errors than 30.
 SUPPORT = ("target-not-supported", "target-uncertain")
