@@ -145,7 +145,7 @@ def epc(train: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.
         remarks += beyond[len(beyond) // 2]
     attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the training set", "train_fingerprint": train.fingerprint}
-    coordinates = {"alpha": np.array(chosen), "part": np.array(["train", "test"])}
+    coordinates = {"alpha": np.array(chosen, dtype=float), "part": np.array(["train", "test"])}
     return dataset(variables, EPC, coordinates, attrs)
 
 
