@@ -233,8 +233,8 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
 
     boxes, found_boxes = sum(target_boxes.values()), sum(identity_boxes.values())
     measures = "hota deta assa detre detpr assre asspr loca"
-    curves: dict[str, list[Any]] = {f"{name}_by_threshold": [] for name in measures.split()}
-    curves["tp_by_threshold"] = []
+    curves: dict[str, list[Any]] = {f"{name}_at_alpha": [] for name in measures.split()}
+    curves["tp_at_alpha"] = []
     some = any(value >= Fraction(1, 20) for *_, value in matches)
     for alpha in (Fraction(k, 20) for k in range(1, 20)):
         hits = [(a, b) for a, b, value in matches if value >= alpha]
@@ -261,9 +261,9 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
             "tp": tp,
         }
         for name, value in point.items():
-            curves[f"{name}_by_threshold"].append(value)
+            curves[f"{name}_at_alpha"].append(value)
     means = {
-        name: None if None in (values := curves[f"{name}_by_threshold"]) else sum(values) / 19
+        name: None if None in (values := curves[f"{name}_at_alpha"]) else sum(values) / 19
         for name in measures.split()
     }
     return {**means, **curves}

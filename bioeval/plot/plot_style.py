@@ -100,9 +100,9 @@ class Style:
         ),
         **dict.fromkeys(("far", "far_at_threshold", "impostor_above", "mfr"), IMPOSTOR),
         "iapar_pooled": ATTACK,
-        **dict.fromkeys(("dir", "deta_by_threshold"), DETECTED),
-        **dict.fromkeys(("cms", "assa_by_threshold"), MATCHED),
-        **dict.fromkeys(("hter", "hter_w", "eer", "hota_by_threshold"), BOTH),
+        **dict.fromkeys(("dir", "deta_at_alpha"), DETECTED),
+        **dict.fromkeys(("cms", "assa_at_alpha"), MATCHED),
+        **dict.fromkeys(("hter", "hter_w", "eer", "hota_at_alpha"), BOTH),
     }
 
     @staticmethod

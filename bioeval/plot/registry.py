@@ -98,7 +98,7 @@ _ALL = (
     _of_one(
         "assured", "study_threshold", {**_along("point", "point_far"), "assured_threshold": ()}
     ),
-    _plot("hota", "tracking", _along("localisation_threshold", "hota_by_threshold")),
+    _plot("hota", "tracking", _along("localisation_threshold", "hota_at_alpha")),
     _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
     _of_one("zoo", "zoo", _along("subject", "genuine_mean", "animal_of_subject")),
 )

@@ -152,7 +152,7 @@ def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    words = {f"{word.lower()}_by_threshold": word for word in ("HOTA", "DetA", "AssA")}
+    words = {f"{word.lower()}_at_alpha": word for word in ("HOTA", "DetA", "AssA")}
     curves = curves_of(data, "hota", "localisation_threshold", words)
     plot = Curves("hota", curves, ax, style, label=_with_mean)
     plot.draw(xlim=(0, 1))
@@ -162,5 +162,5 @@ def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 
 def _with_mean(curve: Curve) -> str:
     """Return the name of a curve with its mean over the thresholds."""
-    mean = float(curve.system.dataset[curve.variable.removesuffix("_by_threshold")])
+    mean = float(curve.system.dataset[curve.variable.removesuffix("_at_alpha")])
     return curve.name + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")

@@ -90,7 +90,7 @@ MEASURES: dict[str, Variable] = {
 COMPARED = ("hota", "mota", "idf1")
 
 
-def hota_by_threshold(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
+def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     """Return HOTA and its parts at each localisation threshold, the last axis.
 
     At a threshold without a match the parts of association are 0 and the localisation is 1, as in
@@ -131,7 +131,7 @@ def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
         "idp": ratio(c["idtp"], c["idtp"] + c["idfp"]),
         "idr": ratio(c["idtp"], c["idtp"] + c["idfn"]),
         "idf1": ratio(with_identity, with_identity + c["idfp"] + c["idfn"]),
-        **{name: x.mean(axis=-1) for name, x in hota_by_threshold(counts, sums).items()},
+        **{name: x.mean(axis=-1) for name, x in hota_at_alpha(counts, sums).items()},
     }
 
 

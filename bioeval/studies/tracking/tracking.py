@@ -43,15 +43,15 @@ from bioeval.studies.tracking.measures import (
     Counts,
     MatchSums,
     SequenceSums,
-    hota_by_threshold,
+    hota_at_alpha,
     values_of,
 )
 from bioeval.views.messages import warns_of_doubts
 
 TRACKING = {
     **MEASURES,
-    **{f"{name}_by_threshold": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
-    "tp_by_threshold": Variable("true positives in the matching of HOTA", "boxes"),
+    **{f"{name}_at_alpha": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
+    "tp_at_alpha": Variable("true positives in the matching of HOTA", "boxes"),
     "frames": Variable(
         "frames of the sequence; where its length is not given, those with rows", "frames"
     ),
@@ -173,8 +173,8 @@ def tracking(
         idr idf1``, ``hota deta assa detre detpr assre asspr loca`` and the counts ``tp fn fp idsw
         fragmentations resumptions mt pt ml idtp idfn idfp frames frames_with_rows targets
         identities truth_boxes result_boxes ignored_truth_boxes removed_result_boxes``. Over
-        ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_by_threshold``, likewise its seven
-        parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
+        ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
+        parts, and ``tp_at_alpha``. Over ``target``: ``frames_present frames_covered coverage
         target_switches target_fragmentations state``. Of several sequences, the scalars are of the
         summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. With an
         `interval`, each measure has ``_low`` and ``_high``.
@@ -299,8 +299,8 @@ def _dataset(
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     """Return rates, HOTA by threshold, and counts; the sum of the overlaps is reported as MOTP."""
     values = values_of(counts, sums)
-    curves = hota_by_threshold(counts, sums) | {"tp": sums["tp"]}
-    values |= {f"{name}_by_threshold": x for name, x in curves.items()}
+    curves = hota_at_alpha(counts, sums) | {"tp": sums["tp"]}
+    values |= {f"{name}_at_alpha": x for name, x in curves.items()}
     return values | {name: value for name, value in counts.items() if name != "overlap"}
 
 

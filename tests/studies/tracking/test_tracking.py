@@ -24,10 +24,10 @@ def test_a_match_at_exactly_the_threshold():
     # 40 of 80 pixels, in decimals whose sums are not exact: 0.49999999999999994 in floats.
     truth, result = [(1, 1, 4.4, 0.3, 60, 90)], [(1, 1, 24.4, 0.3, 60, 90)]
     ds = be.tracking(truth, result)
-    assert int(ds.tp) == 1 and ds.tp_by_threshold.values.tolist() == [1] * 10 + [0] * 9
+    assert int(ds.tp) == 1 and ds.tp_at_alpha.values.tolist() == [1] * 10 + [0] * 9
     assert int(be.tracking(truth, result, iou=0.5 + 1e-9).tp) == 0
     ds = be.tracking(TRUTH, TRUTH, iou=1)
-    assert int(ds.tp) == 3 and ds.tp_by_threshold.values.tolist() == [3] * 19
+    assert int(ds.tp) == 3 and ds.tp_at_alpha.values.tolist() == [3] * 19
 
 
 @given(
@@ -257,8 +257,8 @@ def test_hota_of_sequences_is_weighted_by_their_true_positives():
     truth = {"a": TRUTH[:1], "b": [(f, 1, *BOX) for f in (1, 2, 3, 4)]}
     ds = be.tracking(truth, {"a": RESULT[:1], "b": switched})
     assert ds.sequence_assa.values.tolist() == [1, 0.5]
-    assert ds.sequence_tp_by_threshold.values.tolist() == [[1] * 19, [4] * 19]
-    assert ds.sequence_hota_by_threshold.dims == ("sequence", "localisation_threshold")
+    assert ds.sequence_tp_at_alpha.values.tolist() == [[1] * 19, [4] * 19]
+    assert ds.sequence_hota_at_alpha.dims == ("sequence", "localisation_threshold")
     assert float(ds.assa) == pytest.approx((1 * 1 + 4 * 0.5) / 5)
     assert float(ds.hota) == pytest.approx(math.sqrt(3 / 5))
     silent = be.tracking(truth, {"a": RESULT[:1], "b": np.zeros((0, 6))})
@@ -495,7 +495,7 @@ def assert_as_trackeval(ds: xr.Dataset, name: str, prefix: str = "", **at: str) 
     means, tp = HOTA_OF_TRACKEVAL[name]
     result = {part: ds[prefix + part].sel(at).item() for part in PARTS}
     assert result == pytest.approx(dict(zip(PARTS, means, strict=True)), abs=1e-12)
-    assert ds[f"{prefix}tp_by_threshold"].sel(at).values.tolist() == tp
+    assert ds[f"{prefix}tp_at_alpha"].sel(at).values.tolist() == tp
 
 
 def test_an_arranged_crowd_as_by_trackeval():
