@@ -83,7 +83,7 @@ class ErrorColumns:
 
     @cached_property
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.with_ends()
+        return self._ended(self.failed)
 
     @property
     def _number(self) -> int:
@@ -100,12 +100,15 @@ class ErrorColumns:
             low, high = np.where(within, middle, low), np.where(within, high, middle)
         return low
 
-    def with_ends(self, failed: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR from strict to loose, with reject-all and accept-all.
 
         Where some attempts failed nothing accepts all: the last point is there twice.
         """
-        far, frr, failed = self.far, self.frr, self.failed if failed is None else failed
+        return self._points
+
+    def _ended(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
+        far, frr = self.far, self.frr
         zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
         ends = (far[-1:], frr[-1:]) if failed and len(far) else (one, zero)
         return np.concatenate([zero, far, ends[0]]), np.concatenate([one, frr, ends[1]])
@@ -155,11 +158,14 @@ class ErrorColumns:
 
         At an untied genuine score the ROC is vertical, however far below it the row before is.
         """
-        f, r = self.with_ends(failed=False)  # failures are beyond all scores
-        before, step = f[:-1], -np.diff(r, axis=0)
+        f, r = self._ended(False) if self.failed else self._points  # they are beyond all scores
+        rejected = f[1:] + f[:-1]
         if self.untied is not None:
-            before = np.where(np.append(self.untied, False)[:, None], f[1:], before)
-        return (step * (1 - (f[1:] + before) / 2)).sum(axis=0)
+            rejected[:-1][self.untied] = 2 * f[1:-1][self.untied]
+        rejected *= -0.5
+        rejected += 1
+        rejected *= r[:-1] - r[1:]
+        return rejected.sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -258,7 +264,9 @@ def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarra
     """Return the least normalised cost (p, c_miss, c_fa) in each column."""
     prior, miss, accept = cost
     far, frr = curve.with_ends()
-    least = (prior * miss * frr + (1 - prior) * accept * far).min(axis=0)
+    every = prior * miss * frr
+    every += (1 - prior) * accept * far
+    least = every.min(axis=0)
     return normalised_cost(least[:, None], cost[None])[:, 0]
 
 

@@ -29,6 +29,9 @@ from bioeval.stats.weights import groups_of_people, without_each
 # Columns of weights that are weighed at once, at most.
 _TILE = 256
 
+# Up to so many products are computed without a loop that may have to be compiled.
+_FEW_PRODUCTS = 1 << 27
+
 # The columns of a tile are a multiple of what fits into an instruction.
 _LANES = 32
 
@@ -234,6 +237,7 @@ class QuadraticForms:
         tiles, _, width = self._tiles.shape
         self._totals = np.zeros((tiles, self.layers, width))
         self._sums = np.zeros((tiles, width), dtype=np.uint16)
+        self._products = 0  # of attempts and columns, so far
         self._alone = False  # whether other threads have work of their own
 
     @property
@@ -246,7 +250,7 @@ class QuadraticForms:
         """Return an empty copy, for a thread."""
         other = copy(self)
         other._totals, other._sums = np.zeros_like(self._totals), np.zeros_like(self._sums)
-        other._alone = True
+        other._products, other._alone = 0, True
         return other
 
     def merge(self, other: QuadraticForms) -> None:
@@ -256,6 +260,10 @@ class QuadraticForms:
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
         layer = pairs.layer if self._of_layer is None else self._of_layer[pairs.layer]
+        self._products += len(layer) * self.weights.shape[1]
+        if self._products <= _FEW_PRODUCTS:
+            self._add_few(pairs, layer)
+            return
         entries = pairs.claimed_person, layer, pairs.count
         by_layer = tuple(map(np.empty_like, entries))
         sort: Callable[..., None] = sort_by_layer
@@ -272,6 +280,25 @@ class QuadraticForms:
             self._totals,
             self._sums,
         )
+
+
+    def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
+        """Add attempts without a loop that may have to be compiled, whose sums are exact."""
+        columns, subjects = self.weights.shape[1], len(self.weights)
+        one, other = pairs.probe_person, pairs.claimed_person
+        key = np.minimum(one, other).astype(np.int64) * subjects + np.maximum(one, other)
+        both, number = np.unique(key, return_inverse=True)
+        exact = float(pairs.count.sum()) * self._largest**2 < 1 << 24
+        dtype = np.float32 if exact else np.float64
+        counts = scipy.sparse.csr_array(
+            (pairs.count.astype(dtype), (layer, number)), shape=(self.layers, len(both))
+        )
+        one, other = np.divmod(both, subjects)
+        width = self._tiles.shape[2]
+        for tile in range(len(self._tiles)):
+            weights = self.weights[:, tile * width : min((tile + 1) * width, columns)]
+            weights = np.ascontiguousarray(weights, dtype)
+            self._totals[tile, :, : weights.shape[1]] += counts @ (weights[one] * weights[other])
 
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
