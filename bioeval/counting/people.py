@@ -301,6 +301,15 @@ class PairCounts:
         """The person of the probes of each entry."""
         return np.repeat(self.probe_people, np.diff(self.starts))
 
+    @property
+    def one_way(self) -> PairCounts:
+        """The entries of which the person of the probes has the smaller number."""
+        probe = self.probe_person
+        kept = np.flatnonzero(probe < self.claimed_person)
+        return PairCounts.of(
+            probe[kept], self.claimed_person[kept], self.layer[kept], self.count[kept]
+        )
+
 
 class Sink(Protocol):
     """A consumer of impostor counts, in any order, with one layer between each two thresholds."""

@@ -288,9 +288,10 @@ def _with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarr
     rate, place = np.unique(columns[:, 0], return_index=True)
     chosen = (rate > 0) & (rate < 1)
     if rates is not None:
-        after = np.searchsorted(rate, rates)
+        upto = np.searchsorted(rate, rates, side="right")  # the last one up to each, from 1
+        after = np.searchsorted(rate, rates) + 1  # the first one that is not below
         is_near = np.zeros(len(rate) + 2, dtype=bool)
-        is_near[after] = is_near[after + 1] = True
+        is_near[upto] = is_near[after] = True
         chosen &= is_near[1:-1]
     ends = np.zeros((1, columns.shape[1])), np.ones((1, columns.shape[1]))
     return np.concatenate([ends[0], columns[place[chosen]], ends[1]])

@@ -33,6 +33,10 @@ METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 _FEW = 20
 
 
+# Weights that are kept between tasks.
+_KEPT = 1 << 22
+
+
 @dataclass(frozen=True)
 class IntervalMethod:
     """How the confidence intervals of a result are computed, as its argument `interval`.
@@ -114,10 +118,24 @@ class IntervalMethod:
         return self._with(about="this gallery")
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights of subjects in the data and in each replicate, one column each."""
+        """Return the weights of subjects in the data and in each replicate, one column each.
+
+        All tasks of an evaluation have the same, which are drawn once.
+        """
         from bioeval.stats.weights import resampled
 
-        return resampled(subjects, self.seed, self.replicates, no_person)
+        key = subjects, None if no_person is None else no_person.tobytes()
+        weights = self._weights.get(key)
+        if weights is None:
+            weights = resampled(subjects, self.seed, self.replicates, no_person)
+            if weights.size <= _KEPT:
+                self._weights.clear()
+                self._weights[key] = weights
+        return weights
+
+    @cached_property
+    def _weights(self) -> dict[tuple[int, bytes | None], np.ndarray]:
+        return {}
 
     def rate_curve(
         self,

@@ -228,9 +228,20 @@ class QuadraticForms:
     (layers, columns), has separate counts, such as those between consecutive thresholds.
     """
 
-    def __init__(self, weights: np.ndarray, layers: int, of_layer: np.ndarray | None = None):
-        """Begin without attempts; `of_layer` are the layers of those that are counted, if other."""
+    def __init__(
+        self,
+        weights: np.ndarray,
+        layers: int,
+        of_layer: np.ndarray | None = None,
+        *,
+        both_ways: bool = False,
+    ):
+        """Begin without attempts; `of_layer` are the layers of those that are counted, if other.
+
+        Of attempts that are all there `both_ways` those in one direction are weighed.
+        """
         self.weights, self.layers, self._of_layer = weights, layers, of_layer
+        self._both_ways = both_ways
         self._largest = int(weights.max(initial=1))
         dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
         self._tiles = _tiled(weights.astype(dtype))
@@ -244,7 +255,7 @@ class QuadraticForms:
     def totals(self) -> np.ndarray:
         """The sums of each layer and column."""
         whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
-        return whole[:, : self.weights.shape[1]]
+        return (1 + self._both_ways) * whole[:, : self.weights.shape[1]]
 
     def fresh(self) -> QuadraticForms:
         """Return an empty copy, for a thread."""
@@ -259,9 +270,12 @@ class QuadraticForms:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
+        if self._both_ways:
+            pairs = pairs.one_way
         layer = pairs.layer if self._of_layer is None else self._of_layer[pairs.layer]
-        self._products += len(layer) * self.weights.shape[1]
-        if self._products <= _FEW_PRODUCTS:
+        subjects, columns = self.weights.shape
+        self._products += len(layer) * columns
+        if max(self._products, subjects**2 * columns) <= _FEW_PRODUCTS:
             self._add_few(pairs, layer)
             return
         entries = pairs.claimed_person, layer, pairs.count
@@ -280,7 +294,6 @@ class QuadraticForms:
             self._totals,
             self._sums,
         )
-
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
         """Add attempts without a loop that may have to be compiled, whose sums are exact."""

@@ -163,7 +163,8 @@ class VerificationColumns:
             if options.resamples:
                 counted_at = drawn_at
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
-            forms = QuadraticForms(weights, len(drawn_at) + 1, layers)
+            both_ways = _are_both_ways(verified)
+            forms = QuadraticForms(weights, len(drawn_at) + 1, layers, both_ways=both_ways)
         made: AttemptsMade = AttemptsMade(people.number)
         if not options.resamples:
             made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
@@ -400,6 +401,20 @@ class VerificationColumns:
 def copies_of(verified: Verified) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
     return 2 if verified.points.symmetric else 1
+
+
+def _are_both_ways(verified: Verified) -> bool:
+    """Return whether each comparison of single templates is there both ways, with one score."""
+    scores = verified.scores
+    if verified.claims is not None or verified.use.fused is not None or scores.layout == "pairs":
+        return False
+    if not verified.points.symmetric:
+        return False
+    cells = scores.cells
+    if cells.is_stored or cells.embeddings is not None or scores.has_mask or scores.exclude:
+        return False
+    values = cells.read(0, scores.shape[0])
+    return np.array_equal(values, values.T, equal_nan=True)
 
 
 def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Intervals by attempts and by subject, against scipy, formulas written out, and brute force."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from named_arguments import raises_about
 import bioeval as be
 from bioeval import stats
 from bioeval.counting.people import PairCounts
+from bioeval.stats import people
 from bioeval.stats.limits import open_limits
 from bioeval.stats.people import QuadraticForms
 
@@ -61,9 +63,18 @@ def pairs(n: int, most: int):
     errors=pairs(9, 2),
     density=st.sampled_from([1.0, 0.05]),
     scale=st.sampled_from([0, 1, 6000, 1 << 14, 1 << 30]),
+    few=st.booleans(),
 )
-def test_lists_and_their_parts_agree(errors, density, scale):
-    """Sums of 8 and 16 bits: some would overflow after several counts, some with the first."""
+def test_lists_and_their_parts_agree(errors, density, scale, few):
+    """Sums of 8 and 16 bits: some would overflow after several counts, some with the first.
+
+    Sums of few products are sparse, in 32 bits as long as these are exact.
+    """
+    with mock.patch.object(people, "_FEW_PRODUCTS", (1 << 27) * few):
+        check_lists_and_their_parts(errors, density, scale)
+
+
+def check_lists_and_their_parts(errors, density, scale):
     np.fill_diagonal(errors, 0)
     if not scale:  # single attempts, of which four are weighed at once
         errors, scale = np.minimum(errors, 1), 1
@@ -76,16 +87,28 @@ def test_lists_and_their_parts_agree(errors, density, scale):
         lists.add(PairCounts.of(a, b, np.full(len(a), layer), table[a, b]))
         for low in range(0, len(a), 5):  # the entries of a subject apart
             part = slice(low, low + 5)
-            few = a[part], b[part], np.full(len(a[part]), layer), table[a, b][part]
-            parts.add(PairCounts.of(*few))
+            some = a[part], b[part], np.full(len(a[part]), layer), table[a, b][part]
+            parts.add(PairCounts.of(*some))
     expected = np.einsum("kij,ir,jr->kr", both, *[weights.astype(int)] * 2)
     for found in (lists, parts):
         assert found.totals.tolist() == expected.tolist()
 
 
+def test_attempts_both_ways_are_weighed_one_way():
+    table = np.random.default_rng(4).integers(0, 3, (6, 6))
+    table = np.triu(table, 1) + np.triu(table, 1).T
+    weights = people_drawn(6, 40, seed=1)
+    forms = QuadraticForms(weights, 1, both_ways=True)
+    a, b = np.nonzero(table)
+    forms.add(PairCounts.of(a, b, np.zeros_like(a), table[a, b]))
+    expected = np.einsum("ij,ir,jr->r", table, *[weights.astype(int)] * 2)
+    assert forms.totals[0].tolist() == expected.tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("largest", [63, 64, 255, 256])
-def test_many_single_attempts_are_weighed_without_overflow(largest):
+def test_many_single_attempts_are_weighed_without_overflow(largest, monkeypatch):
+    monkeypatch.setattr(people, "_FEW_PRODUCTS", 0)
     weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
     forms, others = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
     single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)
