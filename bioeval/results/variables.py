@@ -19,19 +19,10 @@ NEXT = "_next"
 
 #: Of the values of a variable: of one that is a text, none; a difference has that of its measure.
 UNITS = (
-    *("proportion", "p", "score", "score difference", "cost", "bits", "1", "days"),
-    *(
-        "attempts",
-        "subjects",
-        "templates",
-        "probes",
-        "pairs",
-        "partitions",
-        "queries",
-        "candidates",
-    ),
-    *("entries", "comparisons", "tries", "presentations", "sequences", "boxes", "frames"),
-    *("targets", "identities", "events", "events/day", "people/day", "errors/frame", "boxes/frame"),
+    *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
+    *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons", "tries"),
+    *("presentations", "boxes", "frames", "targets", "identities", "events"),
+    *("days", "per day", "per frame"),
 )
 
 #: What a label may have besides terms: where a value is.

@@ -95,17 +95,17 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
     """
     import pandas as pd
 
-    all_at_each_place = require_flag("curves", curves)
+    with_curves = require_flag("curves", curves)
     if isinstance(results, Shown):
-        made = pd.DataFrame(results._records())
-        return made.astype({"rank": "Int64"}) if "rank" in made else made
+        records = pd.DataFrame(results._records())
+        return records.astype({"rank": "Int64"}) if "rank" in records else records
     nodes = nodes_of(results)
     if all(node.result_type in RECORDS for node in nodes):
-        made = records_of(nodes)
+        frame = records_of(nodes)
     else:
-        made = _joined([*_blocks(nodes, all_at_each_place)])
-    made.attrs = _attributes(nodes)
-    return made
+        frame = _joined([*_blocks(nodes, with_curves)])
+    frame.attrs = _attributes(nodes)
+    return frame
 
 
 def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:

@@ -58,9 +58,9 @@ WORKLOAD = {
     "rate_low": Variable("lower end of the interval of the rate; NaN where unknown", "proportion"),
     "rate_high": Variable("upper end of the interval of the rate; NaN where unknown", "proportion"),
     "people_per_day": Variable(
-        "people a day who can cause the event, on average", "people/day", shown="3"
+        "people a day who can cause the event, on average", "per day", shown="3"
     ),
-    "per_day": Variable("expected events a day", "events/day", shown="3"),
+    "per_day": Variable("expected events a day", "per day", shown="3"),
     "expected": Variable("expected events in the period", "events", shown="3"),
     "predicted": Variable(
         "expected events in the period, whose limits are those of a rate as uncertain as its "

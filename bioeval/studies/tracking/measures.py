@@ -71,8 +71,8 @@ MEASURES: dict[str, Variable] = {
             "precision": ("precision", "proportion of the boxes of the result that are matched"),
         }
     ),
-    **_measures({"far": _FAR}, units="errors/frame", **_PER_FRAME),
-    **_measures({"fp_per_frame": _FP}, units="boxes/frame", **_PER_FRAME),
+    **_measures({"far": _FAR}, units="per frame", **_PER_FRAME),
+    **_measures({"fp_per_frame": _FP}, units="per frame", **_PER_FRAME),
     **_measures(
         {
             "idp": ("IDP", "identification precision: IDTP / (IDTP + IDFP)"),
