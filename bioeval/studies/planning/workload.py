@@ -34,6 +34,7 @@ from bioeval.document.results import (
     result_messages,
     rule_in_words,
     table_of,
+    table_of_variables,
     threshold_rule,
 )
 from bioeval.document.terms import rates_are_of
@@ -518,10 +519,10 @@ _TITLES = {
 }
 _OF_DAY = ("people_per_day", "per_day")
 _PERIODS = (
-    Column("days", "days"),
-    Column("expected", "expected, known rate"),
-    Column("predicted", "estimated rate", priority=1),
-    Column("none_at_all", "probability of none", priority=2),
+    Column("days", "days", only="readers"),
+    Column("expected", "expected, known rate", only="readers"),
+    Column("predicted", "estimated rate", priority=1, only="readers"),
+    Column("none_at_all", "probability of none", priority=2, only="readers"),
 )
 
 
@@ -533,7 +534,10 @@ def _errors(ds: xr.Dataset) -> Iterator[Table]:
         words = _TITLES[name][not _is_verification(ds)]
         text = f"{words} {{rate}}; {{people_per_day}} people and {{per_day}} errors a day"
         id = f"periods_{name.replace('-', '_')}"
-        yield table_of(known.isel(event=i), id, _PERIODS, "days", title=say(text, **of_day))
+        of_event = known.isel(event=i)
+        columns = [x for x in _PERIODS if of_event[x.name].notnull().any()]
+        yield table_of(of_event, id, columns, "days", title=say(text, **of_day))
+    yield table_of_variables(known, "event", "days", id="periods")
     yield table_of(known, "events", ("event", "rate", *_OF_DAY), "event", shown=0)
 
 

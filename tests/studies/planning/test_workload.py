@@ -130,6 +130,10 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     assert main(["workload", str(tmp_path / "s.npz"), *given, "85", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["events"][0]["rate"] == pytest.approx(0.4)
+    periods = [(row["event"], row["days"]) for row in shown["periods"]]
+    assert periods == [("false-alarm", 1), ("false-alarm", 30), ("false-alarm", 365),
+                       ("rejected", 1), ("rejected", 30), ("rejected", 365)]  # fmt: skip
+    assert shown["periods"][1]["expected"] == pytest.approx(30 * 200 * 0.4)
     assert main(["workload", *given, "0.7"]) == 0
     text = capsys.readouterr().out
     assert "0.7 false alarms a day are expected at a FAR of 0.35 %" in text and "nan" not in text
