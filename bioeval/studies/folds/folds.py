@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self, get_args
@@ -16,6 +16,7 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import PlainTies, Searches, role_of, search
+from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
@@ -168,6 +169,9 @@ NOTHING = Attempts.of(np.empty(0), np.empty(0))
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.
 Fold = dict[str, Any]
 
+#: Numbers by name, as :data:`bioeval.studies.folds.results.SplitNumbers`.
+Numbers = dict[str, np.ndarray]
+
 
 # ------------------------------------------------------------------------- one part of the scores
 
@@ -285,20 +289,35 @@ class FoldSide:
 # -------------------------------------------------------------------------------------- one fold
 
 
-def _judged(chosen: ChosenThreshold, *parts: Attempts) -> Fold:
-    """Count the parts at the threshold."""
-    counts: dict[str, list[int]] = {}
-    for attempts in parts:
-        genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-        of_part = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-        of_part |= dict.fromkeys(("ga", "fr", "fa", "gr"), 0)
-        if chosen.defined:
-            fa, fr = attempts.errors_at(chosen.threshold)
-            of_part |= {"ga": genuine - fr, "fr": fr, "fa": fa, "gr": impostor - fa}
-        for name, count in of_part.items():
-            counts.setdefault(name, []).append(count)
-    threshold = {"threshold": chosen.threshold, "threshold_next": chosen.next}
-    return {**threshold, "defined": chosen.defined, **counts}
+def judged(
+    chosen: ChosenThreshold,
+    parts: Sequence[Attempts] | Sequence[AttemptsOfParts],
+    times: Sequence[int] = (1, 1),
+) -> Numbers:
+    """Count both parts at a threshold, or at many with their parts: arrays over (..., part).
+
+    Each attempt counts as often as `times` says of its part.
+    """
+
+    def of_both(numbers: Iterable[Any]) -> np.ndarray:
+        return np.stack([n * x for n, x in zip(times, numbers, strict=True)], axis=-1)
+
+    genuine = of_both(x.genuine_attempts for x in parts)
+    impostor = of_both(x.impostor_attempts for x in parts)
+    is_defined = np.asarray(chosen.defined)[..., None]
+    errors = [x.errors_at(chosen.threshold) for x in parts]
+    fa, fr = (is_defined * of_both(x[k] for x in errors) for k in (0, 1))
+    return {
+        "threshold": np.asarray(chosen.threshold),
+        "threshold_next": np.asarray(chosen.next),
+        "defined": np.asarray(chosen.defined),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "ga": genuine * is_defined - fr,
+        "fr": fr,
+        "fa": fa,
+        "gr": impostor * is_defined - fa,
+    }
 
 
 def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, rule: Rule) -> Fold:
@@ -313,7 +332,7 @@ def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, 
     else:
         train = trained.attempts()
         chosen = choose(rule, train)
-        fold = _judged(chosen, train, tested.attempts())
+        fold = {**judged(chosen, (train, tested.attempts()))}
         at = chosen.threshold if chosen.defined else np.nan
         detected = [part.detected(at, options.ranks) for part in parts]
         fold["di"], fold["detected"] = map(list, zip(*detected, strict=True))
@@ -335,7 +354,7 @@ def _verified(
     chosen = choose(rule, trained)
     at = Rule("fixed", (chosen.threshold if chosen.defined else -np.inf,))
     tested = test.attempts(options, at) if known is None else known[1]
-    fold = _judged(chosen, trained, tested)
+    fold: Fold = {**judged(chosen, (trained, tested))}
     if options.claims is not None:
         claims = [part.unenrolled(options) for part in (train, test)]
         fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in claims]
@@ -378,7 +397,7 @@ class FoldedSystem:
         return {}
 
 
-def stacked(folds: Sequence[Fold]) -> dict[str, np.ndarray]:
+def stacked(folds: Sequence[Fold]) -> Numbers:
     """Return the numbers of splits, in their order, as arrays by name."""
     return {name: np.array([fold[name] for fold in folds]) for name in folds[0]}
 

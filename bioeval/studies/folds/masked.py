@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.progress import Tell
 from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
-from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.sorted_attempts import PointsWanted, point_values
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
-from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose_of_parts
+from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.scores.matrix import Scores
+from bioeval.studies.folds.folds import FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import IndexSet, Split, SplitPlan, SplitSides
-
-if TYPE_CHECKING:
-    from bioeval.studies.folds.folds import FoldOptions
-
-#: Numbers by name, as :data:`bioeval.studies.folds.results.SplitNumbers`.
-Numbers = dict[str, np.ndarray]
 
 #: The parts of a fold: training and test.
 Both = tuple[MaskedParts, MaskedParts]
@@ -83,7 +76,7 @@ class MaskedFolds:
                 self._claims[fusion] = self.matrix.claims(fusion)
             attempts = [x.claims(fusion, self._claims[fusion]) for x in parts]
             times = [1, 1]
-        numbers = _judged(choose_of_parts(rule, attempts[0]), attempts, times)
+        numbers = judged(choose_of_parts(rule, attempts[0]), attempts, times)
         if options.far_targets is None:
             return numbers
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
@@ -107,7 +100,7 @@ class MaskedFolds:
             open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
             attempts = [x.first for x in open_set]
             chosen = choose_of_parts(rule, attempts[0])
-            numbers = _judged(chosen, attempts, [1, 1])
+            numbers = judged(chosen, attempts)
             numbers["di"], numbers["detected"] = _detected(searches, chosen.threshold, ranks)
         numbers["gallery_subjects"] = _of_both(
             [np.where(x.are_empty, 0, np.count_nonzero(x.enrolled, axis=1)) for x in parts]
@@ -138,31 +131,6 @@ class MaskedFolds:
 def _of_both(numbers: Sequence[np.ndarray]) -> np.ndarray:
     """Return numbers of both parts over (split, part, ...)."""
     return np.stack(numbers, axis=1)
-
-
-def _judged(
-    chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int]
-) -> Numbers:
-    """Count both parts at thresholds; each attempt counts as often as `times` says of its part."""
-    genuine = _of_both([n * x.genuine_attempts for x, n in zip(parts, times, strict=True)])
-    impostor = _of_both([n * x.impostor_attempts for x, n in zip(parts, times, strict=True)])
-    errors = [x.errors_at(chosen.threshold) for x in parts]
-    fa, fr = (
-        _of_both([n * x[k] for x, n in zip(errors, times, strict=True)]) * chosen.defined[:, None]
-        for k in (0, 1)
-    )
-    made = chosen.defined[:, None]
-    return {
-        "threshold": chosen.threshold,
-        "threshold_next": chosen.next,
-        "defined": chosen.defined,
-        "genuine_attempts": genuine,
-        "impostor_attempts": impostor,
-        "ga": genuine * made - fr,
-        "fr": fr,
-        "fa": fa,
-        "gr": impostor * made - fa,
-    }
 
 
 def _detected(
