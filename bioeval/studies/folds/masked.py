@@ -37,7 +37,8 @@ class MaskedFolds:
         m, n = scores.shape
         parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
         cells = sum(len(part.probes) * len(part.gallery) for part in parts)
-        if not masks_pay(m * n, len(parts), cells):
+        # Both parts of a fold are read together otherwise, in the time of one that is selected.
+        if not masks_pay(m * n, len(plan.splits), cells):
             return None
         try:
             return cls(SortedMatrix.of(scores), plan, sides, scores.kind)
