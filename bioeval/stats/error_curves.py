@@ -275,8 +275,9 @@ def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
     far, frr = curve.with_ends()
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
-    columns = (np.ascontiguousarray(x[:, defined].T) for x in (far, frr))
-    rates[defined] = hull_equal_errors(*columns)
+    if not defined.all():
+        far, frr = far[:, defined], frr[:, defined]
+    rates[defined] = hull_equal_errors(*(np.ascontiguousarray(x.T) for x in (far, frr)))
     return rates
 
 

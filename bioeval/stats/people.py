@@ -254,8 +254,10 @@ class QuadraticForms:
     @property
     def totals(self) -> np.ndarray:
         """The sums of each layer and column."""
-        whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
-        return (1 + self._both_ways) * whole[:, : self.weights.shape[1]]
+        whole = np.concatenate(list(self._totals), axis=1)
+        if self._both_ways:
+            whole *= 2
+        return whole[:, : self.weights.shape[1]]
 
     def fresh(self) -> QuadraticForms:
         """Return an empty copy, for a thread."""
