@@ -359,7 +359,7 @@ def templates_of_pairs(case: Case) -> Outcome:
 def errors_of_folds(result: Any, folds: Sequence[str]) -> Numbers:
     counts = {}
     for place, fold in enumerate(folds):
-        of_fold = result.isel(repeat=0, fold=place)
+        of_fold = result.isel(repeat=0, fold=place).sel(part="test")
         for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
             counts[f"{name} of {fold}"] = int(of_fold[name])
     return counts
