@@ -29,11 +29,10 @@ def command(*words: str) -> None:
 def found(files: list[Path]) -> list[str]:
     """Return what was found, in five lines."""
     systems = {file.stem: be.load(file) for file in files}
-    compared = be.compare(*systems.values()).sel(
-        measure=["EER", "FRR at FAR <= 10 %", "recognition rate"]
-    )
-    old, new = 100 * compared.value.values
-    low, high = (100 * compared[f"difference_{end}"].values[0, 1, 0] for end in ("low", "high"))
+    compared = be.compare(*systems.values()).sel(far_target=0.1)
+    rates = [100 * compared[x].values for x in ("eer", "frr_at_far", "recognition_rate")]
+    old, new = zip(*rates, strict=True)
+    low, high = (100 * compared[f"eer_difference_{end}"].values[0, 1] for end in ("low", "high"))
     worst = {name: be.worst_pairs(scores, 1).isel(pair=0) for name, scores in systems.items()}
     alike = (f"{x.probe_label:s} and {x.gallery_label:s} in {n[-4:]}" for n, x in worst.items())
     people = len(systems[files[0].stem].subjects)

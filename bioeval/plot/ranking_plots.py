@@ -15,7 +15,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import as_plot_text, pick
-from bioeval.studies.compare.section import MeasureOfSystems
+from bioeval.studies.compare.section import measures_of
 
 
 def ranking(
@@ -35,17 +35,17 @@ def ranking(
     ax : matplotlib Axes, optional
         Whose place is divided into two; that of a new figure unless given.
     measure : str, optional
-        The label of the measure, one of ``data["measure"]``; by default the first.
+        As it was asked for, such as ``"frr_at_far=0.01"``; by default the first.
     **style
         Properties of the points; ``name`` is written in the title.
     """
     results = pick(data, "ranking", single=True)
     ds = results[0].dataset
-    labels = ds["measure"].values.tolist()
+    by_name = {x.key: x for x in measures_of(ds)}
     if measure:
-        require_choice("measure", measure, labels)
-    ranked = MeasureOfSystems(ds, labels.index(measure or labels[0]))
-    order = [i for i in ranked.order if not np.isnan(ranked.number("value", i))]
+        require_choice("measure", measure, list(by_name))
+    ranked = by_name[measure or next(iter(by_name))]
+    order = [i for i in ranked.order if not np.isnan(ranked.number("", i))]
     number, narrow = len(order), Style.look.is_narrow
     plot = Display(results, ax, style, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))))
     left, right = plot.ax_, plot.beside(1, 2, width_ratios=(1.9, 1))
@@ -55,7 +55,7 @@ def ranking(
         return plot
     value, value_low, value_high, rank_low, rank_high = (
         np.array([ranked.number(name, i) for i in order])
-        for name in ("value", "value_low", "value_high", "rank_low", "rank_high")
+        for name in ("", "low", "high", "rank_low", "rank_high")
     )
     # A system has its colour in all plots of the same systems, whatever its rank.
     colours = [Style.colour(i) for i in order]

@@ -83,7 +83,7 @@ _ALL = (
     _plot("tippett", "calibration", _along("llr", "genuine_above", "impostor_above")),
     _plot("empirical_cross_entropy", "calibration", _along(_PRIORS, "min_ece")),
     _plot("bayes_error", "calibration", _along(_PRIORS, "min_bayes_error")),
-    _of_one("ranking", "compare", dict.fromkeys(("rank_low", "value"), ("system", "measure"))),
+    _of_one("ranking", "compare", _along("other_system", "other_system")),
     _plot("epc", "epc", _along("alpha", "hter", "threshold")),
     _plot("repeated", "repeat", *_MEANS),
     _of_one("folds", "cross_evaluate", _FOLDS),

@@ -57,8 +57,8 @@ class Measure:
     ...     label="d'", larger_is_better=True)
     >>> systems = {f"spread {x}": be.simulate(30, 3, within=x) for x in (0.4, 0.5, 0.6)}
     >>> ranking = be.compare(systems, measures=["eer", apart])
-    >>> ranking["measure"].values.tolist()
-    ['EER', "d'"]
+    >>> ranking["d_prime_letters"].values.tolist()
+    ['a', 'b', 'c']
     """
 
     name: str

@@ -64,6 +64,9 @@ class Variable:
     quotient: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
+    measure: str = ""  # of a statistic of another variable, that variable
+    statistic: str = ""  # such as a difference, a p-value, a rank
+
     larger_is_better: bool = False
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     #: Whether it is a rate at a threshold that is chosen on the data: the standard error of its
@@ -77,6 +80,7 @@ class Variable:
         attrs |= {"heading": self.heading, "shown": self.shown}
         attrs["out_of"] = " ".join(self.denominator)
         attrs["threshold"] = self.threshold or ("threshold" if "threshold" in self.dims else "")
+        attrs |= {"measure": self.measure, "statistic": self.statistic}
         return {key: text for key, text in attrs.items() if text}
 
     @property
@@ -762,12 +766,6 @@ TASKS = {
 
 #: What is found at a name; where tasks differ, in verification.
 VARIABLES = {**GOM, **REID, **CLOSED_SET, **OPEN_SET, **FAILURES, **FOLDS, **VERIFICATION}
-
-#: What systems are compared by, besides the best values of measures of scripts.
-COMPARED = (
-    *("eer", "frr_at_far", "far_at_frr", "auc", "eer_hull", "min_dcf"),
-    *("recognition_rate", "dir_at_far", "cmc", *QUERY_MEANS),
-)
 
 #: Operating points of each test part by itself.
 POINTS_OF_PARTS = (

@@ -1,7 +1,7 @@
 """The data frame of any result: a row for each number, by the descriptions of the variables.
 
-What a number is, a variable's attributes say: unit, denominator, threshold. No result has a line
-here; comparisons have, as long as their measures are labels of a dimension.
+What a number is, a variable's attributes say: unit, denominator, threshold, and of a statistic of
+another variable, which one. No result has a line here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
-from bioeval.showing.comparisons import blocks_of_comparison
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.numbers import Block, NumbersOfDataset
 from bioeval.showing.records import RECORDS, records_of
@@ -116,11 +115,7 @@ def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:
                 f"{node.result_type} are records, with a frame of their own; give the others "
                 "without them"
             )
-        if node.result_type == "comparison":
-            blocks = blocks_of_comparison(node.dataset)
-        else:
-            blocks = NumbersOfDataset(node.dataset, curves).blocks()
-        for block in blocks:
+        for block in NumbersOfDataset(node.dataset, curves).blocks():
             yield node.columns | block
 
 

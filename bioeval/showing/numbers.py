@@ -52,7 +52,7 @@ class NumbersOfDataset:
         """The variables that are columns of others: limits, thresholds, flags and labels."""
         found = {variable for _, variable in _NAMED_BY.values()}
         for name in map(str, self._dataset.data_vars):
-            partners = {f"{name}_low", f"{name}_high", f"{name}_flagged"}
+            partners = {f"{name}_{x}" for x in ("low", "high", "flagged", "supported")}
             found |= partners & {*self._variables}
             threshold = self._threshold_of(name)
             if threshold and threshold != "threshold":
@@ -62,15 +62,23 @@ class NumbersOfDataset:
         return found
 
     def _block(self, name: str, dims: Dims) -> Block:
-        block: Block = {**self._places(dims), "measure": name}
-        unit = str(self._variables[name].attrs.get("units", ""))
-        if not unit:  # a text, or a label that is a number
+        about = self._variables[name].attrs
+        block: Block = {**self._places(dims), "measure": about.get("measure", name)}
+        if "statistic" in about:
+            block["statistic"] = about["statistic"]
+        if "units" in about:
+            block |= self._values(name, dims, block)
+        else:  # a text, or a label that is a number
             block["value"] = np.full(self._size(dims), np.nan)
             block["text"] = self._over(name, dims).astype(object)
-            return block
-        block["unit"] = unit
+        return self._rows_with_numbers(block, dims)
+
+    def _values(self, name: str, dims: Dims, places: Block) -> Block:
+        """Return the columns of numbers: unit, value, limits, threshold, attempts, support."""
+        unit = self._variables[name].attrs["units"]
+        block: Block = {"unit": unit}
         if "statistic" in dims:
-            block["unit"] = np.where(block["statistic"] == "number", "partitions", unit)
+            block["unit"] = np.where(places["statistic"] == "number", "partitions", unit)
         block["value"] = self._numbers(name, dims)
         for end in ("low", "high"):
             if (limit := f"{name}_{end}") in self._variables:
@@ -78,10 +86,27 @@ class NumbersOfDataset:
         if threshold := self._threshold_of(name):
             block["threshold"] = self._numbers(threshold, dims)
         block["attempts"] = self._attempts(name, dims)
-        block["supported"] = supported(self._dataset, name, block.get("at"), block.get("point"))
+        block["supported"] = supported(self._dataset, name, places.get("at"), places.get("point"))
         if f"{name}_flagged" in self._variables:
             block["flagged"] = self._over(f"{name}_flagged", dims) == 1
         return block
+
+    def _rows_with_numbers(self, block: Block, dims: Dims) -> Block:
+        """Return the rows of numbers that there can be, with their support if a variable has it.
+
+        Nothing is compared with itself; where the support is missing, a number was not asked for.
+        """
+        kept = np.ones(self._size(dims), dtype=bool)
+        for dim in dims:
+            if f"other_{dim}" in dims:
+                kept &= block[dim] != block[f"other_{dim}"]
+        if (support := f"{block['measure']}_supported") in self._variables:
+            values = self._numbers(support, dims)
+            kept &= ~np.isnan(values)
+            block["supported"] = values == 1
+        if kept.all():
+            return block
+        return {k: x[kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
 
     # ------------------------------------------------------------------------------------- places
 
@@ -98,7 +123,10 @@ class NumbersOfDataset:
         for dim, labels in wanted.items():
             if labels and dim in self._variables:
                 shown[dim] = np.flatnonzero(np.isin(self._variables[dim].values, labels))
-        return shown
+        # Where the support of a number is said, it was asked for.
+        supports = (x for x in map(str, self._variables) if x.endswith("_supported"))
+        asked = {dim for name in supports for dim in self._dims(name)}
+        return {dim: places for dim, places in shown.items() if dim not in asked}
 
     def _dims(self, name: str) -> Dims:
         return tuple(map(str, self._variables[name].dims))

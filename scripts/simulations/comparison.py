@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import xarray as xr
 
 import bioeval as be
+from bioeval.counting.points import per_cent
+from bioeval.document.scalars import name_of_scalar
+from bioeval.studies.compare.section import measures_of
 from simulations.claims import Cell, Claim, Verdict, cells
 from simulations.populations import POPULATIONS, Drawn
 
@@ -86,11 +90,18 @@ def no_winner(
     seed = int(rng.integers(1 << 30))
     method = be.stats.IntervalMethod("people", replicates=REPLICATES, random_state=seed)
     compared = be.compare(*both, **options, interval=method)
-    better = compared.separated.values[0, 1] != 0
-    verdicts = {}
-    for name, wrong in zip(compared.measure.values.tolist(), better.tolist(), strict=True):
-        verdicts[name] = Verdict(not wrong)
-    return verdicts
+    return {name: Verdict(not better[0, 1]) for name, better in separated_of(compared).items()}
+
+
+def separated_of(compared: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return which systems are better, (systems, systems), by the label of each measure."""
+    found = {}
+    for x in measures_of(compared):
+        places = {k: per_cent(at) if k == "target" else f"{at:g}" for k, at in x.places.items()}
+        values = compared[x.variable("separated")]
+        own = {dim: at for dim, at in x.coordinates.items() if dim in values.dims}
+        found[name_of_scalar(x.scalar, **places)] = values.sel(own).values
+    return found
 
 
 def searches(cell: Cell, rng: np.random.Generator, **options: object) -> dict[str, Verdict]:
@@ -119,9 +130,8 @@ def few_apart(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
                 "people", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
-        separated = compared.separated.values[0, 1]
-        for name, better in zip(compared.measure.values, separated, strict=True):
-            verdicts[f"{name}, {fewest} to {most} people"] = Verdict(bool(better == 0))
+        for name, better in separated_of(compared).items():
+            verdicts[f"{name}, {fewest} to {most} people"] = Verdict(not better[0, 1])
     return verdicts
 
 
@@ -139,9 +149,8 @@ def found_better(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
                 "people", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
-        separated = compared.separated.values[0, 1]
-        for name, better in zip(compared.measure.values, separated, strict=True):
-            verdicts[f"{name}, {number} people worse"] = Verdict(bool(better == 1))
+        for name, better in separated_of(compared).items():
+            verdicts[f"{name}, {number} people worse"] = Verdict(bool(better[0, 1] == 1))
     return verdicts
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import bioeval as be
 from simulations.claims import Cell, Claim, Interval, Outcomes, Verdict, cells, limits
-from simulations.comparison import NEARER
+from simulations.comparison import NEARER, separated_of
 from simulations.populations import POPULATIONS, Drawn, known_pairs
 from simulations.rates import known_scores
 
@@ -50,9 +50,7 @@ def equal_systems(number: int, *, own: bool) -> Callable[[Cell, np.random.Genera
                 "people", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
-        apart = (ranking["separated"] != 0).any(["system", "other_system"])
-        labels = ranking["measure"].values.tolist()
-        return {x: Verdict(not y) for x, y in zip(labels, apart.values.tolist(), strict=True)}
+        return {name: Verdict(not better.any()) for name, better in separated_of(ranking).items()}
 
     return once
 

@@ -95,7 +95,7 @@ def test_a_later_system_is_worse_than_the_first_by_more_than_chance(files, more,
     if failed and "0.0" not in more:  # as the comparison itself says
         read = [be.load(x) for x in paths]
         ds = be.compare(dict(zip(files.split(), read, strict=True)), measures="eer")
-        worse = ds["separated"].sel(system="first", other_system="worse")
+        worse = ds["eer_separated"].sel(system="first", other_system="worse")
         assert worse.item() == 1
 
 

@@ -47,8 +47,8 @@ def test_limits_depend_on_the_measure_alone(people):
     for number in (2, 5):
         some = {name: systems[name] for name in list(systems)[:number]}
         together = be.compare(some, measures=list(named.values()), **DRAWN)
-        for i, name in enumerate(named):
+        for name in named:
             one = be.compare(some, measures=[named[name]], **DRAWN)
-            for ranking, place in ((together, i), (one, 0)):
-                ends = [float(ranking[f"value_{end}"].values[0, place]) for end in ("low", "high")]
+            for ranking in (together, one):
+                ends = [ranking[f"{name}_{end}"].values.flat[0] for end in ("low", "high")]
                 np.testing.assert_allclose(ends, wanted[name], rtol=1e-12, err_msg=name)

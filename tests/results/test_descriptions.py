@@ -14,8 +14,8 @@ CALLS = {name: call for name, call in CALLS.items() if name not in GOING}
 
 each = pytest.mark.parametrize("name", CALLS)
 
-#: The values of several measures, each with its own unit; and labels, whatever their type.
-WITHOUT_UNIT = ("value", "difference", "probe_label", "gallery_label", "train_", "test_")
+#: Labels, whatever their type.
+WITHOUT_UNIT = ("probe_label", "gallery_label", "train_", "test_")
 
 #: Of functions of both rates, means and areas, which are over no single count.
 NO_COUNT = (

@@ -55,11 +55,12 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     be.scalar(
         "false_accepts", "proportion of accepted attempts that are impostors'", quotient=false
     )
-    compared = be.compare(*systems).sel(measure="max J")
-    assert compared.value[0] == pytest.approx(largest(systems[0])[0])
+    compared = be.compare(*systems)
+    assert compared.max_youden[0] == pytest.approx(largest(systems[0])[0])
     row = compared.isel(system=0, other_system=1)
-    assert row.difference_low < row.difference < row.difference_high
-    assert row.separated == 1
+    low, high = row.max_youden_difference_low, row.max_youden_difference_high
+    assert low < row.max_youden_difference < high
+    assert row.max_youden_separated == 1
     limits = {"interval": "people"}
     ds = be.verification(systems[0], **limits)
     assert ds.max_youden_low < ds.max_youden < ds.max_youden_high

@@ -774,7 +774,7 @@ def compare(case: Case) -> Outcome:
     systems = {"first": case.scores(), "second": second.scores()}
     result = be.compare(systems, measures="eer")
     distances = {"first": world.distance, "second": second.distance}
-    numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+    numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
     truth = {
         x: world.verified(lambda p, g: not second.has(p, g), distance)["eer"]
         for x, distance in distances.items()
@@ -821,7 +821,7 @@ def compare_lists(case: Case) -> Outcome:
     result = be.compare(systems, measures="eer")
     listed = set(map(joined_worlds.same_text, names))
     common = [x for x in lines.names if str(x) in listed]
-    numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+    numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
     truth = {
         name: counted((lines.genuine[x], d(*lines.pair[x])) for x in common)["eer"]
         for name, d in (("first", world.distance), ("second", other))
@@ -1612,7 +1612,7 @@ def test_systems_that_failed_on_other_images_are_compared_on_what_both_have(nan,
             x: with_failures(world, failed[x], nan, distances[x]) for x in names
         }  # fmt: skip
         result = be.compare(systems, measures="eer")
-        numbers = {x: float(result.value.sel(system=x).item()) for x in names}
+        numbers = {x: float(result.eer.sel(system=x).item()) for x in names}
         truth = true_values(world, distances, failed, nan)
         joined_worlds.assert_true(Outcome(result, numbers, truth))
         if nan == "exclude":
@@ -1625,7 +1625,7 @@ def test_a_system_is_no_better_than_itself_with_failures_on_other_images():
         sets = failures_of_equal_number(world, random.Random(seed))
         systems = [with_failures(world, failed, "exclude", world.distance) for failed in sets]
         result = be.compare(*systems, measures="eer")
-        assert float(result.difference.isel(system=0, other_system=1).item()) == 0
+        assert float(result.eer_difference.isel(system=0, other_system=1).item()) == 0
 
 
 @pytest.mark.parametrize("container", ["mask", "session"])
@@ -1654,7 +1654,7 @@ def test_systems_that_leave_out_other_comparisons_are_compared_on_what_both_have
                 systems[name] = be.Scores(grid, people, probe_meta=meta, exclude=["session"])
         truth = true_values(world, distances, left_out, "exclude")
         result = be.compare(systems, measures="eer")
-        numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+        numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
         joined_worlds.assert_true(Outcome(result, numbers, truth))
 
 
@@ -1676,7 +1676,7 @@ def test_lists_with_blanks_on_other_lines_are_compared_on_what_both_have(nan, tm
             systems[name] = be.load(path, nan=nan)
         truth = true_values(world, distances, failed, nan)
         result = be.compare(systems, measures="eer")
-        numbers = {x: float(result.value.sel(system=x).item()) for x in systems}
+        numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
         joined_worlds.assert_true(Outcome(result, numbers, truth))
 
 

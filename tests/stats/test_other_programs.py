@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy
+from compared import by_measure
 from optional import optional_import
 
 import bioeval as be
@@ -164,7 +165,7 @@ def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
     # Of few values, which are all thresholds.
     pair = [be.Scores(crowd.scores(x).values.round(1), crowd.labels) for x in ("l2", "l1")]
-    row = be.compare(*pair, measures=["auc"]).isel(measure=0, system=0, other_system=1)
+    row = be.compare(*pair, measures=["auc"]).isel(system=0, other_system=1)
     labels = np.asarray(crowd.labels)
 
     def difference(kept):
@@ -172,14 +173,14 @@ def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
         return one - other
 
     without = [difference(np.flatnonzero(labels != x)) for x in np.unique(labels)]
-    pseudo = pseudo_values(row.difference.item(), without)
+    pseudo = pseudo_values(row.auc_difference.item(), without)
     spread = scipy.stats.sem(pseudo)
     freedom = freedom_of(without)
-    theirs = scipy.stats.t.interval(0.95, freedom, row.difference.item(), spread)
-    ours = row.difference_low.item(), row.difference_high.item()
+    theirs = scipy.stats.t.interval(0.95, freedom, row.auc_difference.item(), spread)
+    ours = row.auc_difference_low.item(), row.auc_difference_high.item()
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    p_value = 2 * scipy.stats.t.sf(abs(row.difference.item()) / spread, freedom)
-    assert row.p_value.item() == pytest.approx(p_value, rel=1e-5)
+    p_value = 2 * scipy.stats.t.sf(abs(row.auc_difference.item()) / spread, freedom)
+    assert row.auc_p_value.item() == pytest.approx(p_value, rel=1e-5)
 
 
 def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
@@ -187,11 +188,11 @@ def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
     multitest = optional_import("statsmodels.stats.multitest")
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
     found = be.compare(crowd.scores("l2"), crowd.scores("l1"), far_targets=[0.2, 0.1])
-    row = found.isel(system=0, other_system=1)
-    tested = ~np.isnan(row.p_value.values)
-    assert tested.sum() >= 4
-    theirs = multitest.multipletests(row.p_value.values[tested], method="holm")[1]
-    np.testing.assert_allclose(row.p_adjusted.values[tested], theirs, rtol=1e-12)
+    rows = [x.isel(system=0, other_system=1) for x in by_measure(found).values()]
+    tested = [x for x in rows if not np.isnan(x.p_value)]
+    assert len(tested) >= 4
+    theirs = multitest.multipletests([x.p_value for x in tested], method="holm")[1]
+    np.testing.assert_allclose([x.p_adjusted for x in tested], theirs, rtol=1e-12)
 
 
 def test_limits_over_folds_are_t_limits_with_the_corrected_variance():

@@ -163,12 +163,12 @@ def test_a_card_and_an_option_give_the_targets():
 def test_the_points_of_two_systems_are_compared():
     first, second = be.simulate(30, 3, random_state=1), be.simulate(30, 3, random_state=2)
     options = {"interval": "people", "frr_targets": [0.1, 0.001], "far_targets": []}
-    result = be.compare(first, second, **options).sel(measure="FAR at FRR <= 10 %")
-    for system, value in zip((first, second), result.value.values, strict=True):
+    result = be.compare(first, second, **options)
+    values = result.far_at_frr.sel(frr_target=0.1).values
+    for system, value in zip((first, second), values, strict=True):
         ds = be.verification(system, frr_targets=[0.1])
         assert value == ds.far_at_frr[0]
-    both = be.compare(first, second, **options)
-    assert both.supported.sel(measure="FAR at FRR <= 0.1 %") == 0
+    assert result.far_at_frr_supported.sel(frr_target=0.001) == 0
 
 
 def test_targets_that_genuine_attempts_cannot_support_are_said():

@@ -184,9 +184,9 @@ def test_a_comparison_as_a_frame_has_differences():
         frame = be.to_frame(ds).query("measure == 'eer' and statistic == 'difference'")
         assert len(frame) == number * (number - 1)
         for row in frame.to_dict("records"):
-            at = {"system": row["system"], "other_system": row["other_system"], "measure": "EER"}
+            at = {"system": row["system"], "other_system": row["other_system"]}
             one, other = (
                 float(be.verification(systems[row[x]]).eer) for x in ("system", "other_system")
             )
             assert abs(row["value"] - (one - other)) < 1e-12
-            assert row["low"] == float(ds.difference_low.sel(at))
+            assert row["low"] == float(ds.eer_difference_low.sel(at))

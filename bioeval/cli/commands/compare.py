@@ -69,7 +69,8 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     limits = run.interval("people")
     comparison = compare(systems, interval=limits, **options)
     protocol = options.get("protocol", "auto")
-    require_defined([comparison["value"]], (read() for read in systems.values()), protocol)
+    values = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
+    require_defined(values, (read() for read in systems.values()), protocol)
     run.name, drawn = f"{len(systems)} systems", None
     if run.formats:
         evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}

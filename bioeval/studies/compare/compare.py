@@ -104,8 +104,8 @@ def compare(
         Of each value by itself, and of all differences of a measure together; the number and the
         seed of the replicates, where people are drawn again.
     adjust : {"none", "holm"}
-        Adjust the tests for the number of measures, by Holm's method. Of ``separated``, ranks and
-        letters.
+        Adjust the tests for the number of measures, by Holm's method. Of ``_separated``, ranks
+        and letters.
     protocol : str, path or Protocol, optional
         Card of re-identification by which to compare. It has a ``[reid]`` section, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -113,17 +113,21 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        Over ``system`` and ``measure``: ``value value_low value_high`` (the interval of the value
-        by itself), ``rank`` (1 is the best), ``rank_low rank_high`` (the ranks that the system may
-        have, at one confidence for all systems together) and ``letters`` (systems that share one do
-        not differ significantly). Over ``system``, ``other_system`` and ``measure``: ``difference``
-        (system - other system) ``difference_low difference_high`` (limits for all pairs together),
-        ``p_value`` (adjusted for the number of pairs), ``p_adjusted`` (and for the number of
-        measures), ``separated``: 1 where the system is better, -1 where it is worse, else 0, and
-        ``discordant``: people on whom the systems decide differently, each at its own threshold. Of
-        fewer than six there are no limits, and ``separated`` is 0. ``supported`` is 0 where the
-        pairs of people, or the impostor attempts, are too few for the FAR target, or the people
-        for the FRR target (rule of 3): there are no limits then.
+        Each measure under its name in a single evaluation over ``system``, and over ``far_target``,
+        ``frr_target``, ``cost``, ``threshold`` or ``rank`` where it is at such: ``eer``,
+        ``frr_at_far``, ``dir_at_far``, ``cms``, ``frr_at_threshold`` ... Behind the name are
+        ``_low _high`` (the interval of the value by itself), ``_rank`` (1 is the best), ``_rank_low
+        _rank_high`` (the ranks that the system may have, at one confidence for all systems
+        together) and ``_letters`` (systems that share one do not differ significantly). Over
+        ``system`` and ``other_system``: ``_difference`` (system - other system)
+        ``_difference_low _difference_high`` (limits for all pairs together), ``_p_value`` (adjusted
+        for the number of pairs), ``_p_adjusted`` (and for the number of measures),
+        ``_separated``: 1 where the system is better, -1 where it is worse, else 0, and
+        ``_discordant``: people on whom the systems decide differently, each at its own threshold.
+        Of fewer than six there are no limits, and ``_separated`` is 0. ``_supported`` is 0 where
+        the pairs of people, or the impostor attempts, are too few for the FAR target, or the people
+        for the FRR target (rule of 3): there are no limits then. Where a measure was not asked for,
+        as at the rank or target of another one, all of these are NaN.
 
     Raises
     ------
@@ -157,14 +161,14 @@ def compare(
     >>> import bioeval as be
     >>> crowd = be.simulate_embeddings(60, 4, within=0.8, random_state=1)
     >>> comparison = be.compare(crowd.scores("l2"), crowd.scores("linf"), measures="eer")
-    >>> comparison["separated"].isel(system=0, other_system=1).item()
+    >>> comparison["eer_separated"].isel(system=0, other_system=1).item()
     1
 
     Which of three metrics is the best?
 
     >>> systems = {metric: crowd.scores(metric) for metric in ("l2", "l1", "cosine")}
     >>> comparison = be.compare(systems, measures=["frr_at_far=0.01"])
-    >>> comparison["letters"].values[:, 0].tolist()
+    >>> comparison["frr_at_far_letters"].sel(far_target=0.01).values.tolist()
     ['b', 'b', 'a']
     """
     method = required_interval(interval, (PEOPLE,))

@@ -161,13 +161,12 @@ def _verification(
         low, high = map(np.atleast_1d, limits[measure.name])
         for i, target in enumerate(measure.numbers(points)):
             own, shared = _decisions(counted, measure, i)
-            place = {"far": "target", "frr": "target"}.get(measure.of_target, measure.of_target)
+            dim = {"far": "far_target", "frr": "frr_target", "prior": "cost"}.get(measure.of_target)
             yield SystemMeasure(
                 scalar=measure.scalar,
                 columns=columns[i],
                 limits=(float(low[i]), float(high[i])),
-                place=place,
-                at=target,
+                places={dim: target} if dim else {},
                 supported=RuleOf(3).supports(
                     target, made.get(measure.of_target, np.inf), people.get(measure.of_target)
                 ),
@@ -187,8 +186,7 @@ def _verification(
                 scalar=scalar,
                 columns=column,
                 limits=(float(low), float(high)),
-                place="threshold",
-                at=threshold,
+                places={"threshold": threshold},
                 own=rejects if rate == "frr" else NONE,
                 shared=accepts if rate == "far" else NONE,
             )
@@ -251,7 +249,7 @@ def _identification(
         if rank == 1:
             yield recognised
         if rank in cms_ranks:
-            yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
+            yield replace(recognised, scalar=CMS_AT_RANK, places={"rank": rank})
     if scores.kind == "order" or not len(targets):
         return
     hits = np.array([people.hits_of_each(1, target) for target in targets])
@@ -267,8 +265,7 @@ def _identification(
             scalar=VARIABLES["dir_at_far"],
             columns=at_far[i, leave],
             limits=(lowest, float(at_high[i])),
-            place="target",
-            at=target,
+            places={"far_target": target, "rank": 1},
             # The threshold of so few searches may be any.
             supported=supported and not (lowest == 0 and at_high[i] == 1),
             own=whole(hits[i]),
@@ -297,8 +294,7 @@ def _functions(
             scalar=measure.scalar,
             columns=np.append(value, without),
             limits=limits_without(measure.scalar, value, without, groups, interval),
-            place="" if np.isnan(prior) else "prior",
-            at=prior,
+            places={} if np.isnan(prior) else {"cost": prior},
             own=without - value,
         )
 

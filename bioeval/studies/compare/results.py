@@ -4,48 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs
-from bioeval.counting.points import per_cent
-from bioeval.document.scalars import name_of_scalar
-from bioeval.results.dataset import along, dataset
-from bioeval.results.variables import ADDED, COMPARED, VARIABLES, Variable
+from bioeval.results.dataset import assembled
+from bioeval.results.variables import TARGETS, VARIABLES, Variable
 from bioeval.stats.options import BOOTSTRAP
 from bioeval.stats.simultaneous import Differences, least_discordant
-from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 
-#: The variables, by what a label is filled with, of the one number that a measure may be at.
-PLACES = {"target": "target", "prior": "prior", "threshold": "at_threshold", "rank": "at_rank"}
+#: What a label is filled with, by the dimensions of the number that a measure is at.
+PLACES = {
+    **dict.fromkeys(TARGETS, "target"),
+    "cost": "prior",
+    "threshold": "threshold",
+    "rank": "rank",
+}
 
-COMPARISON = {
-    "system": Variable("system"),
-    "other_system": Variable("system that is subtracted"),
-    "measure": Variable("measure that systems are compared by"),
-    "scalar": Variable("name of the measure without its target and rank, as frr_at_far"),
-    "value_kind": Variable("what a value of the measure is: rate, number or cost"),
-    "value_decimals": Variable("decimals of the measure in tables; NaN of a rate in per cent", "1"),
-    "larger_is_better": Variable("1 where the system with the larger value is better, else 0", "1"),
-    "target": Variable("FAR or FRR target of the measure; NaN without one", "proportion"),
-    "prior": Variable(
-        "prior probability of a genuine attempt, of a cost; NaN without one", "proportion"
-    ),
-    "at_threshold": Variable(
-        "threshold of a rate at one that was given; NaN without one", "score", shown="threshold"
-    ),
-    "at_rank": Variable("rank of a CMC, or that lists are cut at; NaN without one", "1"),
+#: Beside the value of each measure, by the ends of their names: ``eer_difference`` is of ``eer``.
+STATISTICS = {
+    "low": Variable("lower end of the interval of the value, by itself"),
+    "high": Variable("upper end of the interval of the value, by itself"),
     "supported": Variable(
-        "1, or 0 where people or attempts are too few for the target: no conclusion then",
+        "of a measure at targets, costs, thresholds or ranks: 1, or 0 where people or attempts are "
+        "too few for the target: no conclusion then; NaN where the measure was not asked for",
         "1",
     ),
-    "interval_for": Variable("population that limits and ranks are for"),
-    "interval_method": Variable("method of the limits and p-values of differences"),
-    "value": Variable("value of the system"),
-    "value_low": Variable("lower end of the interval of the value, by itself"),
-    "value_high": Variable("upper end of the interval of the value, by itself"),
     "rank": Variable("place of the value, 1 is the best; equal values have the same one", "1"),
     "rank_low": Variable("smallest rank that the system may have, for all systems together", "1"),
     "rank_high": Variable("largest rank that the system may have, for all systems together", "1"),
@@ -74,6 +61,22 @@ COMPARISON = {
     ),
 }
 
+#: Those in the unit of the measure.
+_IN_ITS_UNIT = ("low", "high", "difference", "difference_low", "difference_high")
+
+#: The dimensions of all measures.
+SYSTEMS = {
+    "system": Variable("system"),
+    "other_system": Variable("system that is subtracted"),
+}
+
+#: What a comparison has, of any measure; ``MEASURE`` stands for its name.
+COMPARISON = {
+    **SYSTEMS,
+    "MEASURE": Variable("value of the system, in the unit of the measure"),
+    **{f"MEASURE_{name}": about for name, about in STATISTICS.items()},
+}
+
 
 #: Populations that limits are for: people left out as probes and in the gallery, or as probes
 #: alone.
@@ -91,8 +94,7 @@ class SystemMeasure:
     #: float64 (1 + people or groups of them,): the value, and the value without each.
     columns: np.ndarray
     limits: tuple[float, float]  # of the value by itself
-    place: str = ""  # one of PLACES, if the measure is at a number
-    at: float = np.nan
+    places: Mapping[str, float] = field(default_factory=dict)  # labels by dimension, of PLACES
     supported: bool = True  # whether there are enough attempts for the target
     #: float64 (replicates,): the value with people drawn again; empty of what is no quantile.
     drawn: np.ndarray = field(default_factory=lambda: NONE)
@@ -108,6 +110,11 @@ class SystemMeasure:
         return float(self.columns[0])
 
     @property
+    def at(self) -> float:
+        """The target, prior, threshold or rank of the measure; NaN without one."""
+        return next(iter(self.places.values()), np.nan)
+
+    @property
     def key(self) -> tuple[str, str]:
         """What tells the measure from others of the same system."""
         return self.scalar.name, f"{self.at:g}"
@@ -121,6 +128,7 @@ class ComparedMeasure:
     differences: Differences
     discordant: np.ndarray  # int64 (systems, systems)
     method: str  # of the limits of differences
+    p_adjusted: np.ndarray = field(default_factory=lambda: NONE)  # for the number of measures
 
     @classmethod
     def of(
@@ -148,33 +156,29 @@ class ComparedMeasure:
         return cls(systems, differences, discordant, method)
 
     @property
-    def label(self) -> str:
-        """The name of the measure, with the number that it is at."""
-        first = self.systems[0]
-        text = per_cent(first.at) if first.place == "target" else f"{first.at:g}"
-        return name_of_scalar(first.scalar, **{first.place: text})
+    def name(self) -> str:
+        """The name of the variable with its values."""
+        return self.systems[0].scalar.name
 
-    def variables(self) -> dict[str, np.ndarray | float | str]:
-        """Return the value of each variable of :data:`COMPARISON`, but the adjusted p-value."""
-        first, between = self.systems[0], self.differences
-        better, decimals = first.scalar.larger_is_better, first.scalar.decimals
+    @property
+    def places(self) -> Mapping[str, float]:
+        """The labels of the number that the measure is at, by dimension."""
+        return self.systems[0].places
+
+    @cached_property
+    def statistics(self) -> dict[str, np.ndarray]:
+        """The values, and what is said of them, by the ends of the names of variables."""
+        between, better = self.differences, self.systems[0].scalar.larger_is_better
         values = np.array([x.value for x in self.systems])
         low, high = np.array([x.limits for x in self.systems]).T
         rank, rank_low, rank_high = between.ranks(better)
         defined = np.flatnonzero(~np.isnan(values))
         order = sorted(defined.tolist(), key=lambda i: (rank[i], i))
         return {
-            "scalar": first.scalar.name,
-            "value_kind": first.scalar.kind,
-            "value_decimals": np.nan if decimals is None else decimals,
-            "larger_is_better": int(better),
-            **{name: first.at if x == first.place else np.nan for x, name in PLACES.items()},
-            "supported": int(all(x.supported for x in self.systems)),
-            "interval_for": first.population,
-            "interval_method": self.method,
-            "value": values,
-            "value_low": low,
-            "value_high": high,
+            "": values,
+            "low": low,
+            "high": high,
+            "supported": np.array(int(all(x.supported for x in self.systems))),
             "rank": rank,
             "rank_low": rank_low,
             "rank_high": rank_high,
@@ -183,12 +187,29 @@ class ComparedMeasure:
             "difference_low": between.low,
             "difference_high": between.high,
             "p_value": between.p,
+            "p_adjusted": self.p_adjusted,
             "separated": between.larger if better else -between.larger,
             "discordant": self.discordant,
         }
 
+    def attrs(self, statistic: str) -> dict[str, str | int]:
+        """Return the attributes of the values, or of a statistic of them.
 
-_DIMS = {0: ("measure",), 1: ("system", "measure"), 2: ("system", "other_system", "measure")}
+        They say what a variable is, how it is shown and compared, and for whom its limits are.
+        """
+        scalar, population = self.systems[0].scalar, self.systems[0].population
+        if statistic:
+            about = STATISTICS[statistic]
+            units = scalar.units if statistic in _IN_ITS_UNIT else about.units
+            about = replace(about, units=units, measure=self.name, statistic=statistic)
+            how = {"interval_method": self.method, "interval_for": population}
+            return {**about.attrs, **(how if statistic == "difference" else {})}
+        shown: dict[str, str | int] = {"label": scalar.label, "interval_for": population}
+        if scalar.decimals is not None:
+            shown["decimals"] = scalar.decimals
+        shown["larger_is_better"] = int(scalar.larger_is_better)
+        of_value = replace(scalar, dims=(), threshold="", heading="", shown="")
+        return {**of_value.attrs, **shown}
 
 
 def comparison_dataset(
@@ -197,36 +218,61 @@ def comparison_dataset(
     attrs: Mapping[str, str | int | float],
     messages: Sequence[Message],
 ) -> xr.Dataset:
-    """Return measures of systems as a dataset over ``system, other_system, measure``.
+    """Return measures of systems as a dataset, each over systems and the numbers that it is at.
 
     `attrs` are those of the data and of the options, such as ``confidence`` and ``adjust``.
     """
+    by_name: dict[str, list[ComparedMeasure]] = {}
+    labels: dict[str, list[float]] = {}  # by dimension
     p_adjusted = adjusted_for_measures([x.differences.p for x in measures])
-    columns: dict[str, list[np.ndarray]] = {"p_adjusted": p_adjusted}
     for measure, p in zip(measures, p_adjusted, strict=True):
+        differences = measure.differences
         if attrs["adjust"] == "holm":
             shown = np.nan_to_num(p, nan=1.0) <= 1 - float(attrs["confidence"])
-            larger = np.where(shown, measure.differences.larger, 0)
-            measure = replace(measure, differences=replace(measure.differences, larger=larger))
-        for name, value in measure.variables().items():
-            columns.setdefault(name, []).append(np.asarray(value))
-    variables: dict[str, Any] = {}
-    for name in COMPARISON.keys() & columns.keys():
-        stacked = np.stack(columns[name], axis=-1)
-        if stacked.dtype.kind == "U":
-            stacked = stacked.astype(object)
-        variables |= along(_DIMS[stacked.ndim - 1], **{name: stacked})
-    names = np.array(systems, dtype=object)
-    coordinates = {
-        "system": names,
-        "other_system": names,
-        "measure": np.array([measure.label for measure in measures], dtype=object),
-    }
-    variables = {name: variables[name] for name in COMPARISON if name in variables}
+            differences = replace(differences, larger=np.where(shown, differences.larger, 0))
+        concluded = replace(measure, differences=differences, p_adjusted=p)
+        by_name.setdefault(measure.name, []).append(concluded)
+        for dim, label in measure.places.items():
+            of_dim = labels.setdefault(dim, [])
+            if label not in of_dim:
+                of_dim.append(label)
+    variables: dict[str, xr.Variable] = {}
+    for statistic in ("", *STATISTICS):  # all values come first
+        for name, of_name in by_name.items():
+            # Only a target may have too few people or attempts.
+            if statistic != "supported" or of_name[0].places:
+                variable = f"{name}_{statistic}" if statistic else name
+                variables[variable] = _variable(of_name, statistic, labels)
+    coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
+    coordinates |= {dim: np.array(of_dim) for dim, of_dim in labels.items()}
+    if "cost" in labels:
+        about_prior = VARIABLES["cost_prior"].attrs
+        variables["cost_prior"] = xr.Variable(("cost",), coordinates["cost"], about_prior)
     result = {"result_type": "comparison", "task": "comparison of systems"}
-    return dataset(
-        variables, COMPARISON, coordinates, {**result, **attrs, **message_attrs(messages)}
-    )
+    about = {**result, **attrs, **message_attrs(messages)}
+    return assembled(variables, SYSTEMS, coordinates, about)
+
+
+def _variable(
+    measures: Sequence[ComparedMeasure], statistic: str, labels: Mapping[str, Sequence[float]]
+) -> xr.Variable:
+    """Return a statistic of a measure over systems, and over the labels of where it may be.
+
+    It is NaN, or an empty text, where it was not asked for.
+    """
+    dims = tuple(measures[0].places)
+    each = [x.statistics[statistic] for x in measures]
+    systems, shape = each[0].shape, tuple(len(labels[dim]) for dim in dims)
+    dtype, is_whole = each[0].dtype, len(each) == np.prod(shape)
+    if dtype.kind == "i" and not is_whole:
+        dtype = np.dtype(np.float64)
+    values = np.empty((*systems, *shape), dtype=dtype)
+    if not is_whole:
+        values[:] = "" if dtype.kind == "O" else np.nan
+    for of_place, measure in zip(each, measures, strict=True):
+        place: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
+        values[(..., *place)] = of_place
+    return xr.Variable((*[*SYSTEMS][: len(systems)], *dims), values, measures[0].attrs(statistic))
 
 
 def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -249,33 +295,14 @@ def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:
     return adjusted
 
 
-def scalar_at(ds: xr.Dataset, place: int) -> Variable:
-    """Return the scalar of a measure, by its place in a dataset.
-
-    A measure of a script is known to its dataset alone, which may be read elsewhere.
-    """
-    name = str(ds["scalar"].values[place])
-    if variable := {**AT_THRESHOLD, "cms": CMS_AT_RANK, **ADDED}.get(name):
-        return variable
-    if name in COMPARED:
-        return VARIABLES[name]
-    kind, decimals = str(ds["value_kind"].values[place]), ds["value_decimals"].values[place]
-    label = str(ds["measure"].values[place])
+def scalar_of(values: xr.DataArray) -> Variable:
+    """Return the description of a measure, with which its values in a dataset came."""
+    about = values.attrs
     return Variable(
-        label,
-        {"rate": "proportion", "cost": "cost"}.get(kind, "1"),
-        name=name,
-        label=label.replace("{", "{{").replace("}", "}}"),
-        decimals=int(decimals) if decimals == decimals else None,
-        larger_is_better=bool(ds["larger_is_better"].values[place]),
+        about["long_name"],
+        about["units"],
+        name=str(values.name),
+        label=about["label"],
+        decimals=about.get("decimals"),
+        larger_is_better=bool(about["larger_is_better"]),
     )
-
-
-def place_of_measure(ds: xr.Dataset, place: int) -> dict[str, Any]:
-    """Return what a label of the measure is filled with: its target, prior, threshold or rank."""
-    places: dict[str, Any] = {}
-    for name, variable in PLACES.items():
-        value = float(ds[variable].values[place])
-        if value == value:
-            places[name] = int(value) if name == "rank" else value
-    return places

@@ -86,8 +86,7 @@ def by_queries(
                 scalar=VARIABLES[name],
                 columns=columns,
                 limits=(low, high),
-                place="rank" if rank else "",
-                at=float(rank) if rank else np.nan,
+                places={"rank": rank} if rank else {},
                 own=whole(np.bincount(codes.probe[known], decided[known])),
                 population=THIS_GALLERY if of_each is None else NEW_PEOPLE,
             )

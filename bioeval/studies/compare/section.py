@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from bioeval.document.results import data_fact, is_doubt, result_messages, sides
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded_in_words, method_in_words
-from bioeval.studies.compare.results import place_of_measure, scalar_at
+from bioeval.studies.compare.results import PLACES, scalar_of
 from bioeval.studies.tracking.measures import FEWEST
 from bioeval.studies.tracking.section import classes_fact
 
@@ -48,7 +48,7 @@ def comparison_section(results: ResultsBySystem) -> Section:
     """Return what is said of a comparison."""
     ds = results[""]
     messages = result_messages(results).messages
-    measures = [MeasureOfSystems(ds, i) for i in range(ds.sizes["measure"])]
+    measures = measures_of(ds)
     two = ds.sizes["system"] == 2
     shown = len(measures) if two or len(measures) <= SHOWN else 1
     blocks: list[Block] = [
@@ -69,18 +69,22 @@ def comparison_section(results: ResultsBySystem) -> Section:
 class MeasureOfSystems:
     """One measure of a comparison."""
 
-    def __init__(self, ds: xr.Dataset, place: int):
-        self._ds = ds.isel(measure=place)
-        self.label = str(ds["measure"].values[place])
-        self.scalar, self.places = scalar_at(ds, place), place_of_measure(ds, place)
+    def __init__(self, ds: xr.Dataset, name: str, at: Mapping[str, Any]):
+        self._ds, self._name = ds.sel(at) if at else ds, name
+        self.coordinates = dict(at)
+        self.scalar = scalar_of(ds[name])
+        self.places = {
+            PLACES[dim]: label for dim, label in at.items() if PLACES[dim] in self.scalar.places
+        }
         self.systems = ds["system"].values.tolist()
         self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
-        self.supported = bool(self._ds["supported"])
-        self.tested = bool(self._ds["p_value"].notnull().any())
+        support = f"{name}_supported"
+        self.supported = support not in self._ds or bool(self._ds[support])
+        self.tested = bool(self._ds[f"{name}_p_value"].notnull().any())
         self.noun = "sequences" if "sequences" in ds.attrs else "people"
         self.least_discordant = int(ds.attrs["least_discordant"])
         self.limited = has_limits(ds)
-        rank = self._ds["rank"].values
+        rank = self._ds[f"{name}_rank"].values
         #: Places of the systems from the best to the worst; those without a value come last.
         self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
         #: Those that no other system is shown to be better than.
@@ -97,34 +101,42 @@ class MeasureOfSystems:
         """The name of the measure in tables."""
         return label_of(self.scalar, task=self.task, **self.places)
 
-    def number(self, variable: str, *systems: int) -> float:
+    @property
+    def made(self) -> str:
+        """How the limits were made, and for whom they are."""
+        about = self._ds[self.variable("difference")].attrs
+        return f"{method_in_words(about['interval_method'])} for {about['interval_for']}"
+
+    def variable(self, statistic: str) -> str:
+        """Return the name of the variable of a statistic; of none, of the value."""
+        return f"{self._name}_{statistic}" if statistic else self._name
+
+    def number(self, statistic: str, *systems: int) -> float:
         """Return a number of a system, or of a pair of systems."""
-        return float(self._ds[variable].values[systems])
+        return float(self._ds[self.variable(statistic)].values[systems])
 
     def at(self, i: int, *other: int) -> dict[str, Any]:
         """Return where the numbers of a system, or of a pair, are in the dataset."""
         names = zip(("system", "other_system"), (i, *other), strict=False)
-        return {"measure": self.label} | {name: self.systems[k] for name, k in names}
+        return self.coordinates | {name: self.systems[k] for name, k in names}
 
     def value(self, i: int, *, interval: bool = False) -> Quantity:
         """Return the value of a system, with its interval if wanted."""
         more: dict[str, Any] = {}
         if interval:
-            more["interval"] = self.number("value_low", i), self.number("value_high", i)
-        return cell_of_scalar(
-            self.scalar, self.number("value", i), variable="value", at=self.at(i), **more
-        )
+            more["interval"] = self.number("low", i), self.number("high", i)
+        return cell_of_scalar(self.scalar, self.number("", i), at=self.at(i), **more)
 
     def letters(self, i: int) -> str:
         """Return the letters of a system."""
-        return str(self._ds["letters"].values[i])
+        return str(self._ds[self.variable("letters")].values[i])
 
     def difference(self, i: int, j: int) -> Quantity:
         """Return the difference of two systems, with its limits."""
         return cell_of_scalar(
             self.scalar,
             self.number("difference", i, j),
-            variable="difference",
+            variable=self.variable("difference"),
             at=self.at(i, j),
             interval=(self.number("difference_low", i, j), self.number("difference_high", i, j)),
             difference=True,
@@ -164,7 +176,7 @@ class MeasureOfSystems:
     @property
     def outcome(self) -> Any:
         """What is concluded: the best systems and the number of others, or why there are none."""
-        order = [i for i in self.order if not np.isnan(self.number("value", i))]
+        order = [i for i in self.order if not np.isnan(self.number("", i))]
         if not order:
             return "undefined"
         if not self.limited:
@@ -175,6 +187,18 @@ class MeasureOfSystems:
             return tuple(self.best), len(order) - len(self.best)
         few = all(self.too_few(i, j) for i, j in itertools.combinations(order, 2))
         return "few" if few and len(order) > 1 else "equal"
+
+
+def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
+    """Return the measures of a comparison, at each number that they were asked for at."""
+    measures = []
+    for name in (str(x) for x in ds.data_vars if f"{x}_difference" in ds):
+        dims = [str(dim) for dim in ds[name].dims if dim != "system"]
+        every = itertools.product(*(ds[dim].values.tolist() for dim in dims))
+        for at in (dict(zip(dims, labels, strict=True)) for labels in every):
+            if not at or bool(ds[f"{name}_supported"].sel(at).notnull()):
+                measures.append(MeasureOfSystems(ds, name, at))
+    return measures
 
 
 _FEW_SEQUENCES = f"No conclusion: fewer than {FEWEST} sequences"
@@ -423,10 +447,9 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
         adjusted += "; conclusions are adjusted for the number of measures (Holm)"
     yield say("{limits} for {adjusted}.", limits=limits, adjusted=adjusted)
     made: dict[str, list[MeasureOfSystems]] = {}
-    whom_by = zip(ds["interval_method"].values, ds["interval_for"].values, strict=True)
-    for measure, (method, population) in zip(measures, whom_by, strict=True):
+    for measure in measures:
         if measure.tested:
-            made.setdefault(f"{method_in_words(method)} for {population}", []).append(measure)
+            made.setdefault(measure.made, []).append(measure)
     texts: list[Text] = list(made)
     if len(texts) > 1:
         texts = [

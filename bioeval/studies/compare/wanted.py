@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import DataError, received
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
-from bioeval.results.variables import QUERY_MEANS, VARIABLES, figure
+from bioeval.results.variables import COORDINATES, QUERY_MEANS, VARIABLES, figure
 from bioeval.stats.error_curves import curve_measures
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class Wanted:
                 )
             return cls(measure.name, function=measure)
         if callable(measure):
-            name = getattr(measure, "__name__", "measure")
+            name = getattr(measure, "__name__", "")
+            name = name if name.isidentifier() else "measure"  # of a lambda
             return cls(name, function=Measure(name, measure))
         text = _as_named(require_text("measures", measure), known)
         name, equals, number = text.partition("=")
@@ -105,6 +106,24 @@ class Wanted:
         """Whether this is what a measure was asked for by."""
         at = self.at is None or self.at == measure.at or np.isnan(measure.at)
         return self.name == measure.scalar.name and bool(at)
+
+
+def _refuse_names_of_others(chosen: Sequence[Wanted]) -> None:
+    """Raise :class:`DataError` for a function called as a dimension, or a statistic of another."""
+    from bioeval.studies.compare.results import COMPARISON, STATISTICS
+
+    taken = {*COORDINATES, *COMPARISON, "cost_prior"}
+    taken |= {f"{x.name}_{statistic}" for x in chosen for statistic in STATISTICS}
+    for name in (x.name for x in chosen if x.name in taken):
+        raise DataError(
+            f"`measures` has a function called {name}, and results have this name already; give "
+            'be.Measure("other_name", function)'
+        )
+    for name in (x.name for x in chosen if "/" in x.name):
+        raise DataError(
+            f"`measures` has a function called {name}; expected a name without a slash, which no "
+            "variable of a netCDF file can have"
+        )
 
 
 def _as_named(text: str, known: Iterable[str]) -> str:
@@ -171,6 +190,7 @@ class WantedMeasures:
         chosen = [Wanted.parse(measure, known) for measure in measures]
         if not chosen:
             raise DataError("`measures` is empty; expected names such as eer")
+        _refuse_names_of_others(chosen)
 
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets that are asked for, with those given for a bare name."""

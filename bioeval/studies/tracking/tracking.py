@@ -179,8 +179,8 @@ def tracking(
         summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. With an
         `interval`, each measure has ``_low`` and ``_high``.
 
-        Of several trackers, what :func:`bioeval.compare` returns of systems: over ``system``,
-        ``other_system`` and ``measure``, values, ranks, letters and differences.
+        Of several trackers, what :func:`bioeval.compare` returns of systems: each measure over
+        ``system``, with ranks and letters, and its differences over ``other_system``, too.
 
     Raises
     ------
@@ -230,9 +230,9 @@ def tracking(
     >>> truth = {f"video {i}": boxes for i in range(12)}
     >>> fewer = {f"video {i}": boxes[1 + i % 2 :] for i in range(12)}
     >>> ds = be.tracking(truth, {"A": truth, "B": fewer}, measures=["mota"])
-    >>> ds["value"].sel(measure="MOTA").values.tolist()
+    >>> ds.mota.values.tolist()
     [1.0, 0.75]
-    >>> ds.separated.sel(measure="MOTA", system="A", other_system="B").item()
+    >>> ds.mota_separated.sel(system="A", other_system="B").item()
     1
     """
     options = TrackingOptions(

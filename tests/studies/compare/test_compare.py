@@ -7,6 +7,7 @@ import naive_limits
 import numpy as np
 import pytest
 import xarray as xr
+from compared import by_measure
 from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
 
@@ -73,13 +74,17 @@ def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
     """People are left out on both sides; where a threshold is chosen, limits are drawn."""
     pair = [scores_of(seed, layout, unsearched=5 * (layout[0] == "m")) for seed in (3, 4)]
     ds = be.compare(*pair, measures=ALL, interval=FEW)
-    np.testing.assert_allclose(ds.value, [evaluated(x) for x in pair], atol=1e-12)
+    found = by_measure(ds)
+    assert [*found] == ALL
+    values = np.transpose([x.value for x in found.values()])
+    np.testing.assert_allclose(values, [evaluated(x) for x in pair], atol=1e-12)
     people = np.union1d(pair[0].probe_labels, pair[0].gallery_labels)
     changes = [np.subtract(*(evaluated(without(x, person)) for x in pair)) for person in people]
-    ds, held = ds.isel(system=0, other_system=1), 0
-    assert set(ds.interval_for.values) == {"new people"}
-    for i, row in enumerate(ds.isel(measure=k) for k in range(len(ALL))):
-        if row.interval_method == "people" and row.discordant >= 6:
+    held = 0
+    for i, row in enumerate(x.isel(system=0, other_system=1) for x in found.values()):
+        assert row.value.attrs["interval_for"] == row.difference.attrs["interval_for"]
+        assert row.value.attrs["interval_for"] == "new people"
+        if row.difference.attrs["interval_method"] == "people" and row.discordant >= 6:
             ends = jackknife(row.difference.item(), np.array(changes)[:, i])
             assert (row.difference_low, row.difference_high) == pytest.approx(ends), ALL[i]
             held += 1
@@ -104,19 +109,21 @@ def test_retrieval_is_counted_anew_without_people(card, people):
     """Each of few people is left out; of more, groups of two or three, so that limits are near."""
     pair = [scores_of(seed, "gallery", people) for seed in (3, 4)]
     compared = be.compare(*pair, protocol=card, interval=FEW).isel(system=0, other_system=1)
-    assert set(compared.interval_for.values) == {"new people"}
-    assert set(compared.interval_method.values) == {"people"}
+    found = by_measure(compared)
+    about = [x.difference.attrs for x in found.values()]
+    assert {x["interval_for"] for x in about} == {"new people"}
+    assert {x["interval_method"] for x in about} == {"people"}
     assert "replicates" not in compared.attrs
     few = people == PEOPLE
     left_out = "each person" if few else "each of 100 groups of people"
     assert compared.attrs["jackknifed"] == left_out
-    for label, name in (("mAP", "mean_ap"), ("CMC(1)", "cmc")):
+    for measure, name in (("mean_ap", "mean_ap"), ("cmc=1", "cmc")):
         change = []
         for person in range(people):
             results = [be.reid(without(x, person), card) for x in pair]
             values = [x[name].values.reshape(-1)[0] for x in results]
             change.append(values[0] - values[1])
-        row = compared.sel(measure=label)
+        row = found[measure]
         ends = jackknife(row.difference.item(), np.array(change))
         measured = row.difference_low.item(), row.difference_high.item()
         if few:
@@ -129,9 +136,9 @@ def test_retrieval_is_counted_anew_without_people(card, people):
 def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, population):
     one = scores_of(1, people=people)
     other = one.with_values(np.random.default_rng(0).random(one.shape), "distance")
-    rate = be.compare(one, other, interval=FEW).sel(measure="recognition rate")
-    assert rate.difference[0, 1] != 0
-    assert rate.interval_for.item() == population
+    ds = be.compare(one, other, interval=FEW)
+    assert ds.recognition_rate_difference[0, 1] != 0
+    assert ds.recognition_rate.attrs["interval_for"] == population
 
 
 @pytest.mark.slow
@@ -149,10 +156,44 @@ def test_values_have_the_limits_of_evaluations():
         *((single, "eer", ()), (single, "min_dcf", 0), (single, "auc", ())),
         *((closed, "recognition_rate", ()), (closed, "cms", 2), (opened, "dir_at_far", (0, 0))),
     ]
-    for i, end in enumerate(("", "_low", "_high")):
-        expected = [float(ds[f"{name}{end}"].values[place]) for ds, name, place in parts]
-        found = ranking[f"value{end}"].sel(system="a")
-        np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=str(i))
+    for (ds, name, place), measured in zip(parts, by_measure(ranking).values(), strict=True):
+        for variable, end in (("value", ""), ("low", "_low"), ("high", "_high")):
+            found, expected = measured[variable].sel(system="a"), ds[f"{name}{end}"].values[place]
+            assert float(found) == pytest.approx(float(expected), abs=1e-12), name + end
+
+
+def test_a_measure_that_was_not_asked_for_at_a_place_has_no_number():
+    """Two measures at the same target alone have it as theirs; the frame has what was asked."""
+    measures = ["frr_at_far=0.1", "dir_at_far=0.2", "cms=5", "frr_at_far=0.2"]
+    ds = be.compare(scores_of(3), scores_of(4), measures=measures, interval=FEW)
+    assert ds.far_target.values.tolist() == [0.1, 0.2] and ds["rank"].values.tolist() == [1, 5]
+    assert ds.frr_at_far_separated.dtype == np.int64 and ds.frr_at_far.notnull().all()
+    places = {"far_target": 0.2, "rank": 1}
+    for statistic in ("", "_rank", "_difference", "_separated", "_discordant", "_supported"):
+        values = ds[f"dir_at_far{statistic}"]
+        assert values.sel(places).notnull().all()
+        assert values.isel(far_target=0).isnull().all() and values.sel(rank=5).isnull().all()
+    frame = be.to_frame(ds).query("statistic == ''")
+    rows = frame.groupby("measure").size().to_dict()
+    assert rows == {"frr_at_far": 4, "dir_at_far": 2, "cms": 2}
+    assert [*by_measure(ds)] == ["frr_at_far=0.1", "frr_at_far=0.2", "dir_at_far=0.2", "cms=5"]
+
+
+def test_a_frame_has_no_system_compared_with_itself():
+    measures = ["eer", "min_dcf=0.3", "frr_at_threshold=11", "cms=3"]
+    ds = be.compare(scores_of(3), scores_of(4), measures=measures, interval=FEW)
+    frame = be.to_frame(ds)
+    assert [*frame["measure"].unique()] == ["eer", "min_dcf", "frr_at_threshold", "cms"]
+    assert (frame["system"] != frame["other_system"]).all()
+    for row in frame.query("statistic == 'difference'").to_dict("records"):
+        at = {x: row[x] for x in ("system", "other_system")}
+        if row["measure"] == "min_dcf":
+            assert (row["at"], row["point"], row["unit"]) == ("prior", 0.3, "cost")
+            at |= {"cost": 0.3}
+        at |= {"frr_at_threshold": {"threshold": 11.0}, "cms": {"rank": 3}}.get(row["measure"], {})
+        for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
+            expected = ds[f"{row['measure']}_difference{end}"].sel(at)
+            np.testing.assert_equal(row[column], float(expected))
 
 
 # ------------------------------------------------------------------------- ranks and letters
@@ -164,8 +205,16 @@ def crowd_systems(people=40, **more):
 
 
 def test_a_ranking_holds_together():
-    ranking = be.compare(crowd_systems(within=0.8))
-    assert dict(ranking.sizes) == {"measure": 11, "system": 3, "other_system": 3}
+    ds = be.compare(crowd_systems(within=0.8))
+    sizes = {"system": 3, "other_system": 3, "far_target": 4, "rank": 1}
+    assert dict(ds.sizes) == sizes and len(by_measure(ds)) == 11
+    ranking = xr.concat(
+        by_measure(ds).values(),
+        "measure",
+        coords="minimal",
+        compat="override",
+        combine_attrs="drop",
+    ).transpose("system", "other_system", "measure")
     low, high = ranking["difference_low"].values, ranking["difference_high"].values
     difference, separated = ranking["difference"].values, ranking["separated"].values
     np.testing.assert_allclose(low, -np.swapaxes(high, 0, 1))
@@ -174,7 +223,8 @@ def test_a_ranking_holds_together():
     assert (low <= difference)[there].all() and (difference <= high)[there].all()
     value = ranking["value"].values
     np.testing.assert_allclose(difference, value[:, None] - value)
-    sign = np.where(ranking["larger_is_better"].values == 1, 1, -1)
+    larger = [x.value.attrs["larger_is_better"] for x in by_measure(ds).values()]
+    sign = np.where(larger, 1, -1)
     apart = (np.minimum(low, high) > 0) | (np.maximum(low, high) < 0)
     assert (separated != 0)[apart].all()  # Holm's method tells at least these apart
     np.testing.assert_array_equal(separated != 0, ranking["p_value"].values <= 0.05)
@@ -194,14 +244,17 @@ def test_systems_do_not_differ_by_form():
     """A monotone transformation is the same system, and equal ones are never told apart."""
     a, b, _ = crowd_systems(people=12, within=0.8).values()
     similar = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
-    one, other = (be.compare(a, x) for x in (b, similar))
-    for name in ("difference_low", "p_value", "separated", "discordant"):
-        np.testing.assert_allclose(one[name], other[name], atol=1e-9)
-    alike = be.compare({"a": b, "b": similar, "c": b}, measures=["eer", "auc", "cms=2"])
-    assert not alike["separated"].any() and (alike["letters"] == "a").all()
-    assert (alike["rank"] == 1).all() and (alike["rank_high"] == 3).all()
-    assert alike["difference_low"].isnull().all()  # nothing says how much they may differ
-    assert not alike["discordant"].any()
+    one, other = (by_measure(be.compare(a, x)) for x in (b, similar))
+    for measure, name in itertools.product(
+        one, ("difference_low", "p_value", "separated", "discordant")
+    ):
+        np.testing.assert_allclose(one[measure][name], other[measure][name], atol=1e-9)
+    systems = {"a": b, "b": similar, "c": b}
+    for alike in by_measure(be.compare(systems, measures=["eer", "auc", "cms=2"])).values():
+        assert not alike["separated"].any() and (alike["letters"] == "a").all()
+        assert (alike["rank"] == 1).all() and (alike["rank_high"] == 3).all()
+        assert alike["difference_low"].isnull().all()  # nothing says how much they may differ
+        assert not alike["discordant"].any()
 
 
 def test_people_who_are_decided_differently_are_counted():
@@ -214,7 +267,8 @@ def test_people_who_are_decided_differently_are_counted():
             changed[np.ix_(*place)] = value
         other = be.Scores(changed, scores.probe_labels)
         ds = be.compare(scores, other, measures=["frr_at_threshold=8", "far_at_threshold=8"])
-        return ds["discordant"].sel(system="a", other_system="b").values.tolist()
+        of_each = [x.discordant.sel(system="a", other_system="b") for x in by_measure(ds).values()]
+        return [*map(int, of_each)]
 
     assert discordant((mine, mine), value=99) == [1, 0]  # all genuine attempts of one person
     assert discordant((mine, theirs), (theirs, mine), value=0) == [0, 1]  # two people, one pair
@@ -224,11 +278,12 @@ def test_unsupported_targets_declare_no_winner():
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.3)
     noise = be.Scores(np.random.default_rng(0).random((120, 120)), crowd.labels)
     ds = be.compare(crowd.scores("l2"), noise)
-    weak = ds["supported"] == 0
     # 435 pairs of 30 people do not support FAR 0.1 and 0.01 %, 120 searches not 1 % either.
-    assert weak.sum() == 5
-    assert not ds["separated"].where(weak, 0).any()
-    assert ds["p_value"].where(weak).isnull().all()
+    assert ds.frr_at_far_supported.sel(far_target=[0.001, 1e-4]).values.tolist() == [0, 0]
+    assert ds.dir_at_far_supported.values[:, 0].tolist() == [1, 0, 0, 0]
+    weak = [x for x in by_measure(ds).values() if "supported" in x and not x.supported]
+    assert len(weak) == 5
+    assert not any(x.separated.any() or x.p_value.notnull().any() for x in weak)
     differences = be.to_frame(ds).query("statistic == 'difference'")
     assert (~differences["supported"]).sum() == 2 * 5  # each way
 
@@ -243,7 +298,8 @@ def test_measures_of_ratios_are_those_of_calibration():
     for name, scores in ratios.items():
         alone = be.calibration(scores, [0.1])
         expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
-        np.testing.assert_allclose(ranking["value"].sel(system=name).values, expected)
+        found = [x.value.sel(system=name) for x in by_measure(ranking).values()]
+        np.testing.assert_allclose(found, expected)
 
 
 def test_pairs_are_ranked_by_the_people_of_both_sides():
@@ -260,26 +316,28 @@ def test_pairs_are_ranked_by_the_people_of_both_sides():
         for d in (0.5, 2, 4)
     }
     ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"])
-    assert (ranking["rank"].sel(system="d4") == 1).all()
     assert ranking.attrs["probes"] == len(genuine)
-    assert (ranking["rank_high"].sel(system="d4") < 3).all()
+    for of_measure in by_measure(ranking).values():
+        best = of_measure.sel(system="d4")
+        assert best["rank"] == 1 and best["rank_high"] < 3
 
 
 def test_an_undefined_number_has_no_rank():
     measure = be.Measure("odd", lambda scores: np.inf if scores.shape[0] > 20 else 1.0)
-    row = be.compare(crowd_systems(people=6), measures=["eer", measure]).isel(measure=1)
-    assert row["value"].isnull().all() and (row["letters"] == "").all()
-    assert row["rank_low"].isnull().all()
+    ds = be.compare(crowd_systems(people=6), measures=["eer", measure])
+    assert ds["odd"].isnull().all() and (ds["odd_letters"] == "").all()
+    assert ds["odd_rank_low"].isnull().all()
 
 
 def test_data_without_an_attempt_or_of_one_person():
     none = be.Scores([[0.5]], ["a"], ["b"], mask=[[0]])
     ds = be.compare(none, none)
-    assert ds["value"].isnull().all() and ds["difference_low"].isnull().all()
+    for row in by_measure(ds).values():
+        assert row["value"].isnull().all() and row["difference_low"].isnull().all()
     assert "Not defined: EER" in be.to_markdown(ds)
     one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
     ds = be.compare(one, one)
-    assert ds["value"].sel(measure="recognition rate").values.tolist() == [1, 1]
+    assert ds["recognition_rate"].values.tolist() == [1, 1]
     assert "interval-of-few-subjects" in codes(ds)
 
 
@@ -299,7 +357,7 @@ def test_systems_are_ranked_on_the_templates_that_all_have():
     for name in ("l2", "cosine"):
         part = systems[name].select(probes=kept, gallery=kept)
         expected = be.verification(part).eer
-        np.testing.assert_allclose(ranking["value"].sel(system=name).values[0], expected)
+        np.testing.assert_allclose(ranking["eer"].sel(system=name), expected)
     assert ranking.attrs["probes"] == len(kept)
     assert arguments(ranking, "not-in-common")["left_out"] == {"l2": 4, "cosine": 4}
 
@@ -320,7 +378,7 @@ def test_attempts_that_one_system_lacks_are_left_out_of_all():
     systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
     ranking = be.compare(systems, measures=["eer"])
     masked = {name: scores.with_mask(kept) for name, scores in systems.items()}
-    np.testing.assert_array_equal(ranking.value, be.compare(masked, measures=["eer"]).value)
+    np.testing.assert_array_equal(ranking.eer, be.compare(masked, measures=["eer"]).eer)
     assert arguments(ranking, "not-in-common")["left_out"] == {"l2": 2, "cosine": 2}
 
 
@@ -345,6 +403,9 @@ TEXT = be.Measure("odd", lambda scores: "0.3")
         ({"measures": [ODD]}, "l2: the measure odd is .*; expected a number"),
         ({"measures": [TEXT]}, "l2: the measure odd is .*; expected a number"),
         ({"measures": [be.Measure("eer", len)]}, "a Measure called eer, and there is one of this"),
+        ({"measures": [be.Measure("rank", len)]}, "a function called rank, and results have this"),
+        ({"measures": [be.Measure("of/one", len)]}, "of/one; expected a name without a slash"),
+        ({"measures": ["eer", be.Measure("eer_low", len)]}, "a function called eer_low"),
         ({"adjust": "bonferroni"}, "`adjust` is 'bonferroni'"),
         ({"b": be.simulate(6, 3)}, "systems are given by name and as `b`"),
     ],
@@ -423,6 +484,6 @@ def test_an_area_and_its_own_function_have_one_p_value():
         return 1 - float(be.verification(x).auc)
 
     ds = be.compare(scores, rounded, measures=["auc", area]).isel(system=0, other_system=1)
-    auc, function = ds.p_value.values
-    assert ds.difference.values[0] == pytest.approx(-ds.difference.values[1])
+    auc, function = ds.auc_p_value.item(), ds.area_p_value.item()
+    assert ds.auc_difference.item() == pytest.approx(-ds.area_difference.item())
     assert auc == pytest.approx(function, rel=1e-6) and auc < 1

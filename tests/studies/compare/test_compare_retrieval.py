@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compared import by_measure
 from result_messages import arguments
 from twins import one_thread  # noqa: F401
 
@@ -11,12 +12,12 @@ from bioeval.cli import main
 PEOPLE = 25
 FEW = be.stats.IntervalMethod("people", replicates=300)
 OF_QUERY = {
-    "mAP": "average_precision",
-    "mINP": "inp",
-    "MRR": "reciprocal_rank",
-    "R-precision": "query_r_precision",
-    "MAP@R": "query_ap_at_r",
-    "NDCG": "query_ndcg",
+    "mean_ap": "average_precision",
+    "mean_inp": "inp",
+    "mrr": "reciprocal_rank",
+    "r_precision": "query_r_precision",
+    "mean_ap_at_r": "query_ap_at_r",
+    "ndcg": "query_ndcg",
 }
 
 
@@ -44,18 +45,19 @@ def test_values_are_those_of_the_queries(pair):
     labels = pair[0].probe_labels
     each = {label: [ds[name].values for ds in results] for label, name in OF_QUERY.items()}
     for rank in (1, 5):
-        each[f"CMC({rank})"] = [ds.first_match_rank.values <= rank for ds in results]
-    assert result.measure.values.tolist() == list(each)
+        each[f"cmc={rank}"] = [ds.first_match_rank.values <= rank for ds in results]
+    found = by_measure(result)
+    assert [*found] == [*each]
     for name, (a, b) in each.items():
-        both, change = result.sel(measure=name), a.astype(float) - b
+        both, change = found[name], a.astype(float) - b
         assert both.value.values == pytest.approx([a.mean(), b.mean()])
         row = both.isel(system=0, other_system=1)
         assert row.discordant == (np.abs(np.bincount(labels, change)) > 1e-9).sum()
     measures = ["cmc=3", "mean_ap", "mean_inp"]
     chosen = be.compare(*pair, protocol="market1501", measures=measures, interval=FEW)
-    assert chosen.measure.values.tolist() == ["CMC(3)", "mAP", "mINP"]
+    assert [*by_measure(chosen)] == measures
     rates = [float(be.reid(scores).cmc.sel(rank=3)) for scores in pair]
-    assert chosen.value.sel(measure="CMC(3)").values == pytest.approx(rates)
+    assert chosen.cmc.sel(rank=3).values == pytest.approx(rates)
 
 
 @pytest.mark.parametrize("noisy", [0, 3, 5])
@@ -64,9 +66,10 @@ def test_fewer_than_six_people_are_no_evidence(noisy):
     """Of five people the most extreme outcome of a sign test is no evidence either."""
     a, b = system(1, noisy=0), system(4, noisy)
     result = be.compare(a, b, protocol="market1501", interval=FEW)
-    assert (result.discordant <= noisy).all() and not result.separated.any()
-    row = result.isel(system=0, other_system=1, measure=0)
-    assert row.discordant == noisy and (row.difference != 0) == (noisy > 0)
+    for row in by_measure(result).values():
+        assert (row.discordant <= noisy).all() and not row.separated.any()
+    row = result.isel(system=0, other_system=1)
+    assert row.mean_ap_discordant == noisy and (row.mean_ap_difference != 0) == (noisy > 0)
 
 
 def test_lists_are_compared_as_far_as_they_reach(pair):
@@ -76,15 +79,16 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
             yield be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
 
     how = {"protocol": "vehicleid", "interval": FEW}
-    result, whole = (be.compare(*lists(x, x), **how) for x in (40, None))
-    assert (result.interval_for == "this gallery").all()
-    assert result.measure.values[0] == "rank-40 mAP"
-    for name in ("CMC(1)", "CMC(5)"):
+    compared = (be.compare(*lists(x, x), **how) for x in (40, None))
+    result, whole = map(by_measure, compared)
+    assert {x.value.attrs["interval_for"] for x in result.values()} == {"this gallery"}
+    assert next(iter(result)) == "rank_k_mean_ap=40"
+    for name in ("cmc=1", "cmc=5"):
         for part in ("value", "difference_low", "separated"):
-            one, other = (x[part].sel(measure=name).values for x in (result, whole))
+            one, other = (x[name][part].values for x in (result, whole))
             np.testing.assert_allclose(one, other, atol=1e-12)
     short = be.compare(*lists(3, 4), measures=["mean_ap", "cmc=1"], **how)
-    assert short.measure.values.tolist() == ["CMC(1)"]
+    assert [*by_measure(short)] == ["cmc=1"]
     assert arguments(short, "measures-not-defined")["measures"] == ["mean_ap"]
     assert "re-identification, vehicleid" in be.to_markdown(short)
     with pytest.raises(be.DataError, match="none of the measures is defined"):

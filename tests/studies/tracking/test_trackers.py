@@ -6,6 +6,7 @@ import math
 import naive_limits
 import numpy as np
 import pytest
+from compared import by_measure
 from mot_sequences import Rows, sequences, write_benchmark
 from result_messages import arguments, codes
 
@@ -13,7 +14,6 @@ import bioeval as be
 from bioeval.cli import main
 
 FOUR = {"A": (0.10, 0.02), "B": (0.11, 0.02), "C": (0.3, 0.02), "D": (0.1, 0.15)}
-LABELS = {"mota": "MOTA", "motp_distance": "MOTP as a distance"}
 FEWEST = 12
 
 
@@ -40,15 +40,14 @@ def left_out(truths, results, measure: str) -> tuple[dict, dict]:
 def test_trackers_as_a_loop_over_sequences(four, measure):
     """Student's test of each pair, and Holm's method; limits that hold for all pairs together."""
     truths, results = four
-    ds = be.tracking(truths, results, measures=[measure])
-    ds = ds.sel(measure=LABELS[measure])
+    ds = by_measure(be.tracking(truths, results, measures=[measure]))[measure]
     whole, without = left_out(truths, results, measure)
     for tracker, value in whole.items():
         at = ds.sel(system=tracker)
         assert at["value"].item() == pytest.approx(value, abs=1e-12)
         if measure == "mota":  # which has no lower bound
             low, high, _ = naive_limits.plain([value, *without[tracker]])
-            ends = at.value_low.item(), at.value_high.item()
+            ends = at.low.item(), at.high.item()
             assert ends == pytest.approx((low, min(high, 1)), abs=1e-12)
     pairs = list(itertools.combinations(results, 2))
     larger, p = {}, {}
@@ -88,15 +87,16 @@ def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
         for name in list(truths)[:number]:
             missed[name] = truths[name][::2]
         ds = be.tracking(truths, {"A": truths, "B": missed}, measures=["mota"])
-        assert ds.separated.sel(system="A", other_system="B").item() == told
+        assert ds.mota_separated.sel(system="A", other_system="B").item() == told
 
 
 def test_few_sequences_have_no_limits(capsys):
     truths, results = sequences(FEWEST - 1, FOUR)
     ds = be.tracking(truths, results)
-    assert np.isnan(ds.difference_low).all() and np.isnan(ds.value_low).all()
-    assert not np.isnan(ds.difference).any()
-    assert (ds.rank_low.values == 1).all() and (ds.rank_high.values == 4).all()
+    for of_measure in by_measure(ds).values():
+        assert np.isnan(of_measure.difference_low).all() and np.isnan(of_measure.low).all()
+        assert not np.isnan(of_measure.difference).any()
+        assert (of_measure.rank_low == 1).all() and (of_measure.rank_high == 4).all()
     assert arguments(ds, "few-sequences") == {"sequences": FEWEST - 1, "needed": FEWEST}
     be.show(ds)
     text = capsys.readouterr().out
@@ -110,17 +110,16 @@ def test_a_tracker_without_a_value(four):
     silent = {name: np.zeros((0, 6)) for name in truths}
     two = {"A": results["A"], "C": results["C"]}
     ds = be.tracking(truths, {**two, "none": silent}, measures=["motp", "mota"])
-    at = ds.sel(measure="MOTP")
-    assert np.isnan(at["value"].sel(system="none"))
-    assert np.isnan(at["rank"].sel(system="none"))
-    expected = be.tracking(truths, two, measures=["motp"]).sel(measure="MOTP")
+    assert np.isnan(ds.motp.sel(system="none"))
+    assert np.isnan(ds.motp_rank.sel(system="none"))
+    expected = be.tracking(truths, two, measures=["motp"])
     limits = {"system": "A", "other_system": "C"}
-    assert at.difference_low.sel(limits).item() == pytest.approx(
-        expected.difference_low.sel(limits).item()
+    assert ds.motp_difference_low.sel(limits).item() == pytest.approx(
+        expected.motp_difference_low.sel(limits).item()
     )
     messages = be.messages(ds)
     assert [message.about[0] for message in messages if message.code == "no-boxes"]
-    assert ds.separated.sel(system="A", other_system="none", measure="MOTA").item() == 1
+    assert ds.mota_separated.sel(system="A", other_system="none").item() == 1
 
 
 def test_sequences_that_some_tracker_lacks(four, tmp_path):
@@ -133,7 +132,9 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     kept = {name: rows for name, rows in truths.items() if name not in ("seq-03", "seq-07")}
     fewer = {tracker: {x: of[x] for x in kept} for tracker, of in results.items()}
     expected = be.tracking(kept, fewer)
-    np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
+    for name in ("hota", "mota", "idf1"):
+        limit = f"{name}_difference_low"
+        np.testing.assert_allclose(ds[limit].values, expected[limit].values)
     assert ds.attrs["sequences"] == 13
     assert arguments(ds, "sequences-not-in-common") == {
         "left_out": 2,
