@@ -194,7 +194,8 @@ class OpenSetPoints:
         """The attempts, as one part."""
         order = np.argsort(self.mate, kind="stable")
         order = order[: len(order) - np.count_nonzero(np.isnan(self.mate))]
-        mates = SortedScores.of_scores(self.mate[order], self.weights[order])
+        weights = None if (self.weights == 1).all() else self.weights[order]
+        mates = SortedScores.of_scores(self.mate[order], weights)
         others = SortedScores.of_scores(increasing(self.other))
         return RankedAttempts(mates, self.ranks[order], others, self.genuine, len(self.other))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self, get_args
@@ -18,8 +18,8 @@ from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import PlainTies, Searches, role_of, search
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
-from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted, point_values
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose_of_parts
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use, Verified, verify
 from bioeval.protocol.tasks import OpenSet
@@ -95,6 +95,19 @@ class FoldOptions:
         return search.fusion if search.rank_unit == "subject" else None
 
     @property
+    def wanted(self) -> PointsWanted:
+        """The operating points of test parts of verification."""
+        assert self.far_targets is not None
+        costs = np.array([(prior, 1.0, 1.0) for prior in self.priors]).reshape(-1, 3)
+        return PointsWanted(self.far_targets, costs, True, frr_targets=self.frr_targets)
+
+    def points(self, tests: AttemptsOfParts) -> Numbers:
+        """Return the operating points of test parts of verification, the parts in front."""
+        _, values = point_values(tests, self.wanted, None)
+        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
+        return {name: values[name] for name in names if name in values}
+
+    @property
     def in_words(self) -> str:
         """The task as the attributes of a result name it."""
         if self.task == "verification":
@@ -165,12 +178,12 @@ SHARED = 1 << 12
 
 NOTHING = Attempts.of(np.empty(0), np.empty(0))
 
+#: Numbers of splits by name, the splits in front.
+Numbers = dict[str, np.ndarray]
+
 #: Numbers of a split by name, of the training and the test part or of the whole: one row of
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.
 Fold = dict[str, Any]
-
-#: Numbers by name, as :data:`bioeval.studies.folds.results.SplitNumbers`.
-Numbers = dict[str, np.ndarray]
 
 
 # ------------------------------------------------------------------------- one part of the scores
@@ -265,14 +278,9 @@ class FoldSide:
 
         They are counted anew if some of their scores are not known.
         """
-        costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
-        assert options.far_targets is not None
-        wanted = PointsWanted(options.far_targets, costs, True, frr_targets=options.frr_targets)
         if not attempts.listed:
-            attempts = self._verified(options, wanted).attempts
-        values = points_of(attempts, wanted, symmetric=None, with_rows=False).values
-        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
-        return {name: values[name] for name in names if name in values}
+            attempts = self._verified(options, options.wanted).attempts
+        return _of_one(options.points(attempts.points))
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""
@@ -290,33 +298,26 @@ class FoldSide:
 
 
 def judged(
-    chosen: ChosenThreshold,
-    parts: Sequence[Attempts] | Sequence[AttemptsOfParts],
-    times: Sequence[int] = (1, 1),
+    chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int] = (1, 1)
 ) -> Numbers:
-    """Count both parts at a threshold, or at many with their parts: arrays over (..., part).
+    """Count both parts of splits at the threshold of each: arrays (splits, part).
 
     Each attempt counts as often as `times` says of its part.
     """
-
-    def of_both(numbers: Iterable[Any]) -> np.ndarray:
-        return np.stack([n * x for n, x in zip(times, numbers, strict=True)], axis=-1)
-
-    genuine = of_both(x.genuine_attempts for x in parts)
-    impostor = of_both(x.impostor_attempts for x in parts)
-    is_defined = np.asarray(chosen.defined)[..., None]
-    errors = [x.errors_at(chosen.threshold) for x in parts]
-    fa, fr = (is_defined * of_both(x[k] for x in errors) for k in (0, 1))
+    at, made = chosen.threshold, chosen.defined[:, None]
+    counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(at)) for x in parts]
+    by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))
+    genuine, impostor, fa, fr = by_part.transpose(1, 2, 0)
     return {
-        "threshold": np.asarray(chosen.threshold),
-        "threshold_next": np.asarray(chosen.next),
-        "defined": np.asarray(chosen.defined),
+        "threshold": at,
+        "threshold_next": chosen.next,
+        "defined": chosen.defined,
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
-        "ga": genuine * is_defined - fr,
-        "fr": fr,
-        "fa": fa,
-        "gr": impostor * is_defined - fa,
+        "ga": (genuine - fr) * made,
+        "fr": fr * made,
+        "fa": fa * made,
+        "gr": (impostor - fa) * made,
     }
 
 
@@ -330,11 +331,10 @@ def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, 
             "cms_count": [part.detected(np.inf, options.ranks)[1] for part in parts],
         }
     else:
-        train = trained.attempts()
-        chosen = choose(rule, train)
-        fold = {**judged(chosen, (train, tested.attempts()))}
-        at = chosen.threshold if chosen.defined else np.nan
-        detected = [part.detected(at, options.ranks) for part in parts]
+        attempts = [part.ranked.first for part in parts]
+        chosen = choose_of_parts(rule, attempts[0])
+        fold = _of_one(judged(chosen, attempts))
+        detected = [part.detected(fold["threshold"], options.ranks) for part in parts]
         fold["di"], fold["detected"] = map(list, zip(*detected, strict=True))
     fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": tested.tied}
     if options.far_targets is not None:
@@ -351,10 +351,10 @@ def _verified(
 ) -> Fold:
     """Evaluate verification of one fold, whose attempts may be known, with its drawn claims."""
     trained = train.attempts(options, rule) if known is None else known[0]
-    chosen = choose(rule, trained)
-    at = Rule("fixed", (chosen.threshold if chosen.defined else -np.inf,))
+    chosen = choose_of_parts(rule, trained.points)
+    at = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
     tested = test.attempts(options, at) if known is None else known[1]
-    fold: Fold = {**judged(chosen, (trained, tested))}
+    fold = _of_one(judged(chosen, [trained.points, tested.points]))
     if options.claims is not None:
         claims = [part.unenrolled(options) for part in (train, test)]
         fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in claims]
@@ -397,14 +397,17 @@ class FoldedSystem:
         return {}
 
 
+def _of_one(numbers: Numbers) -> Fold:
+    """Return the numbers of one split."""
+    return {name: values[0] for name, values in numbers.items()}
+
+
 def stacked(folds: Sequence[Fold]) -> Numbers:
     """Return the numbers of splits, in their order, as arrays by name."""
     return {name: np.array([fold[name] for fold in folds]) for name in folds[0]}
 
 
-def evaluate_folds(
-    system: FoldedSystem, tasks: Sequence[FoldOptions]
-) -> list[dict[str, np.ndarray]]:
+def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
     """Evaluate several tasks in every split: numbers of the splits, of each task.
 
     See :data:`bioeval.studies.folds.results.SplitNumbers`. Many parts of a matrix are masks of what
@@ -433,9 +436,7 @@ def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
     return of_matrix and options.claims is None and not ranks_people
 
 
-def _evaluate_selected(
-    system: FoldedSystem, tasks: Sequence[FoldOptions]
-) -> list[dict[str, np.ndarray]]:
+def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
     """Evaluate several tasks in every split, whose parts are selected."""
     by_task: list[tuple[FoldOptions, list[Fold], dict]] = [
         (options, [], _read_together(system, options)) for options in tasks

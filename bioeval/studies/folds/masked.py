@@ -10,7 +10,6 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.progress import Tell
 from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
-from bioeval.counting.sorted_attempts import PointsWanted, point_values
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.scores.matrix import Scores
@@ -80,11 +79,7 @@ class MaskedFolds:
         numbers = judged(choose_of_parts(rule, attempts[0]), attempts, times)
         if options.far_targets is None:
             return numbers
-        costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
-        wanted = PointsWanted(options.far_targets, costs, True, frr_targets=options.frr_targets)
-        _, values = point_values(attempts[1], wanted, None)
-        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
-        return numbers | {name: values[name] for name in names if name in values}
+        return numbers | options.points(attempts[1])
 
     def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
         """Choose thresholds on the training parts, and count the searches of both at them."""
