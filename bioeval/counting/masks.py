@@ -88,11 +88,6 @@ class MaskedParts:
         return (self.rows == self.columns).all(axis=1)
 
     @cached_property
-    def are_empty(self) -> np.ndarray:
-        """Whether each part lacks probes or a gallery, bool (parts,)."""
-        return (self.rows.max(axis=1) == 0) | (self.columns.max(axis=1) == 0)
-
-    @cached_property
     def are_square(self) -> np.ndarray:
         """Whether every probe of each part is in its gallery, bool (parts,)."""
         own = self.matrix.own_column
@@ -116,12 +111,6 @@ class MaskedParts:
         sides = probing, enrolled, probing & enrolled, probing | enrolled
         return PeopleOfParts(*(x.sum(axis=1) for x in sides))
 
-    @cached_property
-    def have_whole_people(self) -> bool:
-        """Whether each enrolled person has all its gallery templates in the part."""
-        every = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
-        return bool(((self.enrolled == 0) | (self.enrolled == every)).all())
-
     # -- attempts
 
     @cached_property
@@ -142,7 +131,8 @@ class MaskedParts:
 
         The claims of the `whole` gallery serve parts in which everybody enrolled is whole.
         """
-        if self.have_whole_people:
+        every = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
+        if ((self.enrolled == 0) | (self.enrolled == every)).all():
             claimed = self.enrolled[:, self.matrix.claimed] > 0
             return self._picked(whole, claimed.astype(np.int8))
         if fusion == "best":

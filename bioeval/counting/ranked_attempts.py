@@ -57,7 +57,7 @@ class RankedAttempts:
         shape = (*limits.shape, len(ranks))
         # The strictest target at which each mate is accepted, and its first rank.
         strictest, column = self.mates.first_below(limits), ranks.searchsorted(self.ranks)
-        part = self.mates.part_of_each()
+        part = np.repeat(np.arange(len(limits)), self.mates.sizes)
         ranked = column < len(ranks)
         kept = ranked & (strictest < len(targets))
         cell = np.ravel_multi_index((part[kept], strictest[kept], column[kept]), shape)

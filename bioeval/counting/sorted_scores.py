@@ -148,10 +148,6 @@ class SortedScores:
         weights = None if self.weights is None else self.weights[chosen]
         return SortedScores(self.keys[chosen], starts, self.distances, weights)
 
-    def part_of_each(self) -> np.ndarray:
-        """Return the part of each score, (k,)."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
     def scores(self) -> np.ndarray:
         """Return all scores, float64 (k,)."""
         if self.distances is None:

@@ -99,7 +99,7 @@ class MaskedFolds:
             numbers = judged(chosen, attempts)
             numbers["di"], numbers["detected"] = _detected(searches, chosen.threshold, ranks)
         numbers["gallery_subjects"] = _of_both(
-            [np.where(x.are_empty, 0, np.count_nonzero(x.enrolled, axis=1)) for x in parts]
+            [np.count_nonzero(x.enrolled, axis=1) * x.rows.any(axis=1) for x in parts]
         )
         numbers["tied"] = tested.number(tested.is_mated & (tested.tied > 0))
         if options.far_targets is None:
