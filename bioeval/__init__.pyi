@@ -33,7 +33,6 @@ from .studies.calibration.calibrator import Calibrator as Calibrator
 from .studies.check.check_data import check_data as check_data
 from .studies.compare.compare import compare as compare
 from .studies.conventions.conventions import conventions as conventions
-from .studies.epc.epc import epc as epc
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
@@ -45,7 +44,6 @@ from .studies.groups.groups import by_group as by_group
 from .studies.partitions.repeat import repeat as repeat, summary as summary
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
-from .studies.quality.error_discard import error_discard as error_discard
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
 from .studies.tracking.tracking import tracking as tracking

@@ -472,7 +472,6 @@ WORKING = {
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
     "groups": ["s.npz", "--by", "g", "--columns", "g=labels"],
-    "error-discard": ["s.npz", "--quality", "q", "--columns", "q=camera", "--threshold", "eer"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
     "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],

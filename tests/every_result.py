@@ -113,12 +113,8 @@ CALLS = {
         {"a": searches(), "b": searches()}, measures=["dir_at_far"]
     ),
     "calibration": lambda: be.calibration(pairs()),
-    "epc": lambda: be.epc(square(), square(within=1.1)),
     "zoo": lambda: be.zoo(square("similarity"), threshold="far=0.01", permutations=200),
     "groups": lambda: be.by_group(square(), group_of(square()), interval="people"),
-    "discard": lambda: be.error_discard(
-        square(), np.arange(160) % 23, threshold="eer", fractions=[0.0, 0.1]
-    ),
     "gallery size": lambda: be.gallery_size(searches(), [5, 20]),
     "sample size": lambda: be.sample_size(square(within=1.3), far=0.01, frr_width=0.05),
     "workload": lambda: be.workload(

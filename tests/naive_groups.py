@@ -1,4 +1,4 @@
-"""Groups, expected performance and discarding by quality, from their definitions."""
+"""Groups, from their definitions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -143,71 +143,3 @@ def largest_deviation(
             error = math.sqrt(squares) / len(own)
             largest = max(largest, abs(rate - overall) / error if error else math.inf)
     return largest
-
-
-def epc(
-    dev: tuple[list, list], test: tuple[list, list], kind: str, alpha: float
-) -> tuple[Any, Any, Any]:
-    """Return the threshold of a weight of FAR, and FAR and FRR of the test set at it."""
-    weight = Fraction(str(alpha))
-    points = naive.roc_points(*dev, kind)
-    if not points:
-        return NAN, NAN, NAN
-    best = min(points, key=lambda p: weight * p.far + (1 - weight) * p.frr)  # the strictest
-    genuine, impostor = test
-    far = [best.threshold == best.threshold and naive.accepted(x, best.threshold, kind)
-           for x in impostor]  # fmt: skip
-    gar = [best.threshold == best.threshold and naive.accepted(x, best.threshold, kind)
-           for x in genuine]  # fmt: skip
-    return (
-        best.threshold,
-        naive.rate(sum(far), len(far)),
-        naive.rate(len(gar) - sum(gar), len(gar)),
-    )
-
-
-def error_discard(
-    data: naive.Data,
-    quality: tuple[Sequence[float], Sequence[float]],
-    threshold: float,
-    fraction: float,
-    kind: str,
-) -> dict[str, Any]:
-    """Return the rates of what is left; in all-against-all both sides are the same samples."""
-    probes = [("sample" if data.all_against_all else "probe", i) for i in range(len(quality[0]))]
-    gallery = [("sample" if data.all_against_all else "gallery", j) for j in range(len(quality[1]))]
-    value = dict(zip(probes, quality[0], strict=True)) | dict(zip(gallery, quality[1], strict=True))
-    samples = list(dict.fromkeys([*probes, *gallery]))
-    number = math.floor(Fraction(str(fraction)) * len(samples))
-    gone = set(sorted(samples, key=lambda s: value[s])[:number])  # equal ones in order
-    count = dict.fromkeys(("genuine_attempts", "fr", "impostor_attempts", "fa"), 0)
-    for i, row in enumerate(data.rows):
-        there = [] if probes[i] in gone else [c for c in row if gallery[c.column] not in gone]
-        for cell in there:
-            taken = naive.accepted(data.user(cell.distance), threshold, kind)
-            count["genuine_attempts" if cell.mate else "impostor_attempts"] += 1
-            count["fr" if cell.mate else "fa"] += not taken if cell.mate else taken
-    return {
-        "discarded": number,
-        **count,
-        "frr": naive.rate(count["fr"], count["genuine_attempts"]),
-        "far": naive.rate(count["fa"], count["impostor_attempts"]),
-    }
-
-
-def pauc(fractions: Sequence[float], frr: Sequence[Any]) -> Any:
-    """Return the area under FRR to 0.2 by trapezoids, over 0.2 times the FRR at 0."""
-    area = Fraction(0)
-    end = Fraction(1, 5)
-    xs = [Fraction(str(f)) for f in fractions]
-    for (x0, y0), (x1, y1) in zip(
-        zip(xs, frr, strict=True), list(zip(xs, frr, strict=True))[1:], strict=False
-    ):
-        if x0 >= end:
-            break
-        if y0 != y0 or y1 != y1:
-            return NAN
-        if x1 > end:
-            x1, y1 = end, y0 + (y1 - y0) * (end - x0) / (x1 - x0)
-        area += (x1 - x0) * (y0 + y1) / 2
-    return area / (end * frr[0]) if xs[-1] >= end and frr[0] else NAN

@@ -7,7 +7,7 @@ import bioeval as be
 
 WHO = np.repeat(list("abcdef"), 3)
 META = {
-    "camera": np.tile([1, 2, 3], 6), "sex": np.repeat(["f", "m"], 9), "quality": np.arange(18.0),
+    "camera": np.tile([1, 2, 3], 6), "sex": np.repeat(["f", "m"], 9),
 }  # fmt: skip
 GROUND = [[1, 1, 0, 0, 10, 10, 1, 1, 1], [2, 1, 0, 0, 10, 10, 1, 1, 1]]
 
@@ -69,10 +69,6 @@ SHOWN = {
     "tries": (lambda: be.tries(square(), 3.0), "Claims with several tries"),
     "calibration": (lambda: be.calibration(square()), "Cllr"),
     "conventions": (lambda: be.conventions(street()), "Conventions"),
-    "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),
-    "error_discard": (
-        lambda: be.error_discard(square(), "quality", threshold=4.0), "Error against discard",
-    ),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
     "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),

@@ -8,7 +8,6 @@ import operator
 import os
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
@@ -146,16 +145,6 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
             f"`{name}` is {received(confidence)}; expected a number between 0 and 1, such as 0.95"
         )
     return value
-
-
-def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
-    """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
-
-    def valid(array: np.ndarray) -> Any:
-        return len(array) and array[0] >= 0 and array[-1] <= 1 and (np.diff(array) > 0).all()
-
-    array = require_numbers(name, values, "increasing numbers from 0 to 1", valid)
-    return [Fraction(repr(value)) for value in array.tolist()]
 
 
 def require_flag(name: str, value: object) -> bool:

@@ -21,7 +21,6 @@ HEADINGS = {
         "explain": "Explain which counters each comparison of a row adds to.",
         "zoo": "Evaluate each subject; test for goats, wolves and lambs.",
         "groups": "Evaluate verification by group of people, or by condition.",
-        "error-discard": "Evaluate errors when samples of low quality are discarded.",
         "gallery-size": "Evaluate identification by number of enrolled subjects.",
         "conventions": "Evaluate by every protocol card that fits, one row each.",
     },

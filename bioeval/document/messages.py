@@ -512,8 +512,6 @@ SENTENCES: dict[str, str] = {
     "no-bona-fide-response": Doubt(
         "no bona fide presentation has a response; NaN means that there is none"
     ),
-    # Error against discard
-    "pauc-undefined": Doubt("pAUC is not defined (NaN): {why:template}"),
     # Galleries of other sizes
     "one-subject-left-out": Doubt(
         "{far} at {subjects:count subjects} is undefined: an enrolled probe has {others:count "

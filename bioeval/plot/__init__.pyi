@@ -17,7 +17,6 @@ from .display import Curves as Curves, Display as Display
 from .files import save as save, save_all as save_all
 from .fold_plots import (
     assured as assured,
-    epc as epc,
     folds as folds,
     repeated as repeated,
     spread as spread,
@@ -25,9 +24,6 @@ from .fold_plots import (
 )
 from .group_plots import groups as groups
 from .plot_style import style as style
-from .quality_plots import (
-    error_discard as error_discard,
-)
 from .rank_plots import (
     cmc as cmc,
     gallery_size as gallery_size,

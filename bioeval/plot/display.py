@@ -259,12 +259,6 @@ class Curves(Display):
             self.band(curve)
         self.ax_.set(**{"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015), **limits})
 
-    def up_to_highest(self) -> dict[str, Any]:
-        """Return the limits of axes for rates that may be small."""
-        top = max((float(np.nanmax(c.y)) for c in self.defined), default=1.0) or 1.0
-        last = max(float(np.nanmax(c.x)) for c in self.curves.values())
-        return {"xlim": (-0.015 * last, 1.015 * last), "ylim": (-0.02 * top, 1.12 * top)}
-
     def over_thresholds(self, log: bool = False) -> str:
         """Draw rates in steps over the thresholds, with their bands; return the axis label.
 

@@ -1,4 +1,4 @@
-"""Thresholds on other data: folds and partitions, studies, promises, and expected performance."""
+"""Thresholds on other data: folds and partitions, studies, and promises."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.document.results import threshold_of, threshold_rule
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, Curves, Display, curves_of, threshold_label
+from bioeval.plot.display import Curve, Curves, Display, threshold_label
 from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.support import unsupported_targets
@@ -327,7 +327,7 @@ def _number(row: Averaged, value: float) -> str:
     return f"{factor * value:.{decimals}f}"
 
 
-# ------------------------------------------------------------- promises, expected performance
+# --------------------------------------------------------------------------------------- promises
 
 
 def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
@@ -379,23 +379,3 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
     caption = [f"estimated, for {ds.attrs['assured_for']}"]
     plot.finish(plot.of_system("Assured threshold"), caption, *labels)
     return plot
-
-
-def epc(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
-    """Draw the expected performance curve: HTER on a test set against the weight of FAR.
-
-    Thresholds are chosen on the training set, one for each weight, so that systems are compared
-    as they would be used. Bengio and Mariethoz 2004.
-
-    Parameters
-    ----------
-    data : Dataset, or mapping of str to Dataset
-        A result of :func:`bioeval.epc`, or several by name.
-    ax, **style
-        As for :func:`bioeval.plot.roc`.
-    """
-    plot = Curves("epc", curves_of(data, "epc", "alpha", {"hter": ""}), ax, style, marked=False)
-    plot.draw(**plot.up_to_highest())
-    x = say("Weight of {far}, alpha (that of {frr}: 1 - alpha)")
-    y = "Half total error rate on the test set, HTER"
-    return plot.end("EPC", x, y)

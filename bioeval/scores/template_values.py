@@ -62,16 +62,6 @@ def template_columns(
     return sides, (*remarks,)
 
 
-def known_columns(
-    scores: Scores, columns: Any, input_name: str
-) -> tuple[Sides, tuple[Message, ...]]:
-    """Return :func:`template_columns`; no value may be missing."""
-    sides, remarks = template_columns(scores, columns, input_name)
-    for side, name in zip(sides, ("probe", "gallery template"), strict=True):
-        _require_known(side, input_name, columns, name)
-    return sides, remarks
-
-
 def with_known_values(
     scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
 ) -> tuple[Scores, Sides]:

@@ -20,14 +20,12 @@ from bioeval.studies.attacks.vulnerability import vulnerability_section
 from bioeval.studies.calibration.calibration import calibration_section
 from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.conventions.conventions import conventions_section
-from bioeval.studies.epc.epc import epc_section
 from bioeval.studies.folds.section import folds_section
 from bioeval.studies.galleries.gallery_size import gallery_size_section
 from bioeval.studies.groups.section import groups_section
 from bioeval.studies.partitions.results import partitions_section
 from bioeval.studies.planning.sample_size import sample_size_section
 from bioeval.studies.planning.workload import workload_section
-from bioeval.studies.quality.error_discard import error_discard_section
 from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
 from bioeval.studies.thresholds.section import threshold_study_section
 from bioeval.studies.tracking.section import tracking_section
@@ -53,12 +51,10 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "calibration": calibration_section,
     "comparison": comparison_section,
     "conventions": conventions_section,
-    "epc": epc_section,
     "gallery-size": gallery_size_section,
     "groups": groups_section,
     "workload": workload_section,
     "sample-size": sample_size_section,
-    "error-discard": error_discard_section,
     "gom": gom_section,
     "partitions": partitions_section,
     "statistics": statistics_section,
@@ -73,8 +69,6 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
 #: Types of which several results share one section, with the attribute that names a single one.
 _TOGETHER = {
     "calibration": "system",
-    "epc": "",
-    "error-discard": "quality",
     "gom": "system",
     "partitions": "",
     "statistics": "",

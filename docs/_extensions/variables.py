@@ -20,13 +20,11 @@ from bioeval.studies.attacks import pad
 from bioeval.studies.attacks.vulnerability import VULNERABILITY
 from bioeval.studies.calibration.calibration import CALIBRATION
 from bioeval.studies.compare.results import COMPARISON
-from bioeval.studies.epc.epc import EPC
 from bioeval.studies.folds.results import OF_FOLDS
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups.group_rates import GROUPS
 from bioeval.studies.planning.sample_size import SAMPLE_SIZE
 from bioeval.studies.planning.workload import WORKLOAD
-from bioeval.studies.quality.error_discard import ERROR_DISCARD
 from bioeval.studies.thresholds.judged_threshold import JUDGED
 from bioeval.studies.thresholds.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
@@ -53,13 +51,11 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.tries`": TRIES,
     "`be.compare`": COMPARISON,
     "`be.calibration`": CALIBRATION,
-    "`be.epc`": EPC,
     "`be.sample_size`": SAMPLE_SIZE,
     "`be.workload`": WORKLOAD,
     "`be.zoo`": ZOO,
     "`be.by_group`": GROUPS,
     "`be.worst_pairs`": WORST_PAIRS,
-    "`be.error_discard`": ERROR_DISCARD,
     "`be.gallery_size`": GALLERY_SIZE,
     "`be.vulnerability`": VULNERABILITY,
     "`be.pad`": pad.NAMES,

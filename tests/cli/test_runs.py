@@ -214,7 +214,6 @@ COMMANDS = [
     "calibration",
     "calibration --calibrate logistic",
     "fuse b.npz",
-    "error-discard --quality quality --columns quality=quality --threshold eer",
     "gallery-size",
     "groups --by group --columns group=group",
     "threshold",
@@ -228,7 +227,7 @@ def sessions():
     rng, labels = np.random.default_rng(0), np.repeat(np.arange(12), 6)
     for name in "ab":
         x = rng.normal(size=(12, 8))[labels] + 0.9 * rng.normal(size=(72, 8))
-        columns = {"session": np.tile([1, 1, 2, 2, 3, 3], 12), "quality": rng.random(72)}
+        columns = {"session": np.tile([1, 1, 2, 2, 3, 3], 12)}
         columns["group"] = np.where(labels % 2, "f", "m")
         values = np.linalg.norm(x[:, None] - x[None], axis=2)
         np.savez(f"{name}.npz", scores=values, labels=labels, **columns)

@@ -63,9 +63,6 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "conventions c.npz --card market1501 --card viper": lambda a, b, c: be.conventions(
         c, cards=["market1501", "viper"]
     ),
-    "error-discard a.npz --quality quality --threshold 4": lambda a, b, c: be.error_discard(
-        a, "quality", threshold=4.0
-    ),
     "gallery-size a.npz --sizes 2,6 --max-rank 2 --n-thresholds 20": lambda a, b, c: (
         be.gallery_size(a, [2, 6], max_rank=2, n_thresholds=20)
     ),
@@ -180,11 +177,9 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
         ("gallery-size a.npz --sizes 13", "--sizes is [13]; expected increasing whole numbers"),
         ("gallery-size a.npz --sizes a", "expected comma-separated whole numbers"),
         ("groups a.npz --by sx", "--by is 'sx'"),
-        ("groups a.npz --by quality --alpha 1", "--alpha has no effect on groups of att"),
+        ("groups a.npz --by camera --alpha 1", "--alpha has no effect on groups of att"),
         ("groups a.npz --by sex --threshold err", "--threshold is 'err'"),
         ("groups a.npz --by sex --alpha 2", "--alpha is 2.0"),
-        ("error-discard a.npz --quality sex --threshold 1", "--quality is '"),
-        ("error-discard a.npz --quality quality --threshold 1 --fractions 2", "--fractions is (2."),
         ("sample-size", "--frr is missing"),
         ("sample-size --frr 2% --icc 0.2 --enrol first:1", "is of a pilot: give PILOT"),
         ("threshold a.npz --folds 13", "only 12 subjects"),

@@ -29,7 +29,6 @@ def scores_of(kind: str, dtype: str = "float64", order: Any = None) -> be.Scores
     order = np.arange(48) if order is None else order
     meta = {
         "group": np.repeat(["a", "b"], 24), "camera": np.tile([1, 2], 24),
-        "quality": np.arange(48.0),
     }  # fmt: skip
     return be.Scores(
         (0 - values if kind == "distance" else values)[np.ix_(order, order)].astype(dtype),

@@ -8,10 +8,6 @@ from bioeval.results.variables import UNITS
 
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 
-#: Going, or about to have other variables.
-GOING = ("discard",)
-CALLS = {name: call for name, call in CALLS.items() if name not in GOING}
-
 each = pytest.mark.parametrize("name", CALLS)
 
 #: Labels, whatever their type.

@@ -27,7 +27,6 @@ def made(layout: str, labels: np.ndarray, ids, folder) -> be.Scores:
     meta = {
         "camera": place % 3,
         "session": place // 3 % 2,
-        "quality": np.random.default_rng(3).random(N),
         "group": np.where(MIXED, MIXED, place) % 2,
     }
     given = {"probe_meta": meta, "distractor_ids": ids}
@@ -89,7 +88,6 @@ CALLS = {
         be.verification(s), threshold="far=0.01", people_per_day=100, impostor_share=0.1
     ),
     "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),
-    "epc": lambda s: be.epc(s, other(s)),
     "fuse": lambda s: be.verification(be.fuse(both(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
     "Meter": metered,
@@ -100,7 +98,7 @@ CALLS = {
 del CALLS["explain"], CALLS["conventions"]
 LISTED = [
     "verification", "cross_evaluate", "compare", "study_threshold", "judge_threshold",
-    "check_promise", "calibration", "epc", "summary",
+    "check_promise", "calibration", "summary",
 ]  # fmt: skip
 
 

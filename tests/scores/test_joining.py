@@ -501,7 +501,7 @@ def metadata_of_lists(case: Case) -> Outcome:
     return Outcome(result, numbers, truth)
 
 
-# Groups, qualities, claims.
+# Groups, claims.
 
 
 @door(*COLUMNS)
@@ -523,27 +523,6 @@ def group(case: Case) -> Outcome:
         numbers[f"fa of {a}"] = int(result.fa.sel(group=a).sum())
         impostor = [pair for pair in of_probe if not world.is_genuine(*pair)]
         truth[f"fa of {a}"] = sum(world.distance(*pair) <= t for pair in impostor)
-    return Outcome(result, numbers, truth)
-
-
-@door(*COLUMNS, layouts=[SQUARE, DISJOINT])
-def quality(case: Case) -> Outcome:
-    world, t, fraction = case.world, case.world.threshold, 0.3
-    of = {name: case.rng.random() for name in world.subject}
-    fed = case.column(of, world.probes)
-    given = fed if world.is_square else (fed, *other_side(case, of))
-    result = be.error_discard(case.scores(), given, threshold=t, fractions=[0, fraction])
-    samples = sorted({*world.probes, *world.gallery}, key=of.__getitem__)
-    kept = set(samples[math.floor(fraction * len(samples)) :])
-    left = [(p, g) for p, g in world.comparisons() if p in kept and g in kept]
-    genuine = [pair for pair in left if world.is_genuine(*pair)]
-    truth = {
-        "genuine_attempts": len(genuine),
-        "impostor_attempts": len(left) - len(genuine),
-        "fr": sum(world.distance(*pair) > t for pair in genuine),
-        "fa": sum(world.distance(*x) <= t for x in left if not world.is_genuine(*x)),
-    }
-    numbers = {name: int(result[name].values[1]) for name in truth}
     return Outcome(result, numbers, truth)
 
 

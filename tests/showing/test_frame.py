@@ -13,9 +13,8 @@ from bioeval.results.variables import UNITS
 
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 
-GOING = ("epc", "discard")
 RECORDS = ("ranks", "conventions", "worst pairs")
-tidy = pytest.mark.parametrize("name", [x for x in CALLS if x not in (*RECORDS, *GOING)])
+tidy = pytest.mark.parametrize("name", [x for x in CALLS if x not in RECORDS])
 
 #: What is no part of the key of a row.
 VALUES = (

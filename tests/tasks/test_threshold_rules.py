@@ -16,7 +16,7 @@ def scores_of(kind: str) -> be.Scores:
     rng = np.random.default_rng(4)
     who = np.repeat(np.arange(12), 3)
     values = rng.normal(5, 1, (36, 36)) - 2 * (who[:, None] == who)
-    meta = {"sex": np.array(list("mf"))[who % 2], "quality": rng.random(36)}
+    meta = {"sex": np.array(list("mf"))[who % 2]}
     return be.Scores(
         values if kind == "distance" else 10 - values, who, who, kind=kind,
         probe_meta=meta, gallery_meta=meta,
@@ -42,7 +42,6 @@ class OneFold:
 FUNCTIONS = {
     "by_group": lambda s, t: be.by_group(s, "sex", threshold=t).threshold,
     "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
-    "error_discard": lambda s, t: be.error_discard(s, "quality", threshold=t).threshold,
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
     "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, n_templates=4).threshold,
     "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,

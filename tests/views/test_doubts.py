@@ -25,7 +25,6 @@ def drawn(people: int, kind: str, seed: int = 1) -> be.Scores:
     meta = {
         "sex": np.where(made.probe_labels % 2, "f", "m"),
         "camera": np.arange(3 * people) % 3,
-        "quality": np.arange(3.0 * people),
     }
     return be.Scores(made.values, made.probe_labels, kind=kind, probe_meta=meta)
 
@@ -75,11 +74,9 @@ CALLS: dict[str, Any] = {
     "by_group": lambda kind: be.by_group(drawn(30, kind), "sex"),
     "by_group of many": lambda kind: be.by_group(drawn(130, kind), "sex"),
     "by_group of pairs": pairs_by_group,
-    "epc": lambda kind: be.epc(drawn(30, kind), drawn(30, kind, 2), alphas=[0.5]),
     "judge_threshold": lambda kind: be.judge_threshold(drawn(30, kind), drawn(30, kind, 2)),
     "study_threshold": lambda kind: be.study_threshold(drawn(30, kind), "eer", **SHORT),
     "calibration": lambda kind: be.calibration(drawn(12, kind)),
-    "error_discard": lambda kind: be.error_discard(drawn(12, kind), "quality", threshold="eer"),
     "worst_pairs": lambda kind: be.worst_pairs(drawn(12, kind)),
     "vulnerability": attacked,
 }
@@ -390,9 +387,7 @@ JUDGED: dict[str, Any] = {
     "by_group": lambda s: be.by_group(s, "sex", threshold=AT),
     "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, threshold=AT),
     "study_threshold": lambda s: be.study_threshold(s, AT, folds=3, repeats=1),
-    "error_discard": lambda s: be.error_discard(s, "quality", threshold=AT),
     "judge_threshold": lambda s: be.judge_threshold(drawn(30, "distance", 2), s, "eer"),
-    "epc": lambda s: be.epc(drawn(30, "distance", 2), s),
     "workload": lambda s: be.workload(
         be.verification(s, thresholds=[AT]), people_per_day=100, impostor_share=0.1
     ),

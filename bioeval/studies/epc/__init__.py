@@ -1,1 +1,0 @@
-"""Expected performance: errors on one set at thresholds of another."""

@@ -1,1 +1,0 @@
-"""Errors when samples of low quality are discarded."""
