@@ -243,18 +243,16 @@ class AttemptsOfParts:
     def hull_equal_error(self) -> np.ndarray:
         """Return the EER on the convex hull of each ROC."""
         curve = self.corners
-        begin, end = curve.starts[:-1], curve.starts[1:]
-        # Each row from strict to loose; the last point, which accepts most, fills it up.
-        places = begin[:, None] + np.arange((end - begin).max() + 1)
-        inside = places < end[:, None]
-        places = np.minimum(places, end[:, None] - 1)
-        # Nothing accepts all where attempts failed.
-        failed = (self.missed + self.missed_impostors > 0)[:, None]
-        last_far = (self.impostor.attempts / self._impostor)[:, None]
-        far = curve.fa[places] / self._impostor[:, None]
-        frr = curve.fr[places] / self._genuine[:, None]
-        far = np.where(inside, far, np.where(failed, last_far, 1.0))
-        frr = np.where(inside | failed, frr, 0.0)
+        sizes = np.diff(curve.starts)[:, None]
+        inside = np.arange(sizes.max() + 1) < sizes
+        # Each row from strict to loose; a point that accepts most fills it up. Nothing accepts all
+        # where attempts failed.
+        failed = self.missed + self.missed_impostors > 0
+        far, frr = np.empty((2, *inside.shape))
+        far.T[:] = np.where(failed, self.impostor.attempts / self._impostor, 1.0)
+        frr.T[:] = np.where(failed, curve.fr[curve.starts[1:] - 1] / self._genuine, 0.0)
+        far[inside] = curve.fa / curve.repeated(self._impostor)
+        frr[inside] = curve.fr / curve.repeated(self._genuine)
         rates = np.full(len(self.defined), np.nan)
         rates[self.defined] = hull_equal_errors(far[self.defined], frr[self.defined])
         return rates
