@@ -303,19 +303,20 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 
     While a point is below the edge, the lowest one takes the place of the end on its side.
     """
-    is_strict, roc = far < frr, np.arange(len(far))
-    end = is_strict.argmin(axis=1)  # the first of the other points, if there is one
-    meets = ~is_strict[roc, end]
-    start = np.maximum(end - 1, 0)
+    # Places of points are those in all rows, one row after the other.
+    is_strict, row = far < frr, np.arange(0, far.size, far.shape[1])
+    first = is_strict.argmin(axis=1)  # of the other points, if there is one
+    start, end = row + np.maximum(first - 1, 0), row + first
+    meets = ~is_strict.take(end)
     while True:
-        x0, y0, x1, y1 = far[roc, start], frr[roc, start], far[roc, end], frr[roc, end]
+        x0, y0, x1, y1 = far.take(start), frr.take(start), far.take(end), frr.take(end)
         cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
-        lowest = cost.argmin(axis=1)
-        is_below = cost[roc, lowest] < cost[roc, start] * (1 - 1e-14)  # by more than rounding
+        lowest = row + cost.argmin(axis=1)
+        is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # by more than rounding
         is_below &= meets
         if not is_below.any():
             break
-        on_side = is_strict[roc, lowest]
+        on_side = is_strict.take(lowest)
         start = np.where(is_below & on_side, lowest, start)
         end = np.where(is_below & ~on_side, lowest, end)
     gap0, gap1 = y0 - x0, y1 - x1
