@@ -51,7 +51,15 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
 
 #: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
-    *("claim_scores", "datasets", "gom_from_curves", "load", "messages", "parse_names"),
+    *(
+        "aggregate",
+        "claim_scores",
+        "datasets",
+        "gom_from_curves",
+        "load",
+        "messages",
+        "parse_names",
+    ),
     *("partition", "plot", "save", "scalar", "set_options", "show", "simulate"),
     *("simulate_embeddings", "stats", "to_frame", "to_latex", "to_markdown", "with_failures"),
     *offered("OTHER_CALLS"),

@@ -746,6 +746,6 @@ def test_a_splitter_of_ones_own_is_given_the_metadata():
     pair = np.flatnonzero(first), np.flatnonzero(~first)
     ds = be.cross_evaluate(scores, Sessions())
     listed = be.cross_evaluate(scores, [pair])
-    assert ds.far.values == listed.far.values and ds.threshold.values == listed.threshold.values
+    assert ds.far.equals(listed.far) and ds.threshold.equals(listed.threshold)
     alone = be.evaluate(scores[pair[1]])["verification/single"]
     assert be.repeat(scores, Sessions())["verification/single"].eer.values == alone.eer.values
