@@ -128,41 +128,44 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         **dict.fromkeys(("gallery_cohort", "probe_cohort"), [two]),
         **dict.fromkeys(("result", "results", "rates", "ds", "tree"), [evaluated, result]),
         **dict.fromkeys(("thresholds", "extra_thresholds"), [[0.5, 1.0], 1.0]),
-        **dict.fromkeys(("genuine", "impostor"), [[0.1, 0.2, 0.3], [0.2, 0.9]]),
-        **dict.fromkeys(("probe_labels", "gallery_labels", "labels", "y"), [who]),
+        "genuine": [[0.1, 0.2, 0.3], [0.2, 0.9]],
+        **dict.fromkeys(("gallery_labels", "labels", "y"), [who]),
         **dict.fromkeys(("probe_meta", "gallery_meta", "meta"), [{"camera": np.arange(12)}]),
-        **dict.fromkeys(("errors", "tp"), [2, [1, 0, 2]]),
+        "errors": [2, [1, 0, 2]],
         **dict.fromkeys(("attempts", "trials"), [10, [10, 5, 7]]),
         "threshold": ["eer", "far=0.1", 1.0], "convention": ["market1501"], "group": ["sex"],
         "n_thresholds": [5],
-        "bins": [3], "far_targets": [[0.1], 0.5], "splitter": [split], "quality": ["quality"],
+        "far_targets": [[0.1], 0.5], "splitter": [split], "quality": ["quality"],
         "claims": [be.partition.ClaimSampler()], "systems": [both],
         "exclude": ["session", ("camera",)], "path": ["s.npz", "s.csv"], "estimator": [len],
         "names": [["0002_c1s1_000451_03.jpg"]], "pattern": ["market1501"], "subjects": [5, who],
-        "method": ["mean", "z"], "X": [x], "values": [np.asarray(square.values)],
+        "method": ["mean", "z"], "values": [np.asarray(square.values)],
         "indices": [[[0, 1], [1, 0]]], "people_per_day": [100], "impostor_share": [0.1],
         "probe": [0, 3], "truth": ["t.csv"], "max_rank": [3], "random_state": [0, 7],
         "rate": [0.01],
         "test_size": [1, 0.5], "train_size": [3, 0.5], "templates": ["single", "multi", 2],
         "costs": [[(0.5, 1, 1)]], "n_repeats": [2], "n_splits": [2], "protocol": ["auto"],
-        "pairs": [pairs], "far": [0.001], "replicates": [100], "fold_of_sample": [[0, 1] * 6],
+        "pairs": [pairs], "far": [0.001], "fold_of_sample": [[0, 1] * 6],
         "fold_of_pair": [[0, 1] * 6], "probe_gallery": [be.partition.ProbeGallerySplit(1)],
-        "embeddings": [x], "directory": ["plots"], "display": [None], "template": [0],
+        "directory": ["plots"], "display": [None],
         "interval": [FEW], "mask": [np.ones((12, 12), bool)], "kind": ["distance"],
         "name": ["system"], "far_target": [0.1], "data": [result],
+        "partitions": [repeats(), [[0, 1, 4, 5]]],
     }  # fmt: skip
     found |= {
+        "aggregate.results": [be.repeat(square, repeats())], "compare.a": [both],
+        "workload.rates": [result], "tries.scores": [square],
         "tracking.result": ["t.csv", {"a": "t.csv", "b": "t.csv"}],
         "tracking.interval": ["sequence-jackknife"], "tracking.measures": [["mota"]],
         "report.path": ["page.html"], "zoo.scores": [square],
-        "at.threshold": [1.0],
+        "gom_from_curves.threshold": [[0.5, 1.0]], "style.name": ["slide"],
+        "worst_pairs.scores": [square], "reid.scores": [square],
         "save.path": ["out.npz", "roc.png"], "cross_evaluate.data": [square],
-        "top_k.scores": [lists],
         "normalise.method": ["z", "t"], "by_group.scores": [square],
         "fuse.method": ["mean", "min"], "fuse.systems": [both],
         "from_pairs.scores": [[0.1, 0.5]], "from_pairs.genuine": [[1, 0]],
         "from_embeddings.probe": [x], "Scores.values": [np.asarray(square.values)],
-        "Scores.from_top_k.indices": [lists.indices], "load.path": ["s.npz", "s.csv"],
+        "from_top_k.indices": [lists.indices], "load.path": ["s.npz", "s.csv"],
         "normalise.scores": [square, two], "at_pairs.probe_index": [[0, 1]], "display": [roc],
         "at_pairs.gallery_index": [[1, 5]],
         "matrix.scores": [square, two],
@@ -181,6 +184,7 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
     """Return what each plot draws."""
     opened, closed = be.open_set(square), be.closed_set(square)
     about = be.calibration(square)
+    ratios = be.Scores(-np.asarray(square.values), square.probe_labels, kind="llr")
     sizes = be.gallery_size(square, max_rank=2)
     people = be.zoo(square, permutations=100)
     made = {
@@ -191,6 +195,8 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         "zoo": people,
         "folds": be.cross_evaluate(square, split),
         "gom": be.gom(square),
+        "worst_pairs": be.worst_pairs(square),
+        "ranking": be.compare({"a": square, "b": square}),
         "hota": tracked,
         "groups": be.by_group(square, "sex"),
         "precision_recall": be.reid(square),
@@ -203,17 +209,19 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         ),
         "bayes_error": about,
         "empirical_cross_entropy": about,
-        "reliability": about,
-        "tippett": about,
+        **dict.fromkeys(("reliability", "tippett"), be.calibration(ratios)),
+        "assured": be.study_threshold(square, "far=0.5", folds=2, repeats=1, assure=0.9),
     }
     detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])
     made |= {"pad_det": detected, "apcer": detected}
     species = {"attack": np.tile(["", "", "print"], 4)}
-    attacked = be.vulnerability(
-        be.Scores(np.asarray(square.values), square.probe_labels, probe_meta=species)
-    )
-    made |= dict.fromkeys(("attack_det", "iapar", "attack_scores"), attacked)
-    return {f"{name}.data": [found] for name, found in made.items()}
+    attacking = be.Scores(np.asarray(square.values), square.probe_labels, probe_meta=species)
+    made |= dict.fromkeys(("attack_det", "iapar", "attack_scores"), be.vulnerability(attacking))
+    others = {
+        "worst_pairs.results": [made.pop("worst_pairs")],
+        "vulnerability.scores": [attacking],
+    }
+    return {f"{name}.data": [found] for name, found in made.items()} | others
 
 
 def repeats() -> Any:
@@ -231,8 +239,8 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
             if inspect.isfunction(item):
                 found[prefix + name] = item
             elif inspect.isclass(item) and not issubclass(item, Exception | Warning):
-                stored = hasattr(item, "__dataclass_fields__") or issubclass(item, tuple)
-                if not (stored or module is be.plot):  # a display is what plots return
+                stored = hasattr(item, "__dataclass_fields__") and module is not be.partition
+                if not (stored or issubclass(item, tuple) or module is be.plot):
                     found[prefix + name] = item
                 for way, kind in inspect.getmembers_static(item):
                     made = isinstance(kind, staticmethod | classmethod)
@@ -254,7 +262,8 @@ ALWAYS: dict[str, dict[str, Any]] = {
     "partition.ProbeGallerySplit": {"n_gallery": 1},
     "zoo": {"permutations": 100},
     "sample_size": {"frr": 0.05, "icc": 0.1}, "gallery_size": {"max_rank": 2},
-    "load": {"kind": "distance"},
+    "load": {"kind": "distance"}, "workload": {"rates": {"far": 0.001, "frr": 0.02}},
+    "Scores": {"labels": list("aaabbbcccddd")},
 }  # fmt: skip
 
 

@@ -201,7 +201,8 @@ class EnrolledSplit(Splitter[ProbesGallery]):
         who = type(self).__name__
         if not isinstance(self.probe_gallery, ProbeGallerySplit):
             raise DataError(
-                f"{who}: probe_gallery is {self.probe_gallery!r}; expected a ProbeGallerySplit"
+                f"{who}: `probe_gallery` is {received(self.probe_gallery)}; expected a "
+                "ProbeGallerySplit"
             )
         if self.probe_gallery.n_repeats > 1 or self.probe_gallery.random_state is not None:
             raise DataError(

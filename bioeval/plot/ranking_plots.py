@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bioeval.base.arguments import require_choice
+from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import short_name
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
@@ -42,7 +42,7 @@ def ranking(
     results = pick(data, "ranking", single=True)
     ds = results[0].dataset
     by_name = {x.key: x for x in measures_of(ds)}
-    if measure:
+    if require_text("measure", measure):
         require_choice("measure", measure, list(by_name))
     ranked = by_name[measure or next(iter(by_name))]
     order = [i for i in ranked.order if not np.isnan(ranked.number("", i))]

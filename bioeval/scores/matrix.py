@@ -377,7 +377,8 @@ class Scores:
         scores = cls(made[0], made[1], made[2], **arguments, **how)
         remarks = tuple(dict.fromkeys([*attributes.pop("remarks"), *scores.remarks]))
         scores = scores._with(**attributes, remarks=remarks)
-        return scores.replace(exclude=exclude) if len(exclude) else scores
+        scores._set(exclude=as_exclusions(scores, exclude))
+        return scores
 
     @classmethod
     def from_pairs(

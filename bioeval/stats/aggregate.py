@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import DataError, backquoted, enumerated
+from bioeval.base.arguments import require_list, require_numbers, require_text
+from bioeval.base.errors import DataError, backquoted, enumerated, received
 from bioeval.results.dataset import tree_of
 from bioeval.results.variables import COORDINATES, TASKS, VARIABLES, Variable, described, limits_of
 from bioeval.stats.options import IntervalMethod, required_interval
@@ -86,12 +86,15 @@ def aggregate(
     >>> found["statistic"].values.tolist()
     ['mean', 'sd', 'se', 'median', 'q0.025', 'q0.975', 'pooled', 'number']
     """
-    dims: tuple[str, ...] = (over,) if isinstance(over, str) else tuple(over)
+    names = (over,) if isinstance(over, str) else require_list("over", over)
+    dims = tuple(require_text("over", name) for name in names)
     levels = require_numbers("quantiles", quantiles).ravel()
     if not ((levels >= 0) & (levels <= 1)).all():
         raise DataError(f"`quantiles` is {levels.tolist()}; expected numbers from 0 to 1")
     if interval is not None:
         interval = required_interval(interval, REPEATED_INTERVALS)
+    if not isinstance(results, xr.Dataset | xr.DataTree):
+        raise DataError(f"`results` is {received(results)}; expected a result of bioeval")
     if isinstance(results, xr.DataTree):
         return _aggregated_tree(results, dims, levels, interval)
     _require_dims([results], dims)
@@ -116,8 +119,8 @@ def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
         return
     known = dict.fromkeys(str(dim) for dataset in datasets for dim in dataset.dims)
     raise DataError(
-        f"`over` is {enumerated(map(backquoted, over)) or 'empty'}; expected dimensions of the "
-        f"results, which have {enumerated(map(backquoted, known)) or 'none'}"
+        f"`over` is {enumerated(map(backquoted, over)) if over else 'empty'}; expected dimensions "
+        f"of the results, which have {enumerated(map(backquoted, known)) if known else 'none'}"
     )
 
 

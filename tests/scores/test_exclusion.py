@@ -204,3 +204,8 @@ def test_what_is_no_form_is_refused(exclude, message):
     meta = {"camera": [1, 2, 3]}
     with refused(message):
         be.Scores(np.ones((3, 3)), [1, 1, 2], probe_meta=meta, exclude=exclude)
+
+
+def test_exclusions_of_embeddings_are_a_list_or_text():
+    with refused("`exclude` is 3; expected a list"):
+        be.Scores.from_embeddings(np.ones((3, 2)), [1, 1, 2], metric="l2", exclude=3)

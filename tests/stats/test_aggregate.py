@@ -147,6 +147,14 @@ def test_what_cannot_be_aggregated_is_refused(rng):
     ds = folds_of_own(rng)
     with pytest.raises(be.DataError, match=r"`over` is `partition`; .* `repeat`, `fold`"):
         be.aggregate(ds)
+    with pytest.raises(be.DataError, match="`results` is 0.1; expected a result"):
+        be.aggregate(0.1)
+    with pytest.raises(be.DataError, match="`over` is 2; expected a list"):
+        be.aggregate(ds, 2)
+    with pytest.raises(be.DataError, match="`over` is empty; .* `repeat`, `fold`"):
+        be.aggregate(ds, ())
+    with pytest.raises(be.DataError, match="which have none"):
+        be.aggregate(ds[[]])
     with pytest.raises(be.DataError, match="from 0 to 1"):
         be.aggregate(ds, FOLDS, quantiles=[2.5])
     with pytest.raises(be.DataError, match="sizes of parts"):

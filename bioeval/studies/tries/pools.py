@@ -92,7 +92,7 @@ class Pools:
 
         That is ``C(rejected, k) / C(tries, k)``; NaN of a pair with fewer tries.
         """
-        left = np.arange(k)
+        left = np.arange(min(k, self.tries.max(initial=0)))
         with np.errstate(divide="ignore", invalid="ignore"):
             factors = np.maximum(self.rejected[:, None] - left, 0) / (self.tries[:, None] - left)
             return np.where(self.tries >= k, factors.prod(axis=1), np.nan)

@@ -183,6 +183,13 @@ def test_what_is_no_number_of_tries_is_refused(tries):
         be.tries(door(4), 3.0, tries)
 
 
+def test_more_tries_than_any_pair_has_leave_all_pairs_out():
+    claims = door(4)
+    ds = be.tries(claims, 3.0, [1, 10**12])
+    assert np.isnan(ds.far[1]) and np.isnan(ds.frr[1])
+    assert ds.genuine_pairs_left_out[1] > ds.genuine_pairs_left_out[0] == 0
+
+
 def test_commands_show_several_tries(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     be.save(door(), "door.npz")
