@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import fused
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import columns_of_probes
+from bioeval.scores.people import columns_of_probes, knows_people
 from bioeval.scores.rows import read_rows
 
 #: The largest matrix that is sorted: about 85 bytes a cell are in use then.
@@ -231,8 +231,8 @@ class SortedMatrix:
 
 def may_be_sorted(scores: Scores) -> bool:
     """Return whether a matrix is in memory, has labels, and is not too large to be sorted."""
-    if scores.layout in ("pairs", "top-k") or not scores._labelled or scores.kind == "order":
+    if scores.layout in ("pairs", "top-k") or not knows_people(scores) or scores.kind == "order":
         return False
     small = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
-    few = math.prod(scores.shape) <= MOST_CELLS and not scores._limited
+    few = math.prod(scores.shape) <= MOST_CELLS and scores.stated_memory_limit is None
     return small and few and isinstance(scores.cells.source, np.ndarray)

@@ -28,13 +28,8 @@ from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
-from bioeval.studies.folds.folds import (
-    FoldedSystem,
-    FoldOptions,
-    FoldTask,
-    evaluate_folds,
-    parse_ranks,
-)
+from bioeval.studies.folds.folds import FoldedSystem, evaluate_folds
+from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
 from bioeval.views.messages import warns_of_doubts

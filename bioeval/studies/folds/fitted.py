@@ -19,7 +19,8 @@ from bioeval.scores.names import RowOrder
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldOptions, FoldSide
+from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldSide
+from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import PairSides, Part, Samples, Split, SplitPlan, SplitSides
 from bioeval.studies.fusion.fusion import require_systems
 

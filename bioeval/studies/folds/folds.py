@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
 from bioeval import partition
-from bioeval.base.arguments import chosen_task, require_array, require_choice
-from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
-from bioeval.counting.identification import PlainTies, Searches, role_of, search
-from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.identification import Searches, search
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, point_values
-from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose_of_parts
-from bioeval.counting.thresholds import require_values
-from bioeval.counting.verification import Use, Verified, verify
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted
+from bioeval.counting.threshold_rules import Rule, choose_of_parts
+from bioeval.counting.verification import Verified, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
-from bioeval.scores.matrix import Scores, require_subjects
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.options import IntervalMethod
+from bioeval.studies.folds.masked import MaskedFolds
+from bioeval.studies.folds.options import FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import (
     PairSides,
     Place,
@@ -38,148 +35,10 @@ from bioeval.studies.folds.splits import (
     plan_of_scores,
 )
 
-#: Tasks of which a threshold is chosen.
-ThresholdTask = Literal["verification", "open_set"]
-
-FoldTask = Literal[ThresholdTask, "closed_set"]
-TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
-
-
-@dataclass(frozen=True)
-class FoldOptions:
-    """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
-
-    `ranks` are increasing; impostors of a search may be ``"auto"`` until they are :meth:`checked`.
-    `far_targets` and `frr_targets` are those of the operating points of each test part by itself,
-    `priors` those of its least costs; there are none where `far_targets` is None.
-    """
-
-    task: str
-    rule: Rule
-    interval: IntervalMethod
-    use: Use = Use()
-    search: OpenSet = field(default_factory=OpenSet)
-    ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
-    far_targets: np.ndarray | None = None
-    frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
-    priors: np.ndarray = field(default_factory=lambda: np.empty(0))
-    claims: partition.ClaimSampler | None = None
-
-    def __post_init__(self) -> None:
-        """Raise for options that do not go together."""
-        if str(self.task).lower() in ("reid", "re-identification", "gom"):
-            raise ProtocolError(
-                f"`task` is {self.task!r}; re-identification has no threshold of a "
-                'training part: be.repeat(scores, splitter, "market1501") evaluates it in each '
-                "partition, and be.show its mean and standard deviation"
-            )
-        object.__setattr__(self, "task", chosen_task(self.task, TASKS))
-        require_choice("ties", self.search.ties, PlainTies)
-        for name in ("frr_targets", "priors", "claims"):
-            given = getattr(self, name)
-            if self.task != "verification" and given is not None and np.size(given):
-                raise ProtocolError(
-                    f"`{name}` applies to verification only; the task is {self.task}"
-                )
-        if not isinstance(self.claims, partition.ClaimSampler | None):
-            raise DataError(
-                f"`claims` is {type(self.claims).__name__}; expected a ClaimSampler, "
-                "to draw claims for each part"
-            )
-
-    def fused(self, kind: str) -> str | None:
-        """Return the rule by which distances are fused; None where nothing is."""
-        if self.task == "verification":
-            return self.use.of_kind(kind).fused
-        search = self.search.of_kind(kind)
-        return search.fusion if search.rank_unit == "subject" else None
-
-    @property
-    def wanted(self) -> PointsWanted:
-        """The operating points of test parts of verification."""
-        assert self.far_targets is not None
-        costs = np.array([(prior, 1.0, 1.0) for prior in self.priors]).reshape(-1, 3)
-        return PointsWanted(self.far_targets, costs, True, frr_targets=self.frr_targets)
-
-    def points(self, tests: AttemptsOfParts) -> Numbers:
-        """Return the operating points of test parts of verification, the parts in front."""
-        _, values = point_values(tests, self.wanted, None)
-        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
-        return {name: values[name] for name in names if name in values}
-
-    @property
-    def in_words(self) -> str:
-        """The task as the attributes of a result name it."""
-        if self.task == "verification":
-            return f"verification, {self.use.templates}-template"
-        return f"{self.task_name} identification"
-
-    @property
-    def task_name(self) -> str:
-        """The task in words."""
-        return self.task.replace("_", "-")
-
-    def checked(self, splitter: Any, *systems: Scores) -> FoldOptions:
-        """Return the options with the probes that are impostors; no scores for trained systems.
-
-        Raise unless the scores support the task, and there is what a threshold is chosen on.
-        """
-        of_experiment = isinstance(splitter, partition.Experiment)
-        chooses = self.task != "closed_set"
-        for scores in systems:
-            pairs = scores.layout == "pairs"
-            if self.claims is not None and pairs:
-                raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
-            if chooses:
-                require_values(scores, f"{self.task_name} in folds")
-            if pairs and self.task != "verification":
-                raise ProtocolError(
-                    f"{self.task} needs a gallery to search; a list of pairs supports verification"
-                )
-            if pairs and self.use.templates == "multi":
-                require_subjects(scores, "multi-template")
-        if chooses and self.rule.name == "none":
-            if self.far_targets is None:
-                raise ProtocolError(
-                    "without a threshold there are only the operating points of each test part: "
-                    "give `far_targets`"
-                )
-        elif chooses and self.rule.name != "fixed" and of_experiment and not splitter.chooses:
-            raise ProtocolError(
-                f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
-                "`train` nor `validation` to choose it on; give one of them, "
-                "such as `train=0.5`, or a threshold that is fixed; a card with "
-                'rule = "none" chooses none'
-            )
-        if self.task == "verification":
-            return self
-        role = self.search.impostors
-        if of_experiment and splitter.has_galleries:
-            role = splitter.impostors if role == "auto" else role
-        else:
-            # In every part: one part may have no probe who is not enrolled.
-            codes = [x.codes for x in systems[:1]]
-            enrolled = all(bool(np.isin(x.probe, x.gallery).all()) for x in codes)
-            layout = systems[0].layout if systems else "all-against-all"
-            role = role_of(layout, role, enrolled)
-        return replace(self, search=replace(self.search, impostors=role))
-
-
-def parse_ranks(ranks: Any) -> np.ndarray:
-    """Return ranks in increasing order as int64, or raise :class:`DataError`."""
-    array = np.atleast_1d(require_array("ranks", ranks))
-    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
-        raise DataError(f"ranks is {received(ranks)}; expected whole numbers from 1 up")
-    return np.unique(array).astype(np.int64)
-
-
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
 
 NOTHING = Attempts.of(np.empty(0), np.empty(0))
-
-#: Numbers of splits by name, the splits in front.
-Numbers = dict[str, np.ndarray]
 
 #: Numbers of a split by name, of the training and the test part or of the whole: one row of
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.
@@ -297,30 +156,6 @@ class FoldSide:
 # -------------------------------------------------------------------------------------- one fold
 
 
-def judged(
-    chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int] = (1, 1)
-) -> Numbers:
-    """Count both parts of splits at the threshold of each: arrays (splits, part).
-
-    Each attempt counts as often as `times` says of its part.
-    """
-    at, made = chosen.threshold, chosen.defined[:, None]
-    counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(at)) for x in parts]
-    by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))
-    genuine, impostor, fa, fr = by_part.transpose(1, 2, 0)
-    return {
-        "threshold": at,
-        "threshold_next": chosen.next,
-        "defined": chosen.defined,
-        "genuine_attempts": genuine,
-        "impostor_attempts": impostor,
-        "ga": (genuine - fr) * made,
-        "fr": fr * made,
-        "fa": fa * made,
-        "gr": (impostor - fa) * made,
-    }
-
-
 def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, rule: Rule) -> Fold:
     """Evaluate identification: choose a threshold on one part, and judge it on the other."""
     parts = trained, tested
@@ -415,8 +250,6 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
     """
     masked, tell = None, reporter()
     if any(_may_be_masked(system, options) for options in tasks):
-        from bioeval.studies.folds.masked import MaskedFolds
-
         assert isinstance(system.sides, SplitSides)
         masked = MaskedFolds.of(system.scores, system.plan, system.sides)
     if masked is None:

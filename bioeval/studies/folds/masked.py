@@ -13,7 +13,7 @@ from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pa
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.scores.matrix import Scores
-from bioeval.studies.folds.folds import FoldOptions, Numbers, judged
+from bioeval.studies.folds.options import FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import IndexSet, Split, SplitPlan, SplitSides
 
 #: The parts of a fold: training and test.

@@ -22,7 +22,7 @@ from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.folds import FoldOptions, parse_ranks
+from bioeval.studies.folds.options import FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.repeat import results_of_partitions
 from bioeval.tasks.options import EvaluationOptions

@@ -105,7 +105,7 @@ def _require_memory_for(parts: int, of_nodes: Mapping[str, Scalars], scores: Sco
         8 * parts * values,
         f"the results of {parts:,} partitions",
         "expected fewer `n_thresholds` or `thresholds`, or a smaller `max_rank`",
-        limit=scores._memory_limit if scores._limited else None,
+        limit=scores.stated_memory_limit,
     )
 
 

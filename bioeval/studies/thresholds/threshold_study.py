@@ -41,13 +41,8 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.judged_rates import JudgedAttempts, SearchesOfOthers
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import (
-    FoldOptions,
-    Searched,
-    ThresholdTask,
-    fold_of_searches,
-    stacked,
-)
+from bioeval.studies.folds.folds import Searched, fold_of_searches, stacked
+from bioeval.studies.folds.options import FoldOptions, ThresholdTask
 from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.judged_threshold import rates_at
