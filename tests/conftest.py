@@ -124,7 +124,7 @@ def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if everything(config):
         return
-    left_out = {x for x in items if "slow" in x.keywords}
+    left_out = {x for x in items if x.get_closest_marker("slow")}
     by_function: dict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item not in left_out:

@@ -61,7 +61,10 @@ class Item:
 
 def items_of(results: Any) -> list[Item]:
     """Return results one by one, those that belong to no other system with the only one."""
-    items = list(_items(results, ""))
+    try:
+        items = list(_items(results, ""))
+    except RecursionError:
+        raise DataError("`results` contains itself; expected results, or lists of them") from None
     if not items:
         raise DataError("the results hold no dataset; expected the result of a function of bioeval")
     named = {x.system for x in items if x.type != OF_SYSTEMS} - {_UNNAMED}

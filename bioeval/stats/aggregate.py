@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_list, require_numbers, require_text
-from bioeval.base.errors import DataError, backquoted, enumerated, received
+from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
 from bioeval.results.dataset import tree_of
 from bioeval.results.variables import COORDINATES, TASKS, VARIABLES, Variable, described, limits_of
 from bioeval.stats.options import IntervalMethod, required_interval
@@ -88,9 +88,9 @@ def aggregate(
     """
     names = (over,) if isinstance(over, str) else require_list("over", over)
     dims = tuple(require_text("over", name) for name in names)
-    levels = require_numbers("quantiles", quantiles).ravel()
-    if not ((levels >= 0) & (levels <= 1)).all():
-        raise DataError(f"`quantiles` is {levels.tolist()}; expected numbers from 0 to 1")
+    levels = require_numbers(
+        "quantiles", quantiles, "numbers from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
+    )
     if interval is not None:
         interval = required_interval(interval, REPEATED_INTERVALS)
     if not isinstance(results, xr.Dataset | xr.DataTree):
@@ -118,9 +118,10 @@ def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
     if over and any({*over} <= {*dataset.dims} for dataset in datasets):
         return
     known = dict.fromkeys(str(dim) for dataset in datasets for dim in dataset.dims)
+    asked = [f"`{short_name(dim)}`" for dim in over]
     raise DataError(
-        f"`over` is {enumerated(map(backquoted, over)) if over else 'empty'}; expected dimensions "
-        f"of the results, which have {enumerated(map(backquoted, known)) if known else 'none'}"
+        f"`over` is {enumerated(asked) if asked else 'empty'}; expected dimensions of the results, "
+        f"which have {enumerated(map(backquoted, known)) if known else 'none'}"
     )
 
 

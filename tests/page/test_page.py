@@ -351,6 +351,10 @@ def test_what_is_no_result_is_refused(tmp_path):
     for wrong, what in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
         with pytest.raises(be.DataError, match=f"a report got {what}; expected a Dataset"):
             be.report(wrong, tmp_path / "x.html")
+    circle: list[object] = []
+    circle.append(circle)
+    with pytest.raises(be.DataError, match="contains itself"):
+        be.report(circle, tmp_path / "x.html")
     with pytest.raises(be.DataError, match="hold no dataset"):
         be.report({}, tmp_path / "x.html")
     with pytest.raises(be.DataError, match="is a folder"):

@@ -155,6 +155,10 @@ def test_what_cannot_be_aggregated_is_refused(rng):
         be.aggregate(ds, ())
     with pytest.raises(be.DataError, match="which have none"):
         be.aggregate(ds[[]])
+    with pytest.raises(be.DataError, match=r"`over` is \['fold'\]; expected text"):
+        be.aggregate(ds, [["fold"]])
+    with pytest.raises(be.DataError, match="`quantiles` is of type ndarray, .* from 0 to 1"):
+        be.aggregate(ds, FOLDS, quantiles=np.arange(2000.0))
     with pytest.raises(be.DataError, match="from 0 to 1"):
         be.aggregate(ds, FOLDS, quantiles=[2.5])
     with pytest.raises(be.DataError, match="sizes of parts"):

@@ -36,6 +36,8 @@ from bioeval.studies.tries.pools import Pools
 from bioeval.views.messages import warns_of_doubts
 from bioeval.views.tasks import system_of, systems
 
+_MOST_TRIES = 10**12
+
 _LOGGED = "of the visits as they are, accepted if one of their tries is"
 
 TRIES: dict[str, Variable] = {
@@ -89,7 +91,7 @@ def tries(
     Raises
     ------
     DataError
-        If there are no subjects, or a number of tries is below 1.
+        If there are no subjects, or a number of tries is not from 1 to 10**12.
 
     Notes
     -----
@@ -163,7 +165,7 @@ def check_tries(tries: Any) -> list[int]:
     """Return numbers of tries, increasing; raise :class:`DataError` unless they are at least 1."""
     is_number = not isinstance(tries, list | tuple | np.ndarray | range)
     several = [tries] if is_number else require_list("tries", tries)
-    numbers = sorted({require_integer("tries", x, low=1) for x in several})
+    numbers = sorted({require_integer("tries", x, low=1, high=_MOST_TRIES) for x in several})
     if not numbers:
         raise DataError("`tries` is empty; expected a number of tries, such as 3")
     return numbers

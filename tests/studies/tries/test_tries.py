@@ -177,7 +177,7 @@ def test_failures_of_visits_are_those_of_visits_and_of_comparisons():
     assert (said["tries_genuine"], said["tries_impostor"]) == (3, 0)
 
 
-@pytest.mark.parametrize("tries", [0, [], "3", [1, 0], 1.5])
+@pytest.mark.parametrize("tries", [0, [], "3", [1, 0], 1.5, 10**30])
 def test_what_is_no_number_of_tries_is_refused(tries):
     with pytest.raises(be.DataError, match="`tries`"):
         be.tries(door(4), 3.0, tries)
