@@ -143,22 +143,30 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
     A section of several systems has none. Evaluations are passed over: they are of no study.
     """
     made: list[tuple[str, Section]] = []
-    of_studies: dict[str, dict[str, xr.Dataset]] = {}
+    of_studies: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
     for system, by_path in results.items():
         of_folds = {}
         for path, dataset in by_path.items():
             if study := study_of(dataset):
-                of_studies.setdefault(study, {})[system] = dataset
+                of_studies.setdefault(study, {}).setdefault(system, {})[path] = dataset
             elif "fold" in dataset.dims:
                 of_folds[path] = dataset
         if of_folds:
             made.append((system, folds_section(of_folds)))
     for study, by_system in of_studies.items():
+        for system, found in by_system.items():
+            if len(found) == 1:  # it needs no name beside that of the system
+                by_system[system] = {"": next(iter(found.values()))}
         if study in _TOGETHER and len(by_system) > 1:
-            made += [("", section) for section in _of_study(study, by_system)]
+            named = {
+                "/".join(filter(None, (system, path))): dataset
+                for system, found in by_system.items()
+                for path, dataset in found.items()
+            }
+            made += [("", section) for section in _of_study(study, named)]
             continue
-        for system, dataset in by_system.items():
-            made += [(system, section) for section in _of_study(study, {"": dataset})]
+        for system, found in by_system.items():
+            made += [(system, section) for section in _of_study(study, found)]
     return made
 
 
