@@ -186,10 +186,7 @@ def assembled(
     made: dict[Any, Any] = dict(variables)
     indexes: dict[Any, Any] = {}
     for name, labels in coordinates.items():
-        indexes[name] = _index(name, np.asarray(labels))
-        about = described(table, name).attrs
-        plain = xr.Variable((name,), np.asarray(labels), about, fastpath=True)
-        made |= indexes[name].create_variables({name: plain})
+        indexes[name], made[name] = indexed(name, labels, described(table, name).attrs)
     every = {**attrs, "bioeval_version": __version__, "schema": SCHEMA}
     return xr.Dataset._construct_direct(made, {*coordinates}, attrs=every, indexes=indexes)
 
@@ -218,6 +215,14 @@ def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     start = f"{side}_meta_"
     variables = [str(x) for x in dataset.data_vars if str(x).startswith(start)]
     return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
+
+
+def indexed(name: str, labels: Any, attrs: Mapping[str, str]) -> tuple[PandasIndex, xr.Variable]:
+    """Return the index of a coordinate, and the coordinate."""
+    values = np.asarray(labels)
+    index = _index(name, values)
+    plain = xr.Variable((name,), values, attrs, fastpath=True)
+    return index, index.create_variables({name: plain})[name]
 
 
 def _index(name: str, labels: np.ndarray) -> PandasIndex:

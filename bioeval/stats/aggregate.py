@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list, require_numbers, require_text
 from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
-from bioeval.results.dataset import tree_of
+from bioeval.results.dataset import indexed, tree_of
 from bioeval.results.variables import COORDINATES, TASKS, VARIABLES, Variable, described, limits_of
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import (
@@ -155,17 +155,17 @@ class _Aggregation:
                 found |= _of_repeats(array, self.over, inner)
             undefined = np.full(values.shape[1:], np.nan)
             of_labels = [np.broadcast_to(found.get(x, undefined), undefined.shape) for x in labels]
-            variables[name] = (("statistic", *inner), np.stack(of_labels), array.attrs)
+            dims = "statistic", *inner
+            variables[name] = xr.Variable(dims, np.stack(of_labels), array.attrs, fastpath=True)
             units = array.attrs.get("units", "")
             if interval is None or of != name or units not in _UNITS_WITH_LIMITS:
                 continue
             ends = self._limits(str(name), values, found, inner, interval)
             described_ends = limits_of(str(name), units).items()
             for (end, about), of_end in zip(described_ends, ends, strict=True):
-                limits[end] = (inner, of_end, about.attrs)
-        coords: dict[Hashable, Any] = {
-            "statistic": ("statistic", labels, COORDINATES["statistic"].attrs)
-        }
+                limits[end] = xr.Variable(inner, of_end, about.attrs, fastpath=True)
+        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
+        coords: dict[Hashable, Any] = {"statistic": statistic}
         for name, coordinate in self.results.coords.items():
             if not {*self.over} & {*coordinate.dims}:
                 coords[name] = coordinate.variable
@@ -189,11 +189,20 @@ class _Aggregation:
             labels += ["repeats_mean", "repeats_sd"]
         return labels
 
-    def _in_front(self, array: xr.DataArray) -> np.ndarray:
-        """Return values in float64, the dimensions that are aggregated as one in front."""
-        dims = [dim for dim in self.over if dim in array.dims]
-        moved = array.variable.transpose(*dims, ...).values
-        return moved.reshape(-1, *moved.shape[len(dims) :]).astype(np.float64, copy=False)
+    def _in_front(self, array: xr.DataArray, like: xr.DataArray | None = None) -> np.ndarray:
+        """Return values in float64, the dimensions that are aggregated as one in front.
+
+        They are repeated over the dimensions of another variable, whose order they follow. NumPy
+        does it: xarray imports dask to sum.
+        """
+        whole = array if like is None else like
+        others = [dim for dim in whole.dims if dim not in self.over]
+        dims = [*(dim for dim in self.over if dim in whole.dims), *others]
+        there = [dim for dim in dims if dim in array.dims]
+        values = array.variable.transpose(*there).values.astype(np.float64, copy=False)
+        values = values.reshape([whole.sizes[dim] if dim in there else 1 for dim in dims])
+        values = np.broadcast_to(values, [whole.sizes[dim] for dim in dims])
+        return values.reshape(-1, *values.shape[len(dims) - len(others) :])
 
     def _pooled(self, name: str, inner: Sequence[str]) -> np.ndarray | float:
         """Return summed counts over summed attempts; NaN unless the rate has counts."""
@@ -209,13 +218,12 @@ class _Aggregation:
             return np.nan
         if not {*about.quotient[1]} <= {*self.results}:
             return np.nan
-        rate = self.results[name].variable
-        attempts = xr.zeros_like(rate).where(rate.notnull())
+        rates = self._in_front(self.results[name])
+        attempts = np.where(np.isnan(rates), np.nan, 0.0)
         for class_ in about.quotient[1]:
-            attempts = attempts + self.results[class_].variable
-        dims = [dim for dim in self.over if dim in rate.dims]
-        pooled = (rate * attempts).sum(dims) / attempts.sum(dims)
-        return pooled.transpose(*inner).values
+            attempts = attempts + self._in_front(self.results[class_], like=self.results[name])
+        with np.errstate(invalid="ignore"):
+            return np.nansum(rates * attempts, axis=0) / np.nansum(attempts, axis=0)
 
     def _described(self, name: str) -> Variable | None:
         task = str(self.results.attrs.get("result_type", "")).replace("-", "_")
