@@ -170,7 +170,7 @@ def values(path):
     return np.load(path, mmap_mode="r") if path.endswith("npy") else h5py.File(path)["scores"]
 
 few, many, limit = sys.argv[1:]
-be.evaluate(be.Scores(values(few), np.arange(600) // 5))
+be.evaluate(be.Scores(values(few), np.arange(1100) // 5))
 Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
 before = status("VmRSS")
 with be.set_options(memory_limit=limit):
@@ -185,7 +185,7 @@ print(status("VmHWM") - before)
 @pytest.mark.parametrize("kind", ["npy", "h5"])
 def test_peak_memory_is_within_the_limit(kind, tmp_path):
     files = []
-    for size in (600, 5000):
+    for size in (1100, 5000):
         files.append(str(tmp_path / f"{size}.{kind}"))
         if kind == "npy":
             np.save(files[-1], matrix(size)[0])

@@ -397,7 +397,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
         lambda s: be.cross_evaluate(s, FOLDS, task="open_set"),
         lambda s: be.cross_evaluate(s, FOLDS, task="closed_set"),
         lambda s: be.repeat(s, GALLERIES, curves=True)["verification/single"].to_dataset(),
-        lambda s: be.study_threshold(s, "eer", folds=3, repeats=2),
+        lambda s: be.study_threshold(s, "eer", folds=3, repeats=2)["rates"].to_dataset(),
         lambda s: be.evaluate(s, "course-kfold")["open_set"].to_dataset(),
     ],
 )
