@@ -17,7 +17,7 @@ from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import fused
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import columns_of_probes, knows_people
-from bioeval.scores.rows import read_rows
+from bioeval.scores.rows import read_rows, stated_memory_limit
 
 #: The largest matrix that is sorted: about 85 bytes a cell are in use then.
 MOST_CELLS = 1 << 23
@@ -234,5 +234,5 @@ def may_be_sorted(scores: Scores) -> bool:
     if scores.layout in ("pairs", "top-k") or not knows_people(scores) or scores.kind == "order":
         return False
     small = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
-    few = math.prod(scores.shape) <= MOST_CELLS and scores.stated_memory_limit is None
+    few = math.prod(scores.shape) <= MOST_CELLS and stated_memory_limit(scores) is None
     return small and few and isinstance(scores.cells.source, np.ndarray)

@@ -746,11 +746,6 @@ class Scores:
             raise ProtocolError("this needs a matrix of scores; these are fixed pairs")
         return self._source
 
-    @property
-    def stated_memory_limit(self) -> int | None:
-        """The memory limit in bytes that was stated; None where it is the default."""
-        return self._memory_limit if self._limited else None
-
     @cached_property
     def has_mask(self) -> bool:
         """Whether a mask says which cells are attempts."""

@@ -63,6 +63,11 @@ def bytes_of(scores: Scores) -> tuple[int, int]:
     return fixed + getattr(scores.cells.mask, "nbytes", 0), n * cell
 
 
+def stated_memory_limit(scores: Scores) -> int | None:
+    """Return the memory limit in bytes that was stated; None where it is the default."""
+    return scores._memory_limit if scores._limited else None
+
+
 def rows_within(scores: Scores, chunk: int) -> int:
     """Return how many rows may be read together under the limit of the scores.
 

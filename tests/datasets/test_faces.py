@@ -68,7 +68,10 @@ def test_stored_templates_are_those_that_are_computed(system):
     """Distances are the same: a library of linear algebra may turn a component around."""
     stored, computed = templates_of(system), computed_templates(system)
     assert stored.shape == computed.shape
-    np.testing.assert_allclose(pdist(stored), pdist(computed), rtol=1e-9)
+    ratio = pdist(stored) / pdist(computed)
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    # Older versions of scikit-learn divide the scatter within people by other degrees of freedom.
+    assert np.isclose(ratio[0], [1, 0.9**-0.5], rtol=1e-9).any()
 
 
 def test_templates_carry_their_images():

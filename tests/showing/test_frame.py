@@ -152,12 +152,14 @@ def test_a_tree_of_systems_has_the_rows_of_each():
 def test_types_survive_csv_and_parquet(name, tmp_path):
     frame = frame_of(name)
     frame.to_csv(tmp_path / "x.csv", index=False)
-    texts = {x: "" for x in ("statistic", "at", "unit", "text") if x in frame}
-    read = pd.read_csv(tmp_path / "x.csv", dtype=frame.dtypes.to_dict()).fillna(texts)
-    pd.testing.assert_frame_equal(read, frame, check_exact=False, rtol=1e-15)
+    # What is missing is None or NaN, by the version of pandas.
+    texts = {x: "" for x in frame if frame[x].dtype == object or frame[x].dtype == "str"}
+    read = pd.read_csv(tmp_path / "x.csv", dtype=frame.dtypes.to_dict())
+    whole = frame.fillna(texts)
+    pd.testing.assert_frame_equal(read.fillna(texts), whole, check_exact=False, rtol=1e-15)
     pytest.importorskip("pyarrow")
     frame.to_parquet(tmp_path / "x.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet"), frame)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet").fillna(texts), whole)
 
 
 @tidy

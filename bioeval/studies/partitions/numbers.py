@@ -16,6 +16,7 @@ from bioeval.results.stacking import Stack
 from bioeval.results.variables import TASKS
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import stated_memory_limit
 from bioeval.studies.partitions.masked import PARTITION, may_be_masks, numbers_by_masks
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, resolve_card
@@ -105,7 +106,7 @@ def _require_memory_for(parts: int, of_nodes: Mapping[str, Scalars], scores: Sco
         8 * parts * values,
         f"the results of {parts:,} partitions",
         "expected fewer `n_thresholds` or `thresholds`, or a smaller `max_rank`",
-        limit=scores.stated_memory_limit,
+        limit=stated_memory_limit(scores),
     )
 
 
