@@ -73,7 +73,7 @@ def aggregate(
     ------
     DataError
         If no dataset has these dimensions; a quantile is not in [0, 1]; the sizes of parts that an
-        interval needs are not there.
+        interval needs are not there; of a whole threshold study, whose folds are a node of it.
 
     Examples
     --------
@@ -96,6 +96,8 @@ def aggregate(
     if not isinstance(results, xr.Dataset | xr.DataTree):
         raise DataError(f"`results` is {received(results)}; expected a result of bioeval")
     if isinstance(results, xr.DataTree):
+        if results.attrs.get("result_type") == "threshold-study":
+            raise DataError('`results` is a threshold study; expected its folds, study["folds"]')
         return _aggregated_tree(results, dims, levels, interval)
     _require_dims([results], dims)
     return _Aggregation(results, dims, levels, interval).dataset()

@@ -165,3 +165,12 @@ def test_what_cannot_be_aggregated_is_refused(rng):
         be.aggregate(ds.drop_vars("subjects"), FOLDS)
     with pytest.raises(be.DataError, match="interval"):
         be.aggregate(ds, FOLDS, interval="wilson")
+
+
+def test_of_a_threshold_study_the_folds_are_asked_for():
+    study = be.study_threshold(be.simulate(20, 4, random_state=1), "eer", folds=3, repeats=2)
+    over = ("repeat", "fold")
+    with pytest.raises(be.DataError, match=r'study\["folds"\]'):
+        be.aggregate(study, over)
+    mean = be.aggregate(study["folds"], over)["far"].sel(statistic="mean", part="test")
+    assert mean.item() == pytest.approx(study["rates"]["far"].sel(part="test").item(), rel=1e-12)
