@@ -1,7 +1,8 @@
-"""The examples in the docstrings of every module run, and give what they show."""
+"""Public names have docstrings; the examples in all docstrings run and print as shown."""
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import numpy as np
@@ -34,3 +35,25 @@ def test_every_public_function_has_an_example():
                 f"bioeval.{name} has no example. CONTRIBUTING.md, 'Rules', Public functions: "
                 "add one to its docstring, with what it prints."
             )
+
+
+def public_functions() -> dict[str, object]:
+    """The functions of the stubs, and the methods and properties of their classes."""
+    functions = {}
+    for module in (bioeval, bioeval.datasets, bioeval.partition, bioeval.plot, bioeval.stats):
+        for name in module.__all__:
+            member = getattr(module, name)
+            if inspect.isclass(member) or inspect.isfunction(member):
+                functions[f"{module.__name__}.{name}"] = member
+    for class_name, owner in [*functions.items()]:
+        for name, member in vars(owner).items() if inspect.isclass(owner) else ():
+            is_method = inspect.isroutine(member) or isinstance(member, property)
+            if is_method and not name.startswith("_"):
+                functions[f"{class_name}.{name}"] = member
+    return functions
+
+
+def test_every_public_name_has_a_docstring():
+    functions = public_functions()
+    assert len(functions) > 200
+    assert [name for name, member in functions.items() if not inspect.getdoc(member)] == []
