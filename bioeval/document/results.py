@@ -401,7 +401,7 @@ def table_of(
 ) -> Table:
     """Return variables as a table: a row for each label of some dimensions, or for each system.
 
-    A column is called as its variable, and has the heading of the description unless it is given.
+    A column is called as its variable, and has the label of the description unless it is given.
     Of results by system, the first column has their names. Variables that no result has are left
     out; columns with a priority whose values are not defined are in data alone.
     """
@@ -412,7 +412,7 @@ def table_of(
         name = column.name if isinstance(column, Column) else column
         for dataset in by_system.values():
             if name in dataset:
-                heading = say(str(dataset[name].attrs.get("heading", "")))
+                heading = say(str(dataset[name].attrs.get("label", "")))
                 heads.append(column if isinstance(column, Column) else Column(name, heading))
                 break
     rows: list[list[Text | None]] = []

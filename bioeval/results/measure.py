@@ -95,7 +95,7 @@ class Measure:
             units="proportion" if self.percent else "1",
             decimals=None if self.percent else self.decimals,
             bounds=(0.0, 1.0) if self.percent else (-np.inf, np.inf),
-            larger_is_better=self.larger_is_better,
+            direction="larger" if self.larger_is_better else "smaller",
         )
 
 
@@ -184,7 +184,7 @@ def scalar(
         dims=("threshold",),
         out_of=GENUINE if percent else "",
         decimals=None if percent else digits,
-        larger_is_better=require_flag("larger_is_better", larger_is_better),
+        direction="larger" if require_flag("larger_is_better", larger_is_better) else "smaller",
         bounds=_checked_bounds(bounds),
     )
     made = [at_each]

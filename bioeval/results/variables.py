@@ -33,9 +33,9 @@ PLACES = ("target", "prior", "rank", "level", "threshold")
 class Variable:
     """Meaning of a variable of a result, its dimensions, and how it is shown and compared.
 
-    Its attributes in a dataset are the first three fields, those after `name`, and `threshold`. The
-    unit is one of :data:`UNITS`; ``"score"`` is that of a value whose sign and order turn with the
-    kind of the scores, such as a threshold.
+    The texts among its fields, and its decimals, are its attributes in a dataset, so that whoever
+    shows a dataset needs no table. The unit is one of :data:`UNITS`; ``"score"`` is the unit of a
+    value whose sign and order turn with the kind of the scores, such as a threshold.
     """
 
     long_name: str
@@ -44,17 +44,18 @@ class Variable:
     dims: tuple[str, ...] = ()
     _: KW_ONLY
     name: str = ""  # of variables that are computed or compared by their description
-    heading: str = ""  # of a column of a table, a template
     #: A count, a threshold or a number of so many digits, where unit and type do not say it.
     shown: Literal["", "count", "threshold", "3", "6"] = ""
     #: Of a proportion, the variable with its denominator, or the attempts of the class of which one
     #: has to be visible; a `quotient` has its own.
     out_of: str = ""
 
-    #: In tables and comparisons: a template with rates as terms of a document, and with
-    #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``.
+    #: Of its row or column in tables: a template with rates as terms of a document, and with
+    #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``; without one, its name.
     label: str = ""
     also: str = ""  # another name in use
+    #: Where it is shown: in every table, in verbose tables alone, or in data (frame, JSON) alone.
+    detail: Literal["", "verbose", "data"] = ""
     decimals: int | None = None  # of a number; a proportion is in per cent
     threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
     undefined: str = ""  # why it is not defined although there are attempts of both classes
@@ -67,21 +68,28 @@ class Variable:
     measure: str = ""  # of a statistic of another variable, that variable
     statistic: str = ""  # such as a difference, a p-value, a rank
 
-    larger_is_better: bool = False
+    direction: Literal["", "smaller", "larger"] = ""  # of a measure, which value is better
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     #: Whether it is a rate at a threshold that is chosen on the data: the standard error of its
     #: difference between two systems is then that of people drawn again.
     quantile: bool = False
 
     @cached_property
-    def attrs(self) -> dict[str, str]:
+    def attrs(self) -> dict[str, str | int]:
         """The attributes of the variable in a dataset."""
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
-        attrs |= {"heading": self.heading, "shown": self.shown}
+        attrs |= {"label": self.label, "also": self.also, "detail": self.detail}
+        attrs |= {"shown": self.shown, "direction": self.direction}
         attrs["out_of"] = " ".join(self.denominator)
         attrs["threshold"] = self.threshold or ("threshold" if "threshold" in self.dims else "")
         attrs |= {"measure": self.measure, "statistic": self.statistic}
-        return {key: text for key, text in attrs.items() if text}
+        described: dict[str, str | int] = {key: text for key, text in attrs.items() if text}
+        return described if self.decimals is None else {**described, "decimals": self.decimals}
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a larger value is the better one."""
+        return self.direction == "larger"
 
     @property
     def denominator(self) -> tuple[str, ...]:
@@ -174,7 +182,9 @@ def _table(**variables: Variable) -> dict[str, Variable]:
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
     """Describe a proportion; the attempts of genuine attempts are to be visible unless named."""
-    return Variable(long_name, "proportion", iso, dims, **({"out_of": GENUINE} | about))
+    return Variable(
+        long_name, "proportion", iso, dims, **({"out_of": GENUINE, "direction": "smaller"} | about)
+    )
 
 
 def _threshold(long_name: str, dims: tuple[str, ...] = ()) -> Variable:
@@ -215,7 +225,7 @@ POINTS = _table(
         "1",
         label="AUC",
         decimals=5,
-        larger_is_better=True,
+        direction="larger",
     ),
     d_prime=Variable(
         "absolute difference of the class means over the root mean of the class variances (d')",
@@ -223,7 +233,7 @@ POINTS = _table(
         label="d'",
         decimals=3,
         undefined="the scores of both classes have no spread",
-        larger_is_better=True,
+        direction="larger",
         bounds=(0.0, np.inf),
     ),
     zero_far=_rate(
@@ -254,7 +264,7 @@ VERIFICATION = _table(
         "genuine accept rate: proportion of the genuine attempts that are accepted",
         "1 - FNMR",
         T,
-        larger_is_better=True,
+        direction="larger",
         **_over("genuine", "ga"),
     ),
     frr=_rate(
@@ -275,7 +285,7 @@ VERIFICATION = _table(
         "genuine reject rate: proportion of the impostor attempts that are rejected",
         "1 - FMR",
         T,
-        larger_is_better=True,
+        direction="larger",
         quotient=(("gr",), ("impostor_attempts",)),
     ),
     ga=_count("genuine attempts accepted", dims=T),
@@ -337,10 +347,16 @@ VERIFICATION = _table(
         "cost",
         dims=COST,
         label="minDCF at prior {prior}",
+        direction="smaller",
         decimals=4,
         threshold="min_cost_threshold",
     ),
-    min_cost=Variable("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost", dims=COST),
+    min_cost=Variable(
+        "smallest expected cost p c_miss FRR + (1 - p) c_fa FAR",
+        "cost",
+        dims=COST,
+        direction="smaller",
+    ),
     min_cost_threshold=_threshold("strictest threshold of the smallest cost", COST),
     cost_prior=Variable(
         "proportion p of genuine attempts expected in use", "proportion", dims=COST
@@ -356,7 +372,7 @@ FOLDS = _table(
         dims=T,
         label="accuracy",
         quotient=(("ga", "gr"), ("genuine_attempts", "impostor_attempts")),
-        larger_is_better=True,
+        direction="larger",
     ),
     hter=_rate(
         "half total error rate: (FAR + FRR) / 2",
@@ -368,6 +384,7 @@ FOLDS = _table(
         "cost of the log-likelihood ratios (Cllr)",
         "bits",
         label="Cllr",
+        direction="smaller",
         decimals=4,
         bounds=(0.0, np.inf),
     ),
@@ -375,6 +392,7 @@ FOLDS = _table(
         "Cllr after isotonic regression: the least by any monotone map",
         "bits",
         label="min Cllr",
+        direction="smaller",
         decimals=4,
     ),
 )
@@ -429,7 +447,7 @@ OPEN_SET = _table(
         _AT_TARGET,
         label="{dir} at {far} <= {target}, rank 1",
         threshold="threshold_at_far",
-        larger_is_better=True,
+        direction="larger",
     ),
     threshold_at_far=_threshold(
         "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "
@@ -439,15 +457,19 @@ OPEN_SET = _table(
     expected_false_accepts=_count("false accepts expected at the target", dims=FAR_TARGET),
     eer_at_least=_rate("lower bound of the EER, from the rates at the thresholds"),
     eer_at_most=_rate("upper bound of the EER, from the rates at the thresholds"),
-    dir_at_far_at_least=_rate("lower bound of DIR with FAR at most the target", dims=_AT_TARGET),
-    dir_at_far_at_most=_rate("upper bound of DIR with FAR at most the target", dims=_AT_TARGET),
+    dir_at_far_at_least=_rate(
+        "lower bound of DIR with FAR at most the target", dims=_AT_TARGET, direction="larger"
+    ),
+    dir_at_far_at_most=_rate(
+        "upper bound of DIR with FAR at most the target", dims=_AT_TARGET, direction="larger"
+    ),
     dir=_rate(
         "detection and identification rate: proportion of the genuine attempts whose mate is "
         "within the threshold and at rank R or better",
         "TPIR(N, R, T)",
         TR,
         label="{dir}",
-        larger_is_better=True,
+        direction="larger",
         **_over("genuine", "di"),
     ),
     di=_count("genuine attempts detected and identified exactly at the rank", dims=TR),
@@ -462,6 +484,7 @@ OPEN_SET = _table(
         "genuine reject rate: proportion of the impostor attempts that are rejected",
         iso="1 - FPIR",
         dims=T,
+        direction="larger",
         quotient=(("gr",), ("impostor_attempts",)),
     ),
     frr=_rate(
@@ -482,11 +505,13 @@ OPEN_SET = _table(
         "true target rate: enrolled probes with any template within the threshold",
         dims=T,
         out_of="target_probes",
+        direction="larger",
     ),
     ttr_identity=_rate(
         "proportion of the enrolled probes with a mate within the threshold",
         dims=T,
         out_of="target_probes",
+        direction="larger",
     ),
     ftr=_rate(
         "false target rate: other probes with any template within the threshold",
@@ -518,7 +543,7 @@ CLOSED_SET = _table(
         R,
         label="{cms}",
         quotient=(("cms_count",), ("attempts",)),
-        larger_is_better=True,
+        direction="larger",
     ),
     cms_count=_count("probes whose best mate is at rank R or better", "probes", R),
     recognition_rate=_rate(
@@ -526,7 +551,7 @@ CLOSED_SET = _table(
         "TPIR(N, 1, no threshold)",
         label="recognition rate",
         out_of="attempts",
-        larger_is_better=True,
+        direction="larger",
     ),
     attempts=_count("probes with a usable mate", "probes"),
     subjects=_count("subjects of the probes, enrolled: independent trials", "subjects"),
@@ -539,12 +564,14 @@ CLOSED_SET = _table(
 
 def _mean(long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "") -> Variable:
     """Describe a mean over queries."""
-    return _rate(long_name, iso, dims, label=label, out_of="queries", larger_is_better=True)
+    return _rate(long_name, iso, dims, label=label, out_of="queries", direction="larger")
 
 
 def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
     """Describe the values of the queries; NaN without a match."""
-    return Variable(f"{long_name}; NaN without a match", "proportion", dims=dims)
+    return Variable(
+        f"{long_name}; NaN without a match", "proportion", dims=dims, direction="larger"
+    )
 
 
 #: The means over queries of all their matches.
@@ -611,7 +638,7 @@ RETRIEVED_SETS = _table(
         dims=T,
         label="micro F1 within {threshold}",
         out_of="",
-        larger_is_better=True,
+        direction="larger",
     ),
 )
 
@@ -663,13 +690,13 @@ REID = _table(
 
 #: The curves of GOM as one number each.
 GOM_POINTS = _table(
-    max_mvp=_rate("largest mVP", out_of="queries", label="max mVP", larger_is_better=True),
+    max_mvp=_rate("largest mVP", out_of="queries", label="max mVP", direction="larger"),
     max_mrep=_rate(
         "largest mReP",
         out_of="queries",
         label="max mReP",
         threshold="tau_max",
-        larger_is_better=True,
+        direction="larger",
     ),
     tau_max=Variable("first threshold where mReP is largest", "1", label="tau_max", decimals=2),
     tau_nz=Variable(
@@ -683,7 +710,7 @@ GOM_POINTS = _table(
         "area under mReP over the thresholds (MREP)",
         out_of="queries",
         label="MREP",
-        larger_is_better=True,
+        direction="larger",
     ),
     mfr_area=_rate("area under mFR over the thresholds (MFR)", out_of="open_queries", label="MFR"),
     max_f1=_rate(
@@ -691,7 +718,7 @@ GOM_POINTS = _table(
         out_of="queries",
         label="max F1",
         threshold="tau_f1",
-        larger_is_better=True,
+        direction="larger",
     ),
     tau_f1=Variable(
         "first threshold where the mean F1 of the queries is largest",
@@ -709,9 +736,20 @@ GOM = _table(
         "mean ranking precision: AP of the retrieved entries, over the matches retrieved",
         dims=T,
         out_of="queries",
+        direction="larger",
     ),
-    mvp=_rate("mean verification precision: TP / (TP + FN + FP)", dims=T, out_of="queries"),
-    mrep=_rate("mean re-identification precision: sqrt(VP RP)", dims=T, out_of="queries"),
+    mvp=_rate(
+        "mean verification precision: TP / (TP + FN + FP)",
+        dims=T,
+        out_of="queries",
+        direction="larger",
+    ),
+    mrep=_rate(
+        "mean re-identification precision: sqrt(VP RP)",
+        dims=T,
+        out_of="queries",
+        direction="larger",
+    ),
     mfr=_rate(
         "mean false rate of the queries without a match: min(FP / B, 1)",
         dims=T,
@@ -719,7 +757,10 @@ GOM = _table(
     ),
     **RETRIEVED_SETS,
     dir=_rate(
-        "queries with a match within the threshold, at rank R or better", dims=TR, out_of="queries"
+        "queries with a match within the threshold, at rank R or better",
+        dims=TR,
+        out_of="queries",
+        direction="larger",
     ),
     far=_rate(
         "false accept rate: queries not in the gallery with any retrieved entry",
@@ -730,9 +771,13 @@ GOM = _table(
         "true target rate: queries with a match in the gallery and any retrieved entry",
         dims=T,
         out_of="queries",
+        direction="larger",
     ),
     ttr_identity=_rate(
-        "queries with a match in the gallery and a retrieved match", dims=T, out_of="queries"
+        "queries with a match in the gallery and a retrieved match",
+        dims=T,
+        out_of="queries",
+        direction="larger",
     ),
     ftr=_rate("false target rate, the same proportion as FAR", dims=T, out_of="open_queries"),
     **GOM_POINTS,

@@ -204,12 +204,8 @@ class ComparedMeasure:
             about = replace(about, units=units, measure=self.name, statistic=statistic)
             how = {"interval_method": self.method, "interval_for": population}
             return {**about.attrs, **(how if statistic == "difference" else {})}
-        shown: dict[str, str | int] = {"label": scalar.label, "interval_for": population}
-        if scalar.decimals is not None:
-            shown["decimals"] = scalar.decimals
-        shown["larger_is_better"] = int(scalar.larger_is_better)
-        of_value = replace(scalar, dims=(), threshold="", heading="", shown="")
-        return {**of_value.attrs, **shown}
+        of_value = replace(scalar, dims=(), threshold="", shown="", detail="")
+        return {**of_value.attrs, "interval_for": population}
 
 
 def comparison_dataset(
@@ -304,5 +300,5 @@ def scalar_of(values: xr.DataArray) -> Variable:
         name=str(values.name),
         label=about["label"],
         decimals=about.get("decimals"),
-        larger_is_better=bool(about["larger_is_better"]),
+        direction=about["direction"],
     )

@@ -31,14 +31,14 @@ MatchSums = Mapping[str, np.ndarray]
 
 def _measures(meanings: Mapping[str, tuple[str, str]], **more: Any) -> dict[str, Variable]:
     """Return variables from their labels and meanings."""
-    more = {"units": "proportion", "larger_is_better": True, **more}
+    more = {"units": "proportion", "direction": "larger", **more}
     return {
         name: Variable(words, name=name, label=label, **more)
         for name, (label, words) in meanings.items()
     }
 
 
-_PER_FRAME: dict[str, Any] = {"decimals": 3, "bounds": (0.0, np.inf), "larger_is_better": False}
+_PER_FRAME: dict[str, Any] = {"decimals": 3, "bounds": (0.0, np.inf), "direction": "smaller"}
 
 #: HOTA and its parts, at one localisation threshold.
 HOTA = _measures(
@@ -64,7 +64,7 @@ _FP = "FP/frame", "false positives in a frame (FAF of MOTChallenge)"
 MEASURES: dict[str, Variable] = {
     **_measures({"mota": ("MOTA", _MOTA)}, bounds=(-np.inf, 1.0)),
     **_measures({"motp": ("MOTP", _MOTP)}),
-    **_measures({"motp_distance": _DISTANCE}, larger_is_better=False),
+    **_measures({"motp_distance": _DISTANCE}, direction="smaller"),
     **_measures(
         {
             "recall": ("recall", "proportion of the boxes of targets that are matched"),

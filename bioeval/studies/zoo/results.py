@@ -86,13 +86,13 @@ ZOO = {
     ),
     "non_finite": Variable("attempts with an infinite score, left out of means", "attempts"),
     "animal_of_subject": Variable("animal of the subject, or none"),
-    "animal_count": Variable("subjects that are of the kind", "subjects", heading="subjects"),
-    "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", heading="expected"),
+    "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
+    "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
     "animal_p_more": Variable(
-        f"probability of as many or more, {_BY_CHANCE}", "p", heading="p of at least as many"
+        f"probability of as many or more, {_BY_CHANCE}", "p", label="p of at least as many"
     ),
     "animal_p_fewer": Variable(
-        f"probability of as many or fewer, {_BY_CHANCE}", "p", heading="p of at most as many"
+        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p of at most as many"
     ),
     "correlation": Variable(
         "correlation over subjects of their mean scores in two halves without a template (of "

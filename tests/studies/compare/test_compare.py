@@ -223,7 +223,7 @@ def test_a_ranking_holds_together():
     assert (low <= difference)[there].all() and (difference <= high)[there].all()
     value = ranking["value"].values
     np.testing.assert_allclose(difference, value[:, None] - value)
-    larger = [x.value.attrs["larger_is_better"] for x in by_measure(ds).values()]
+    larger = [x.value.attrs["direction"] == "larger" for x in by_measure(ds).values()]
     sign = np.where(larger, 1, -1)
     apart = (np.minimum(low, high) > 0) | (np.maximum(low, high) < 0)
     assert (separated != 0)[apart].all()  # Holm's method tells at least these apart
