@@ -29,8 +29,9 @@ from bioeval.counting.sorted_attempts import (
     runs,
 )
 from bioeval.counting.thresholds import CellCounts, rounded_down
-from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
+from bioeval.kernels import verification as kernel
+from bioeval.kernels.cells import LEAST, SPAN
+from bioeval.kernels.verification import TOO_LARGE
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.

@@ -13,7 +13,7 @@ from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.too_few_templates import TooFewTemplates
-from bioeval.kernels import ranks as kernel
+from bioeval.kernels import identification as kernel
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block

@@ -153,7 +153,7 @@ class MaskedParts:
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values of the cells of each part, and the number of them (parts,)."""
-        from bioeval.kernels.masks import pick_attempts
+        from bioeval.kernels.partitions import pick_attempts
 
         picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
         number = np.empty(len(self), dtype=np.int64)
@@ -181,7 +181,7 @@ class MaskedParts:
 
     def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
         """Return the nearest or the farthest attempt of each claim."""
-        from bioeval.kernels.masks import first_of_claims
+        from bioeval.kernels.partitions import first_of_claims
 
         matrix, sides = self.matrix, []
         step = len(classes.distances)
@@ -227,7 +227,7 @@ class MaskedParts:
 
         The policy for ties is one under which each probe has one rank.
         """
-        from bioeval.kernels.masks import rank_in_parts
+        from bioeval.kernels.partitions import rank_in_parts
 
         ranked = np.full((5, *self.rows.shape), -1, dtype=np.int32)
         matrix = self.matrix

@@ -8,8 +8,8 @@ import numpy as np
 
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
-from bioeval.kernels import mate_ranks as kernel
-from bioeval.kernels.count import count_within
+from bioeval.kernels import reidentification as kernel
+from bioeval.kernels.reidentification import count_within
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 

@@ -14,7 +14,7 @@ from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import guide_to, places_among, rounded_down
 from bioeval.counting.verification import Verified, claimed
-from bioeval.kernels.count import list_pairs
+from bioeval.kernels.people import list_pairs
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, Mates, among_distances
 from bioeval.scores.people import People

@@ -14,7 +14,7 @@ from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import CurveThresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
-from bioeval.kernels.count import Chances, Grid, within_chances
+from bioeval.kernels.single_template import Chances, Grid, within_chances
 from bioeval.scores.blocks import Block, among_distances
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, people_of_probes

@@ -54,7 +54,7 @@ def _usable(folder: Path) -> bool:
 
 
 def _say(line: str) -> None:
-    """Write a line on standard error, if there is one."""
+    """Write a line on standard error, unless there is none (`pythonw`)."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(f"bioeval: {line}\n")
@@ -105,7 +105,7 @@ class Compilations(event.Listener):
 
 
 def _cache_folder() -> str:
-    """Return the folder of compiled kernels; a temporary one where no other is writable."""
+    """Return the folder of compiled kernels; a temporary folder where nothing else is writable."""
     variable, named = _OURS, os.environ.get(_OURS)
     if not named:
         variable = "NUMBA_CACHE_DIR"

@@ -1,4 +1,4 @@
-"""Disjoint pairs of subjects, by maximum matching (Edmonds 1965)."""
+"""Disjoint pairs of subjects: the most pairs without a common member (Edmonds 1965)."""
 
 from __future__ import annotations
 

@@ -22,8 +22,16 @@ class Embeddings(NamedTuple):
 def finish_euclidean(begin, end, products, first, x, y, near, cosine):
     """Turn inner products into Euclidean distances, or into cosine distances of unit vectors.
 
-    If the squared distance is small beside the squared lengths, the subtraction has lost digits;
-    it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
+    ::
+
+        for i, j, product in products:
+            squared = x.squared[i] + y.squared[j] - 2 * product
+            if squared < near * (x.squared[i] + y.squared[j]):
+                squared = sum((x.exact[i] - y.exact[j])**2)
+            products[i, j] = squared / 2 if cosine else sqrt(squared)
+
+    If the squared distance is small beside the squared lengths, the subtraction has lost
+    digits; it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
 
     - `products` (float (b, m), overwritten): they are in n columns from `first` on; the others are
       left alone

@@ -1,4 +1,4 @@
-"""Counting the scores of a tile by the folds of both templates, and keeping some of them."""
+"""Folds: scores of a tile counted by the folds of both templates; few of them are kept."""
 
 import numpy as np
 
@@ -8,9 +8,17 @@ from bioeval.kernels.compiling import compiled
 
 @compiled
 def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, scores, rows, columns):
-    """Add scores to a table by the folds of the row and of the column.
+    """Count scores by cell and by the folds of row and column; keep scores in wanted cells.
 
-    Scores in wanted cells are written down, with row and column; return their number.
+    ::
+
+        for i, j, x in tile:
+            for p in divisions:
+                table[p, row_fold[p, i], column_fold[p, j], cell of x] += 1
+            if wanted[cell of x]:
+                scores.append(x), rows.append(i), columns.append(j)
+
+    The number of kept scores is returned.
 
     - `cells`: see :func:`bioeval.kernels.cells.find_cells`
     - `row_fold` (int16 (p, h)), `column_fold` (int16 (p, w)): of each division
@@ -42,6 +50,12 @@ def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, sco
 @compiled
 def keep_wanted(tile, centre, cells, wanted, heights, scores, rows, columns):
     """Write the scores in wanted cells, with row and column; return their number.
+
+    ::
+
+        for i, j, x in tile, without padding:
+            if wanted[cell of x]:
+                scores.append(x), rows.append(i), columns.append(j)
 
     - `heights`: the numbers of rows and columns that are no padding
     """

@@ -5,7 +5,18 @@ from bioeval.kernels.compiling import compiled
 
 @compiled
 def lower_hull(x, y, out):
-    """Write the indices of the lower-left hull of the points of a ROC; return their number."""
+    """Write the indices of the lower-left hull of the points of a ROC; return their number.
+
+    ::
+
+        for i in points, x increasing and y decreasing:
+            while the last two of the hull and i make no left turn:
+                hull.pop()
+            hull.append(i)
+
+    Andrew's monotone chain (1979). Of points with one `x` the last is taken, with one `y` the
+    first.
+    """
     n = 0
     for i in range(len(x)):
         if n > 0 and x[out[n - 1]] == x[i]:

@@ -9,7 +9,7 @@ from bioeval.kernels.compiling import parallel_rows
 
 @parallel_rows("raw")
 def impostors(begin, end, raw, sign, order, starts, genuine, values, failed):
-    """Write rows of distances with NaN in place of each probe's own subject; note other NaN.
+    """Write rows of distances with NaN in place of each probe's own subject; count all NaN.
 
     `values` (h, w) gets `sign` times `raw` (h, w), its columns in `order` unless that is empty;
     NaN at the positions ``genuine[starts[i]:starts[i + 1]]`` of row ``i``. ``failed[i]`` gets how

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops, parallel_rows
+from bioeval.kernels.layers import threshold_of
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.
@@ -372,9 +373,178 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
 def rank_chances(begin, end, block, usable, policy, rules, ranks):
     """Find the chance of each mate of each row to be enrolled and at each rank.
 
-    The attempts of each row in each group are ``usable[b, groups]``. Ties are ranked by `policy`;
-    `rules` serves expected ties alone; `ranks` is written.
+    ::
+
+        for i in rows:
+            for a in mates of i, each enrolled with chance 1 / mates:
+                ahead = [closer templates of g / usable[i, g] for g in other subjects]
+                chance[a] = the distribution of the number of successes in trials of these chances
+
+    The attempts of each row in each group are ``usable[b, groups]``. Ties are ranked by
+    `policy`; `rules` serves expected ties alone; `ranks` is written.
     """
     for i in range(begin, end):
         row = block.values[i]
         rank_row(row, block, i, usable[i].copy(), policy, rules, ranks)
+
+
+# ---------------------------------------------------------------------- within thresholds
+
+
+class Grid(NamedTuple):
+    """Thresholds, and a guide to find a value among them: the arguments of `threshold_of`."""
+
+    thresholds: np.ndarray  # float64 (t,), increasing
+    base: float
+    scale: float
+    guide: np.ndarray
+
+
+class Chances(NamedTuple):
+    """Chances of each row that a drawn template is within each threshold; all written."""
+
+    anyone: np.ndarray  # float64 (b, t): a template of another subject
+    oneself: np.ndarray  # float64 (b, t): one of the row's own
+    competitors: np.ndarray  # int64 (b,): other subjects with a usable template
+
+
+class Near(NamedTuple):
+    """The templates of a row within some threshold; int64."""
+
+    bins: np.ndarray  # (n,): the first threshold that each is within
+    group: np.ndarray  # (n,)
+    ordered: np.ndarray  # (n,), scratch: the groups in the order of the thresholds
+    taken: np.ndarray  # (groups,), scratch: templates of each within the threshold reached
+
+
+@called_by_loops
+def cells_within(cells, x):
+    """Count the cells up to `x`."""
+    count = 0
+    for p in range(len(cells)):
+        count += cells[p] <= x
+    return count
+
+
+@called_by_loops
+def chance_within(near, count, usable, steps, out):
+    """Write the chance that a drawn template is within each threshold.
+
+    `count` templates of `near` are within some threshold.
+    """
+    last = len(out)
+    # Templates by threshold: where those of each one end, counted from its start.
+    end = np.zeros(last + 1, dtype=np.int64)
+    for c in range(count):
+        end[near.bins[c] + 1] += 1
+    for t in range(last):
+        end[t + 1] += end[t]
+    for c in range(count):
+        near.ordered[end[near.bins[c]]] = near.group[c]
+        end[near.bins[c]] += 1
+    taken = near.taken
+    taken[:] = 0
+    total = 0.0
+    c = 0
+    for t in range(last):
+        while c < end[t]:
+            g = near.ordered[c]
+            step = steps[usable[g] - taken[g]]
+            if step == -np.inf:
+                out[t:] = 1.0
+                return
+            total += step
+            taken[g] += 1
+            c += 1
+        out[t] = -np.expm1(total)
+
+
+@called_by_loops
+def enough_within(row, start, stop, thresholds, needed):
+    """Return the first threshold with `needed` cells within it, a range of cells left out."""
+    low = 0
+    high = len(thresholds)
+    while low < high:
+        middle = (low + high) // 2
+        x = thresholds[middle]
+        if cells_within(row[:start], x) + cells_within(row[stop:], x) < needed:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@called_by_loops
+def row_within(row, block, i, usable, grid, steps, chances):
+    """Find the chances of row `i` with the distances `row`."""
+    starts, group = block.starts, block.group[i]
+    thresholds = grid.thresholds
+    groups = len(starts) - 1
+    last = len(thresholds)
+    competitors = 0
+    largest = 0
+    for g in range(groups):
+        if g != group:
+            competitors += usable[g] > 0
+            largest = max(largest, usable[g])
+    chances.competitors[i] = competitors
+    start = starts[group] if group >= 0 else 0
+    stop = starts[group + 1] if group >= 0 else 0
+    # With this many templates, the chance that none is drawn is below exp(-40): lost beside 1.
+    sure = enough_within(row, start, stop, thresholds, 1.0 - 40.0 / steps[largest])
+    near = Near(
+        np.empty(len(row), dtype=np.int64),
+        np.empty(len(row), dtype=np.int64),
+        np.empty(len(row), dtype=np.int64),
+        np.empty(groups, dtype=np.int64),
+    )
+
+    anyone = chances.anyone[i]
+    anyone[sure:] = 1.0
+    count = 0
+    farthest = thresholds[max(sure, 1) - 1]
+    p = np.uint64(starts[0])
+    for g in range(groups):
+        end = np.uint64(starts[g + 1])
+        while p < end:
+            x = row[p]
+            if x <= farthest and g != group:
+                near.group[count] = g
+                near.bins[count] = threshold_of(
+                    x, grid.thresholds, grid.base, grid.scale, grid.guide
+                )
+                count += 1
+            p += np.uint64(1)
+    if sure > 0:
+        chance_within(near, count, usable, steps, anyone[:sure])
+
+    count = 0
+    for p in range(start, stop):
+        x = row[p]
+        if x <= thresholds[last - 1]:
+            near.group[count] = group
+            near.bins[count] = threshold_of(x, grid.thresholds, grid.base, grid.scale, grid.guide)
+            count += 1
+    chance_within(near, count, usable, steps, chances.oneself[i])
+
+
+@parallel_rows("block.values")
+def within_chances(begin, end, block, usable, grid, steps, chances):
+    """Find the chance that a drawn template is within each threshold, for each row.
+
+    ::
+
+        for i in rows:
+            for t in thresholds:
+                none = 1
+                for g in other subjects than that of the row:
+                    none *= 1 - (templates of g within t) / usable[i, g]
+                anyone[i, t] = 1 - none
+
+    The same of the row's own subject alone is `oneself`. ``steps[c]`` is the change of the
+    logarithm of the chance that no template of a group is drawn, for one more template within a
+    threshold where ``c`` were not within before; -inf where that chance becomes zero.
+    """
+    for i in range(begin, end):
+        row = block.values[i]
+        row_within(row, block, i, usable[i], grid, steps, chances)

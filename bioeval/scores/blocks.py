@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.fuse import (
+from bioeval.kernels.claims import (
     MEAN,
     WORST,
     fuse_groups,

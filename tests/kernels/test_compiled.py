@@ -19,7 +19,7 @@ CACHES = ("BIOEVAL_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 PROGRAM = """
 import numba
 from bioeval.kernels import cache
-from bioeval.kernels import ranks
+from bioeval.kernels import identification
 print(cache.CACHE)
 assert cache.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
 """
@@ -194,7 +194,7 @@ def test_what_is_compiled_is_reported_once():
 FORKS = """
 import os
 import numpy as np
-from bioeval.kernels.fuse import fuse_nearest
+from bioeval.kernels.claims import fuse_nearest
 
 def run():
     out = np.empty((2, 1))

@@ -1,4 +1,4 @@
-"""Facts of each probe for identification: the mates are known before."""
+"""Identification: how each probe ranks its best mate, which is known before."""
 
 import numpy as np
 
@@ -7,12 +7,21 @@ from bioeval.kernels.compiling import called_by_loops, compiled
 
 @compiled
 def rank_rows(tile, best, closer, within, there, other):
-    """Add up for each row of a tile the scores closer than its best mate, and those up to it.
+    """Count for each row of a tile the scores closer than its best mate, and those up to it.
+
+    ::
+
+        for i, row in enumerate(tile):
+            for x in row, without NaN:
+                closer[i] += x < best[i]
+                within[i] += x <= best[i]
+                there[i] += 1
+                other[i] = min(other[i], x)
 
     NaN is in place of mates. All but `tile` have an entry for each row.
 
     - `best`: the score of the best mate, NaN for none
-    - `closer`, `within`, `there` (int32): added to; the last has the scores that are not NaN
+    - `closer`, `within`, `there` (int32): added to
     - `other`: lowered to the least score
     """
     for i in range(len(best)):
@@ -34,7 +43,7 @@ def rank_rows(tile, best, closer, within, there, other):
 
 @compiled
 def rank_columns(tile, best, closer, within, there, other):
-    """Do as :func:`rank_rows` for the columns of a tile."""
+    """Count for each column of a tile, as :func:`rank_rows` does for each row."""
     for i in range(tile.shape[0]):
         row = tile[i]
         for j in range(len(best)):
@@ -51,7 +60,7 @@ LANES = 16
 
 @called_by_loops
 def least(row, low):
-    """Return the least of a number and of scores, NaN left out."""
+    """Return the least of `low` and of all scores of a row that are not NaN."""
     lows = np.full(LANES, low)
     whole = len(row) - len(row) % LANES
     for start in range(0, whole, LANES):

@@ -1,6 +1,7 @@
-"""Attempts and searches of parts of a matrix that is sorted once: a part is a mask of both sides.
+"""Partitions: attempts and searches of parts of a matrix that is sorted once.
 
-Masks are int8, 1 of what is in the part, (parts, rows) and (parts, columns).
+A part is a mask of both sides. Masks are int8, 1 of members of the part, (parts, rows) and (parts,
+columns).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def pick_attempts(probe, target, value, step, rows, columns, picked, number):
 
 @compiled
 def first_of_claims(places, number, claim, seen, kept, number_kept):
-    """Write those of some places in a list at which a claim of a part is met for the first time.
+    """Write the places of a list at which a claim of a part is met for the first time.
 
     ::
 

@@ -1,4 +1,4 @@
-"""Weighted replicates: sums of attempts between pairs of subjects."""
+"""Resampled people: sums of the attempts of two subjects under replicates of weights."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from bioeval.kernels.compiling import parallel_rows
 
 @parallel_rows("probe_people")
 def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
-    """Write the entries of the probes of each person by layer, those with a single attempt first.
+    """Sort the entries of each person's probes by layer, entries of a single attempt first.
 
     - `probe_people` (int64 (s,)): the list of each is at ``starts[k]:starts[k + 1]``
     - `layers` (int): their number
@@ -37,10 +37,17 @@ def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
 def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, totals, sums):
     """Add ``count * w[probe] * w[claimed]`` to the total of a layer, for each column of weights.
 
-    The weights are small whole numbers, so that those of one person are added up in 16 bits,
-    of four attempts first in 8, and multiplied by its own weight afterwards: many columns fit into
-    one instruction. Columns come in tiles, of which all weights stay in cache; each tile is
-    computed by one thread.
+    ::
+
+        for s in people of probes:
+            for e in range(starts[s], starts[s + 1]):
+                pair = weights[:, probe_people[s]] * weights[:, claimed_person[e]]
+                totals[:, layer[e]] += count[e] * pair
+
+    The weights are small whole numbers. The weights of the people that one person claims are
+    added up in 16 bits, of four attempts first in 8, and multiplied by the person's own weight
+    afterwards: many columns fit into one instruction. Columns come in tiles, of which all
+    weights stay in cache; each tile is computed by one thread.
 
     - `probe_people`, `starts`, `entries`: as :func:`sort_by_layer` leaves them
     - `weights`: uint8 or uint32 (tiles, subjects, t)

@@ -1,4 +1,4 @@
-"""Ranks of the mates of queries.
+"""Re-identification: ranks of all mates of each query, and its candidates within thresholds.
 
 The mates of a row are known and sorted; they are few. The row holds NaN in their place and is read
 once: only values up to the farthest mate are collected, so that most of a row costs one comparison.
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops, parallel_rows
+from bioeval.kernels.layers import threshold_of
 
 
 class Rows(NamedTuple):
@@ -33,7 +34,7 @@ class Ranked(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Others closer than each mate, exactly as close, and those of the latter before it; added to.
+    """Others closer than each mate, exactly as close, and as close and before it; added to.
 
     Integers (mates,), or (groups, mates).
     """
@@ -91,7 +92,7 @@ def _first_above(values, x):
 
 @called_by_loops
 def _count_few(near, mates, closer, tied):
-    """Count the values below, and exactly at, each of a few mates."""
+    """Count the values below each of a few mates, and equal to the mate."""
     for t in range(len(mates)):
         d = mates[t]
         before = np.int32(0)
@@ -105,7 +106,7 @@ def _count_few(near, mates, closer, tied):
 
 @called_by_loops
 def _count_many(near, mates, closer, tied):
-    """Count the values below, and exactly at, each of many sorted mates."""
+    """Count the values below each of many sorted mates, and equal to the mate."""
     k = len(mates)
     closer[:k] = 0
     tied[:k] = 0
@@ -124,7 +125,16 @@ def _count_many(near, mates, closer, tied):
 
 @parallel_rows("rows.values")
 def rank_mates(begin, end, rows, mates, counts):
-    """Rank the mates of each query among the others; `counts` are added to.
+    """Count the other candidates that rank before each mate of each query, and its ties.
+
+    ::
+
+        for i in queries:
+            for t in mates of i:
+                for j, x in enumerate(row i):
+                    closer[t] += x < distance[t]
+                    tied[t] += x == distance[t]
+                    before[t] += x == distance[t] and gallery[j] < gallery[t]
 
     Others of a query with the same number are all in one column: ties are looked for again.
     """
@@ -160,9 +170,16 @@ def rank_mates(begin, end, rows, mates, counts):
 
 @parallel_rows("rows.values")
 def rank_mates_by_group(begin, end, rows, mates, counts, group):
-    """Do so for the others of each group apart.
+    """Count the other candidates of each group apart, as :func:`rank_mates` counts all.
 
-    `group` (int64 (n,)) is that of each gallery template, from 0; -1 for none.
+    ::
+
+        for i in queries:
+            for t in mates of i:
+                for j, x in enumerate(row i):
+                    closer[group[gallery[j]], t] += x < distance[t]  # tied, before alike
+
+    `group` (int64 (n,)) has the group of each gallery template, from 0; -1 for none.
     """
     most = np.int64(0)
     for i in range(begin, min(end, len(rows.starts))):
@@ -193,3 +210,23 @@ def rank_mates_by_group(begin, end, rows, mates, counts, group):
                 if t > 0:
                     nearer[t, g] += nearer[t - 1, g]
                 counts.closer[g, low + t] += nearer[t, g]
+
+
+@parallel_rows("values")
+def count_within(begin, end, values, probes, thresholds, base, scale, guide, counts):
+    """Count the values of each row between thresholds; `counts` (rows of `probes`) are added to.
+
+    ::
+
+        for i, row in enumerate(values):
+            for x in row:
+                if x is not NaN:
+                    counts[probes[i], the first threshold that is not below x] += 1
+
+    `base`, `scale` and `guide` are those of :func:`bioeval.kernels.layers.threshold_of`.
+    """
+    for i in range(begin, min(end, len(probes))):
+        for j in range(values.shape[1]):
+            x = np.float64(values[i, j])
+            if x == x:
+                counts[probes[i], threshold_of(x, thresholds, base, scale, guide)] += 1

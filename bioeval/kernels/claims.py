@@ -1,4 +1,4 @@
-"""Multi-template scores: fuse each subject's templates into one score a row."""
+"""Multi-template claims: the distances of each subject's templates fused into one a row."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ HUGE, SHRUNK = 2.0**960, 2.0**-64
 
 @called_by_loops
 def sort(values):
-    """Sort a few values (Shell's sort; that of numpy takes a second to compile)."""
+    """Sort a few values (Shell's sort; numpy's takes a second to compile)."""
     n = len(values)
     gap = 1
     while gap < n // 3:
@@ -108,14 +108,21 @@ def mean_of(values, count):
 def fuse_groups(begin, end, block, starts, rule, fused):
     """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.
 
-    The mean is that of :func:`mean_of`; infinities of both signs have none, and the result is then
-    +inf, accepted at no finite threshold. The median of an even number is the mean
-    of the two in the middle. A group of fewer than `rule` templates is no attempt.
+    ::
+
+        for i in rows:
+            for g in groups:
+                x = [block[i, p] for p in templates of g if not NaN]
+                fused[i, g] = sorted(x)[rule - 1]  # or their mean, median, or largest
+
+    The mean is :func:`mean_of`; infinities of both signs have none, and the result is then
+    +inf, accepted at no finite threshold. The median of an even number is the mean of the two
+    in the middle. A group of fewer than `rule` templates is no attempt.
 
     - `block` (float (b, n)): distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g +
       1]``
     - `starts`: int64 (g + 1,)
-    - `rule`: int
+    - `rule`: int; K of ``"kth:K"``, or one of `MEDIAN`, `MEAN` and `WORST`
     - `fused` (float (b, g), written): NaN where no template is left
     """
     groups = len(starts) - 1
@@ -189,7 +196,14 @@ def least_of_scores(part):
 
 @parallel_rows("block")
 def fuse_nearest(begin, end, block, starts, fused):
-    """Write each subject's smallest distance; NaN where no template is left."""
+    """Write each subject's smallest distance; NaN where no template is left.
+
+    ::
+
+        for i in rows:
+            for g in groups:
+                fused[i, g] = min(block[i, p] for p in templates of g if not NaN)
+    """
     groups = len(starts) - 1
     size = starts[1] - starts[0]
     for g in range(groups):
@@ -220,10 +234,18 @@ def fuse_nearest(begin, end, block, starts, fused):
 
 @compiled
 def nearest_in_layers(tile, layers, fused):
-    """Write the least score of each subject of the columns of a tile; NaN where there is none.
+    """Write the least score of each subject of the columns of a tile; NaN without any.
 
-    The columns are in layers: the first template of each subject, then the second of each that has
-    one, and so on, the subjects with most templates first; `layers` has their numbers.
+    ::
+
+        for row, nearest in zip(tile, fused):
+            for k, start in layers:
+                for g in range(layers[k]):
+                    nearest[g] = least(nearest[g], row[start + g])
+
+    The columns are in layers: the first template of each subject, then the second of each that
+    has one, and so on, the subjects with most templates first; `layers` has the number of
+    columns of each layer.
     """
     for i in range(tile.shape[0]):
         row = tile[i]
@@ -241,7 +263,10 @@ def nearest_in_layers(tile, layers, fused):
 
 @compiled
 def nearest_of_row_layers(tile, layers, fused):
-    """Do as :func:`nearest_in_layers` for the rows of a tile; `fused` has a row a subject."""
+    """Write the least score of each subject of the rows of a tile, one row a subject.
+
+    The rows are in layers, as the columns of :func:`nearest_in_layers`.
+    """
     start = 0
     for k in range(len(layers)):
         for g in range(layers[k]):
