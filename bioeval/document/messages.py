@@ -1,14 +1,22 @@
 """The sentence of each message, by its code: what was found, where, and what to do about it.
 
 A sentence is a template, and its arguments have their formats in it, as those of
-:func:`bioeval.document.text.say`.
+:func:`bioeval.document.text.say`. A part of an answer in square brackets is left out where a
+message lacks an argument of the part.
 """
 
 from __future__ import annotations
 
+import re
+import string
+from collections.abc import Iterable
+
 from bioeval.base.messages import Message
-from bioeval.document.terms import RATES
+from bioeval.document.terms import RATES, TRANSACTIONS, is_term
 from bioeval.document.text import Phrase, Text
+
+#: A part of a sentence that may be left out.
+_OPTIONAL = re.compile(r"\[([^][]*)\]")
 
 
 class Doubt(str):
@@ -19,7 +27,18 @@ class Doubt(str):
     """
 
 
+#: The sentences that answer what a study is made for. They stand above all numbers, and are no
+#: warnings.
+ANSWERS: dict[str, str] = {
+    "most-errors": (
+        "At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count "
+        "subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} "
+        "rejected, {share:rate} of all {false rejects}."
+    ),
+}
+
 SENTENCES: dict[str, str] = {
+    **ANSWERS,
     # Scores, attempts, kinds and intervals: of every evaluation
     "listed-pairs-missing": (
         "{pairs:count} of the {listed:count pairs} of the list are left out: one of their "
@@ -566,5 +585,18 @@ SENTENCES: dict[str, str] = {
 
 def sentence_of(message: Message) -> Text:
     """Return the sentence of a message; an argument `task` says what its rates are of."""
-    task = str(message.arguments.get("task", ""))
-    return Phrase(SENTENCES[message.code], message.arguments, task if task in RATES else "")
+    arguments, sentence = message.arguments, SENTENCES[message.code]
+
+    def kept(part: re.Match[str]) -> str:
+        names = (name for _, name, _, _ in string.Formatter().parse(part[1]) if name)
+        return part[1] if all(x in arguments or is_term(x) for x in names) else ""
+
+    if message.code in ANSWERS:
+        sentence = _OPTIONAL.sub(kept, sentence)
+    task = str(arguments.get("task", ""))
+    return Phrase(sentence, arguments, task if task in (*RATES, TRANSACTIONS) else "")
+
+
+def answers_first(messages: Iterable[Message]) -> list[Message]:
+    """Return messages with the answers before all others."""
+    return sorted(messages, key=lambda message: message.code not in ANSWERS)

@@ -35,6 +35,7 @@ from bioeval.document.cells import (
     Score,
     Threshold,
 )
+from bioeval.document.messages import ANSWERS
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.variables import NEXT, figure
@@ -212,9 +213,27 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     return say(text, **arguments)
 
 
+def answers(results: ResultsBySystem) -> Iterator[Paragraph]:
+    """Yield the answers of results, each after the names of its systems where not all have it."""
+    for message in _joined(results):
+        if message.code in ANSWERS:
+            names = Enumeration([*map(Label, message.about)])
+            text = say("{names}: {answer}", names=names, answer=message)
+            yield Paragraph(text if message.about else message, "answer")
+
+
 def result_messages(results: ResultsBySystem) -> Messages:
-    """Return the messages of results, each with the names of its systems where not all have it."""
-    return Messages(joined_messages({k: messages_of_result(x) for k, x in results.items()}))
+    """Return the messages of results, each with the names of its systems where not all have it.
+
+    Answers, and messages that an answer repeats, are not among them.
+    """
+    messages = _joined(results)
+    in_answers = [x for m in messages if m.code in ANSWERS for x in (m, *m.arguments.values())]
+    return Messages([x for x in messages if x not in in_answers])
+
+
+def _joined(results: ResultsBySystem) -> list[Message]:
+    return joined_messages({name: messages_of_result(x) for name, x in results.items()})
 
 
 def is_doubt(message: Message) -> bool:

@@ -13,7 +13,8 @@ argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is
 number, is ``3 to 4 templates each (median 4)``, and ``{needed:range}`` of more than
 three numbers the least and the largest. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
 are numbers, ``{words:template}`` is a template without arguments, and ``{notes:messages}`` are
-messages one after the other.
+messages one after the other. ``{at:threshold}`` is a threshold, with the score after it in the
+argument ``at_next``.
 
 An argument of a public function is in backquotes, as in :mod:`bioeval.base.errors`, and a command
 writes its option. No term is translated afterwards, so that a system that is called FAR-net keeps
@@ -23,6 +24,7 @@ its name.
 from __future__ import annotations
 
 import itertools
+import math
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +42,7 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
+    Threshold,
 )
 from bioeval.document.terms import is_term
 
@@ -187,7 +190,10 @@ def parts(phrase: Phrase) -> Iterator[Text]:
             yield literal
         if name is None:
             continue
-        if name in phrase.arguments:
+        if name in phrase.arguments and form == "threshold":
+            after = phrase.arguments.get(f"{name}_next", math.nan)
+            yield Threshold(phrase.arguments[name], next=after)
+        elif name in phrase.arguments:
             yield _typed(phrase.arguments[name], form or "")
         else:
             yield Term(name, phrase.task)

@@ -107,6 +107,15 @@ class Scalars(NamedTuple):
         return numbers
 
 
+def threshold_with_next(dataset: xr.Dataset, name: str = "threshold") -> dict[str, float]:
+    """Return a threshold as arguments of a message, with the nearest score that it rejects."""
+    arguments = {"threshold": float(dataset[name])}
+    after = dataset.get(f"{name}{NEXT}")
+    if after is not None and after.notnull():
+        arguments["threshold_next"] = float(after)
+    return arguments
+
+
 def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables, those of `FIRST` before the others."""
     ordered = {}

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
-from bioeval.document.messages import SENTENCES, Doubt
+from bioeval.document.messages import SENTENCES, Doubt, answers_first
 from bioeval.document.results import messages_of_result
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.views.show import Shown
@@ -35,7 +35,7 @@ class ResultMessage(NamedTuple):
 
 
 def messages(result: Any) -> list[ResultMessage]:
-    """Return the messages of a result, each once.
+    """Return the messages of a result, each once: its answers, then notes and warnings.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def messages(result: Any) -> list[ResultMessage]:
         )
     lines = Lines()
     listed = {}
-    for message in _messages_in(result):
+    for message in answers_first(_messages_in(result)):
         sentence = lines.message(message)
         listed[message] = ResultMessage(message.code, message.arguments, sentence, message.about)
     return list(listed.values())

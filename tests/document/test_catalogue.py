@@ -7,14 +7,15 @@ import pytest
 
 import bioeval as be
 from bioeval.base.messages import Message, as_json, from_json, message_attrs
-from bioeval.document.messages import SENTENCES
+from bioeval.document.messages import ANSWERS, SENTENCES, Doubt
 from bioeval.views.writers.lines import Lines
 
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_every_message_has_a_sentence(code):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)
-    assert not SENTENCES[code].endswith(".")
+    assert SENTENCES[code].endswith(".") == (code in ANSWERS)
+    assert not (code in ANSWERS and isinstance(SENTENCES[code], Doubt))
 
 
 def test_every_message_that_is_made_has_a_sentence_and_every_sentence_is_of_one():
@@ -23,6 +24,23 @@ def test_every_message_that_is_made_has_a_sentence_and_every_sentence_is_of_one(
     assert made <= SENTENCES.keys()
     written = [x for x in sources if "SENTENCES: dict" not in x]
     assert [x for x in SENTENCES if not any(f'"{x}"' in text for text in written)] == []
+
+
+def test_part_of_an_answer_is_left_out_without_its_arguments(monkeypatch):
+    monkeypatch.setitem(ANSWERS, "kept", "The {frr} is {rate:rate}[ of {people:count people}].")
+    monkeypatch.setitem(SENTENCES, "kept", ANSWERS["kept"])
+    sentences = [Message("kept", rate=0.1), Message("kept", rate=0.1, people=3)]
+    assert [*map(Lines().message, sentences)] == [
+        "The FRR is 10 %.",
+        "The FRR is 10 % of 3 people.",
+    ]
+
+
+def test_threshold_of_a_sentence_decides_as_the_exact_one(monkeypatch):
+    monkeypatch.setitem(ANSWERS, "at", "At {threshold:threshold}.")
+    monkeypatch.setitem(SENTENCES, "at", ANSWERS["at"])
+    answer = Message("at", threshold=-5.01712345, threshold_next=-5.0182)
+    assert Lines().message(answer) == "At -5.018."
 
 
 def test_names_of_users_are_not_translated():

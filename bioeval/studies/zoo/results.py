@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,9 +11,11 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.document.blocks import Column, Fact, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Labels, Rate
+from bioeval.base.messages import Message
+from bioeval.document.blocks import Column, Fact, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Labels
 from bioeval.document.results import (
+    answers,
     cell_of,
     data_facts,
     people_and_attempts,
@@ -26,6 +27,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
+from bioeval.results.dataset import threshold_with_next
 from bioeval.results.variables import Variable
 
 #: The errors that a subject may have a part in: false rejects, and false accepts by its probes (of
@@ -131,6 +133,27 @@ def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[in
     return order[errors[order] > 0].tolist()
 
 
+def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
+    """Return whose FRR is the highest; nothing without a false reject."""
+    rejects, rates = ds["errors"].values[0], ds["rate"].values[0]
+    ranked = highest_rates(rejects, rates, len(rates))
+    if not ranked:
+        return []
+    most = [i for i in ranked if rates[i] == rates[ranked[0]]]
+    return [
+        Message(
+            "most-errors",
+            subjects=ds["subject"].values[most].tolist(),
+            number=len(most),
+            rate=float(rates[most[0]]),
+            errors=int(rejects[most].sum()),
+            attempts=int(ds["attempts"].values[0, most].sum()),
+            share=float(rejects[most].sum() / rejects.sum()),
+            **threshold_with_next(ds),
+        )
+    ]
+
+
 def number_of_best(quantile: float, subjects: int) -> int:
     """Return how many of the subjects are best, and how many are worst."""
     number = math.ceil(Fraction(str(quantile)) * subjects)  # 0.1 of 30 is 3, and not more
@@ -149,9 +172,6 @@ _ERRORS = {
     "fa_as_claimed": "{false accepts}, by claim",
 }
 
-#: Subjects that the answer names, where several have the highest rate.
-_NAMED_AT_MOST = 6
-
 _TESTS = (
     "goats: subjects differ in genuine scores",
     "wolves: subjects differ in scores against others",
@@ -169,7 +189,7 @@ def zoo_section(results: ResultsBySystem) -> Section:
         "",
         (
             data_facts(results, Fact("Over", attempts)),
-            *_answer(ds),
+            *answers(results),
             _errors(ds),
             _most_errors(ds),
             _animals(ds),
@@ -179,33 +199,6 @@ def zoo_section(results: ResultsBySystem) -> Section:
             result_messages(results),
         ),
         task=rates_are_of(ds.attrs),
-    )
-
-
-def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
-    """Yield whose FRR is the highest; nothing without a false reject."""
-    rejects, rates = ds["errors"].values[0], ds["rate"].values[0]
-    ranked = highest_rates(rejects, rates, len(rates))
-    if not ranked:
-        return
-    most = [i for i in ranked if rates[i] == rates[ranked[0]]]
-    who = "subject {subjects} has the highest {frr}, {rate}"
-    if len(most) > 1:
-        who = "{number:count subjects} ({subjects}) have the highest {frr}, {rate}"
-    names = list(map(str, ds["subject"].values[most]))
-    yield Paragraph(
-        say(
-            f"At the threshold {{threshold}}, {who} ({{errors:count}} of "
-            "{attempts:count genuine attempts}): {share} of all {false rejects}.",
-            threshold=threshold_of(ds),
-            number=len(most),
-            subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
-            rate=Rate(float(rates[most[0]])),
-            errors=int(rejects[most].sum()),
-            attempts=int(ds["attempts"].values[0, most].sum()),
-            share=Rate(float(rejects[most].sum() / rejects.sum())),
-        ),
-        "answer",
     )
 
 

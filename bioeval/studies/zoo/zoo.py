@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError, counted
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule
@@ -44,6 +44,7 @@ from bioeval.studies.zoo.results import (
     NO_ANIMAL,
     TESTED,
     ZOO,
+    answers_of_zoo,
     number_of_best,
 )
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -174,6 +175,7 @@ def zoo(
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
+        **message_attrs(answers_of_zoo(ds), ds.attrs),
     }
     return ds
 

@@ -9,6 +9,7 @@ import pytest
 import strategies
 from hypothesis import given, strategies as st
 from named_arguments import raises_about
+from result_messages import arguments
 from scipy import stats
 
 import bioeval as be
@@ -301,5 +302,6 @@ def test_who_fails_most_is_by_rate_and_not_by_count():
     assert of == {"ann": (2, 2), "bob": (4, 6), "cy": (0, 2), "dee": (0, 2)}
     frame = be.to_frame(ds).query("measure == 'rate' and error == 'fr'").set_index("subject")
     assert frame.loc[["ann", "bob"], "value"].tolist() == pytest.approx([1, 4 / 6])
-    text = " ".join(be.to_markdown(ds).split())
-    assert "subject ann has the highest FRR, 100 % (2 of 2 genuine attempts)" in text
+    answer = arguments(ds, "most-errors")
+    assert answer.items() >= {"subjects": ["ann"], "rate": 1.0, "errors": 2, "attempts": 2}.items()
+    assert answer["share"] == 2 / 6 and be.messages(ds)[0].sentence in be.to_markdown(ds)
