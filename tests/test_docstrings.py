@@ -46,7 +46,7 @@ def public_functions() -> dict[str, object]:
             if inspect.isclass(member) or inspect.isfunction(member):
                 functions[f"{module.__name__}.{name}"] = member
     for class_name, owner in [*functions.items()]:
-        for name, member in vars(owner).items() if inspect.isclass(owner) else ():
+        for name, member in inspect.getmembers(owner) if inspect.isclass(owner) else ():
             is_method = inspect.isroutine(member) or isinstance(member, property)
             if is_method and not name.startswith("_"):
                 functions[f"{class_name}.{name}"] = member

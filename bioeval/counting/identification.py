@@ -17,9 +17,10 @@ from bioeval.kernels import identification as kernel
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
 # galleries have the same length.

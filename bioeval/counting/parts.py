@@ -19,21 +19,15 @@ from bioeval.base.progress import report_rows
 from bioeval.base.threads import in_turns
 from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
-from bioeval.scores.blocks import (
-    Block,
-    BlockLines,
-    GalleryOrder,
-    Genuine,
-    Mates,
-    has_few,
-    is_few,
-)
+from bioeval.scores.blocks import Block, Genuine, Mates, is_few
 from bioeval.scores.excluded import excluded
+from bioeval.scores.gallery_order import BlockLines, GalleryOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import (
     distances_at,
     give_back,
+    has_few,
     mapped_pages,
     raise_nan,
     read_rows,
@@ -108,7 +102,10 @@ class RowParts(Parts):
 
     def __init__(self, scores: Scores, *, grouped: bool = True):
         self.scores, self.grouped = scores, grouped
-        self.gallery = scores.gallery_order if grouped else GalleryOrder(scores, grouped=False)
+        self.gallery = scores.gallery_order
+        if not grouped:
+            sides = scores.codes, scores.probe_ids, scores.gallery_ids
+            self.gallery = GalleryOrder(*sides, grouped=False)
         self.dtype = distance_dtype(self.scores.dtype)
         self.few = has_few(self.scores)
 

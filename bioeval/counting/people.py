@@ -16,8 +16,9 @@ from bioeval.counting.thresholds import guide_to, places_among, rounded_down
 from bioeval.counting.verification import Verified, claimed
 from bioeval.kernels.people import list_pairs
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import Block, Mates, among_distances
+from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.people import People
+from bioeval.scores.rows import among_distances
 
 # Counts of all pairs of people that a table has room for; of more, those that occur are listed.
 MOST_CELLS = 1 << 22

@@ -15,11 +15,11 @@ from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import CurveThresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.single_template import Chances, Grid, within_chances
-from bioeval.scores.blocks import Block, among_distances
+from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, people_of_probes
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.rows import among_distances, blocks_of, threads_for
 
 
 def thresholds_over(scores: Scores, given: CurveThresholds, count: int | None = None) -> np.ndarray:

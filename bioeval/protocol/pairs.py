@@ -19,9 +19,10 @@ from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.labels import places_in_order
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import left_out
+from bioeval.scores.requirements import require_all_scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:

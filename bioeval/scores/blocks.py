@@ -12,11 +12,10 @@ infinite score is then the largest number of the dtype
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,15 +29,10 @@ from bioeval.kernels.claims import (
 )
 from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.fusion_rules import parse_fusion
-
-if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+from bioeval.scores.gallery_order import BlockLines
 
 # So many scores are read once, and their attempts are listed and sorted.
 LISTED = 1 << 18
-
-# Cells of as many of a matrix that compares one set with itself: half of them are sorted.
-ALL_AGAINST_ALL = 4
 
 # Templates of each person that NumPy takes one after the other, sooner than person by person.
 ALIKE = 16
@@ -47,87 +41,6 @@ ALIKE = 16
 def is_few(cells: int) -> bool:
     """Whether scores are so few that NumPy alone works on them, and nothing is compiled."""
     return cells <= LISTED
-
-
-def has_few(scores: Scores) -> bool:
-    """Whether a matrix has few scores."""
-    times = ALL_AGAINST_ALL if scores.layout == "all-against-all" else 1
-    return math.prod(scores.shape) <= LISTED * times
-
-
-class BlockLines(NamedTuple):
-    """Whose the templates along one axis of a block are: people side by side, or in layers.
-
-    In layers, the first template of each person comes first, then the second of each who has one,
-    and so on, the people with most templates first: a layer is a beginning of the one before.
-    """
-
-    people: np.ndarray  # int64 (g,): the code of each person
-    person: np.ndarray  # int64 (w,): the place of each template's person among them
-    starts: np.ndarray | None = None  # int64 (g + 1,): where the templates of each begin
-    layers: np.ndarray | None = None  # int64 (k,): how many people each layer has
-
-
-class GalleryOrder:
-    """The gallery in the order of the kernels: the templates of a subject side by side.
-
-    Where it is not `grouped` the templates are in their own order.
-    """
-
-    def __init__(self, scores: Scores, *, grouped: bool = True):
-        """Order the gallery by subject, and find the place of each probe in it."""
-        codes = scores.codes.gallery
-        # Subjects in the order of their first column, so that their names change nothing, not even
-        # the last digit of a sum.
-        first = np.full(len(scores.codes.values), -1, dtype=np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
-        self.subjects = codes[np.sort(first[first >= 0])]  # the subject code of each group
-        self._group = np.full(len(first), -1, dtype=np.int64)
-        self._group[self.subjects] = np.arange(len(self.subjects))
-        group = self._group[codes]
-        order = np.argsort(group, kind="stable")
-        # The column of each position; None where the columns already are in order.
-        self.order = self.by_subject = None if (group[1:] >= group[:-1]).all() else order
-        if grouped:
-            self.by_subject = None
-        else:
-            self.order, order = None, np.arange(len(order))
-        self.columns = order[None]  # the same, of shape (1, n), for stable ties
-        # Group g is at positions starts[g]:starts[g + 1].
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
-        # The group of each probe's own subject, and the position of the probe itself.
-        self.probe_group = self._group[scores.codes.probe]
-        self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)
-        self.mate_stop = np.where(self.probe_group >= 0, self.starts[self.probe_group + 1], 0)
-        if self.order is None:
-            ids = scores.gallery_ids
-        else:
-            ids = scores.gallery_ids[self.order]
-        position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
-        position[ids] = np.arange(len(ids))
-        self.probe_position = position[scores.probe_ids]
-
-    def group_of(self, subject: np.ndarray) -> np.ndarray:
-        """Return the group of each subject code, -1 where it is not enrolled."""
-        return np.where(subject >= 0, self._group[subject], -1)
-
-    @cached_property
-    def lines(self) -> BlockLines:
-        """Whose the gallery templates are."""
-        person = np.repeat(np.arange(len(self.subjects)), np.diff(self.starts))
-        return BlockLines(self.subjects, person, starts=self.starts)
-
-    def same_subject_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return place among rows, and position, of the cells of each probe's own subject."""
-        row, place = cells_between(self.mate_start[rows], self.mate_stop[rows])
-        return row, place if self.by_subject is None else self.by_subject[place]
-
-
-def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and position of the cells from a start to a stop of each row, in order."""
-    size = stop - start
-    row = np.repeat(np.arange(len(size)), size)
-    return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
 
 
 #: Probe, gallery template and distance of genuine attempts, each (g,).
@@ -349,10 +262,3 @@ class Mates:
         nearest = self.distance == self._nearest[self.probe]
         np.minimum.at(place, self.probe[nearest], self.gallery[nearest])
         return place
-
-
-def among_distances(scores: Scores, threshold: Any) -> Any:
-    """Return thresholds to compare the distances of blocks with: none accepts a failure."""
-    if scores.nan == "reject":
-        return np.minimum(threshold, np.finfo(np.float64).max)
-    return threshold

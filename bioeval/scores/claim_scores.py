@@ -25,10 +25,11 @@ from bioeval.scores.fusion_rules import (
     parse_fusion,
 )
 from bioeval.scores.labels import Codes, missing_values, places_in_order
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.matrix import Scores
 from bioeval.scores.orders import DAY_FIRST, MONTH_FIRST, days_of, places_of_values
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
+from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.tries import Tries
 

@@ -17,7 +17,7 @@ from bioeval.scores.excluded import has_rules, left_out_by_protocol
 from bioeval.scores.people import columns_of_probes
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores.score_data import ScoreData
 
 #: Codes of the messages that comparisons are missing: of candidates, and of tries.
 MISSING = ("candidates-missing", "transactions-incomplete")
@@ -44,7 +44,7 @@ class Completeness:
         self.incomplete = int(np.count_nonzero(partly))
 
     @classmethod
-    def of(cls, scores: Scores) -> Completeness:
+    def of(cls, scores: ScoreData) -> Completeness:
         """Count the comparisons of each probe; only where some may be missing is anything read."""
         none = np.zeros(0, dtype=np.int64)
         failures = scores.nan == "exclude" and scores.dtype.kind == "f"

@@ -12,7 +12,7 @@ from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores.score_data import ScoreData
 
 # Cells that are looked at together.
 _CELLS = 1 << 22
@@ -38,7 +38,7 @@ def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people:
     return np.stack([key // max(people, 1), key % max(people, 1)])
 
 
-def pairs_in_cells(scores: Scores) -> np.ndarray | None:
+def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     """Return the pairs of subjects that a matrix compares, as :func:`distinct_pairs` does.
 
     None where all are compared: only where a mask, an exclusion or a failure that is no attempt may

@@ -14,13 +14,13 @@ from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
 from bioeval.scores.labels import Codes
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores.score_data import AnyScores, ScoreData
 
 # Cells that are looked at together.
 _CELLS = 1 << 20
 
 
-def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
+def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
     """Return the forms of `exclude`, of columns that both sides have."""
     texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
     if texts and scores.layout == "pairs":
@@ -40,7 +40,7 @@ def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def leaving_out(scores: Scores, codes: Codes, rules: Sequence[ExclusionRule]) -> Scores:
+def leaving_out(scores: AnyScores, codes: Codes, rules: Sequence[ExclusionRule]) -> AnyScores:
     """Return a view with other codes of subjects that leaves out more comparisons."""
     texts = (rule.exclusion.text for rule in rules)
     view = scores._with(_codes=codes, exclude=(*scores.exclude, *texts))
@@ -48,19 +48,19 @@ def leaving_out(scores: Scores, codes: Codes, rules: Sequence[ExclusionRule]) ->
     return view
 
 
-def excludes_same(scores: Scores, column: str) -> bool:
+def excludes_same(scores: ScoreData, column: str) -> bool:
     """Whether mates with the same value of a column are left out."""
     return not {column, f"all:{column}"}.isdisjoint(scores.exclude)
 
 
-def excluded(scores: Scores, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+def excluded(scores: ScoreData, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """Return which of the cells ``(i, j)`` are pairs that exclusions leave out."""
     mates = scores.codes.probe[i] == scores.codes.gallery[j]
     return np.zeros(len(i), dtype=bool) | scores.exclusions.hold(i, j, mates)
 
 
 def excluded_rows(
-    scores: Scores, rows: slice | np.ndarray, order: np.ndarray | None = None
+    scores: ScoreData, rows: slice | np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
     """Return which cells of some rows exclusions leave out."""
     columns = slice(None) if order is None else order
@@ -69,13 +69,13 @@ def excluded_rows(
     return np.zeros(mates.shape, dtype=bool) | held
 
 
-def masked(scores: Scores, mask: Any) -> Scores:
+def masked(scores: AnyScores, mask: Any) -> AnyScores:
     """Return the same scores with a mask that is read by rows."""
     return scores._with(_source=scores.cells.masked(mask))
 
 
 def left_out_rows(
-    scores: Scores, low: int, high: int, order: np.ndarray | None = None
+    scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray | None:
     """Return which comparisons of rows ``low:high`` a mask or exclusions leave out, if any."""
     left_out = None
@@ -87,7 +87,7 @@ def left_out_rows(
     return left_out
 
 
-def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield the comparisons of a matrix that failed, but for what is left out.
 
     They are rows, columns, and whether each is genuine.
@@ -111,12 +111,12 @@ def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.nd
         yield low + row, column, genuine
 
 
-def has_rules(scores: Scores) -> bool:
+def has_rules(scores: ScoreData) -> bool:
     """Whether a protocol leaves out comparisons of two templates."""
     return bool(scores.exclusions.rules) or hasattr(scores.cells.mask, "removed")
 
 
-def left_out_by_protocol(scores: Scores, rows: np.ndarray) -> np.ndarray:
+def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
     """Return which comparisons of some rows are not to be made: with itself, or excluded."""
     gone = scores.probe_ids[rows, None] == scores.gallery_ids
     if scores.exclusions.rules:
@@ -125,18 +125,18 @@ def left_out_by_protocol(scores: Scores, rows: np.ndarray) -> np.ndarray:
     return gone | scores.cells.removed(rows)
 
 
-def incomplete_claims(scores: Scores) -> tuple[int, int]:
+def incomplete_claims(scores: ScoreData) -> tuple[int, int]:
     """Return how many genuine and impostor claims are no attempts, since they lack a try."""
     return (0, 0) if scores._incomplete is None else _claims_among(scores, scores._incomplete)
 
 
-def claims_of_few_templates(scores: Scores) -> tuple[int, int]:
+def claims_of_few_templates(scores: ScoreData) -> tuple[int, int]:
     """Return how many genuine and impostor claims had too few templates for their fusion."""
     few = scores._too_few
     return (0, 0) if few is None else _claims_among(scores, few.claims)
 
 
-def _claims_among(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
+def _claims_among(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
     """Return how many of some claims, by their identities, are genuine and impostor claims."""
     probe, gallery = claims.T
     there = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)

@@ -13,7 +13,7 @@ from bioeval.scores.labels import Codes, likeness, present
 from bioeval.scores.listed_templates import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores.score_data import AnyScores, ScoreData
 
 
 class ComparedPeople(NamedTuple):
@@ -42,7 +42,7 @@ class ComparedPeople(NamedTuple):
         return cls.of_sides(number, number, number)
 
     @classmethod
-    def of_scores(cls, scores: Scores, *, disjoint: bool = False) -> Self | None:
+    def of_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
         """Of all attempts of scores, perhaps with the disjoint pairs of those that are listed.
 
         Of a matrix a pair is compared where one of its comparisons is an attempt. None where the
@@ -102,17 +102,17 @@ class People:
         return int(np.count_nonzero(~self.no_person[np.unique(some)]))
 
 
-def knows_people(scores: Scores) -> bool:
+def knows_people(scores: ScoreData) -> bool:
     """Whether the subjects of all attempts are known."""
     return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
 
 
-def has_subjects(scores: Scores) -> bool:
+def has_subjects(scores: ScoreData) -> bool:
     """Whether identification has subjects: labels, or a consistent mask."""
     return scores._labelled or scores._mask_is_consistent
 
 
-def require_people(scores: Scores, purpose: str = "", *, method: str | None = None) -> None:
+def require_people(scores: ScoreData, purpose: str = "", *, method: str | None = None) -> None:
     """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
     The message names the `method` of an interval, or another `purpose`.
@@ -137,14 +137,14 @@ def require_people(scores: Scores, purpose: str = "", *, method: str | None = No
     )
 
 
-def subject_pattern_of(scores: Scores) -> str:
+def subject_pattern_of(scores: ScoreData) -> str:
     """Return a pattern that takes the subject from the names of templates, for `subject_from`."""
     return scores.pairs.subject_pattern if scores.layout == "pairs" else EXAMPLE_PATTERN
 
 
 def marking(
-    scores: Scores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
-) -> Scores:
+    scores: AnyScores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
+) -> AnyScores:
     """Return the same scores, with other labels that mark distractors and junk."""
     ids = None if distractor_ids is None else tuple(distractor_ids)
     view = scores._with(distractor_ids=ids, junk_ids=tuple(junk_ids))
@@ -161,12 +161,12 @@ class LearntFrom(NamedTuple):
     people: frozenset[Any]  # empty where they are unknown
 
     @classmethod
-    def of(cls, scores: Scores) -> Self:
+    def of(cls, scores: ScoreData) -> Self:
         """Take fingerprint and people of scores."""
         subjects = scores.subjects.tolist() if knows_people(scores) else []
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
-    def people_in(self, judged: Scores) -> list[Message]:
+    def people_in(self, judged: ScoreData) -> list[Message]:
         """Return a message where a set is this one, or has people of it."""
         other = self.of(judged)
         if self.fingerprint == other.fingerprint:
@@ -177,19 +177,19 @@ class LearntFrom(NamedTuple):
         return [Message("people-of-both-sets", who=who)]
 
 
-def people_of_probes(scores: Scores) -> np.ndarray:
+def people_of_probes(scores: ScoreData) -> np.ndarray:
     """Return the code of each probe; -1 where it is of no person."""
     codes = scores.codes
     return np.where(codes.no_person[codes.probe], -1, codes.probe)
 
 
-def are_enrolled(scores: Scores) -> np.ndarray:
+def are_enrolled(scores: ScoreData) -> np.ndarray:
     """Return which probes are of an enrolled person."""
     codes = scores.codes
     return (present(codes.gallery, len(codes.values)) & ~codes.no_person)[codes.probe]
 
 
-def mate_cells(scores: Scores, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows (places in `probes`) and columns of other templates of their subject."""
     gallery, subjects = scores.codes.gallery, scores.codes.probe[probes]
     order = np.argsort(gallery, kind="stable")
@@ -201,7 +201,7 @@ def mate_cells(scores: Scores, probes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return place[other], column[other]
 
 
-def comparisons(scores: Scores) -> tuple[int, int]:
+def comparisons(scores: ScoreData) -> tuple[int, int]:
     """Return the genuine and impostor comparisons that the labels make, masks aside."""
     (m, n), codes = scores.shape, scores.codes
     probe, gallery = (
@@ -214,7 +214,7 @@ def comparisons(scores: Scores) -> tuple[int, int]:
     return genuine - itself, m * n - genuine - of_nobody
 
 
-def columns_of_probes(scores: Scores) -> np.ndarray:
+def columns_of_probes(scores: ScoreData) -> np.ndarray:
     """Return the column of each probe that is itself in the gallery, -1 for the others."""
     probes, gallery = scores.probe_ids, scores.gallery_ids
     column = np.full(1 + max(probes.max(), gallery.max()), -1, dtype=np.int64)

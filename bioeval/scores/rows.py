@@ -23,8 +23,9 @@ from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.base.threads import at_most
 from bioeval.scores.arrays import Mask, as_distances, distance_dtype, with_failures
-from bioeval.scores.blocks import Block, GalleryOrder, has_few
+from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
+from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -304,3 +305,20 @@ def raise_nan(scores: Scores) -> NoReturn:
         'how to treat failed comparisons: `nan="reject"` (as attempts that no '
         'threshold accepts) or `nan="exclude"` (no attempt)'
     )
+
+
+# Cells that are few of a matrix that compares one set with itself: half of them are sorted.
+ALL_AGAINST_ALL = 4
+
+
+def has_few(scores: Scores) -> bool:
+    """Whether a matrix has few scores."""
+    cells = math.prod(scores.shape)
+    return is_few(-(-cells // ALL_AGAINST_ALL) if scores.layout == "all-against-all" else cells)
+
+
+def among_distances(scores: Scores, threshold: Any) -> Any:
+    """Return thresholds to compare the distances of blocks with: none accepts a failure."""
+    if scores.nan == "reject":
+        return np.minimum(threshold, np.finfo(np.float64).max)
+    return threshold

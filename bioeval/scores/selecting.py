@@ -19,10 +19,10 @@ from bioeval.scores.names import in_order, index_of
 from bioeval.scores.pairs import PairList
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
+    from bioeval.scores.score_data import AnyScores, ScoreData
 
 
-def selected(scores: Scores, probes: Any, gallery: Any) -> Scores:
+def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
     """Return a view of some probes and some gallery templates; None for all."""
     rows = None if probes is None else as_index(probes, scores.shape[0], "probes")
     if scores.layout == "pairs":
@@ -49,7 +49,7 @@ def selected(scores: Scores, probes: Any, gallery: Any) -> Scores:
     return scores._with(_codes=codes, _source=scores._source.select(rows, columns), **chosen)
 
 
-def of_own_columns(scores: Scores) -> Scores:
+def of_own_columns(scores: AnyScores) -> AnyScores:
     """Return a view that computes or inflates no columns but its own."""
     return scores._with(_source=scores.cells.of_own_columns())
 
@@ -61,8 +61,8 @@ def require_each_once(columns: np.ndarray) -> None:
 
 
 def chosen_sides(
-    scores: Scores, index: tuple[Any, ...], probes: Any, gallery: Any
-) -> tuple[Scores, Any, Any]:
+    scores: AnyScores, index: tuple[Any, ...], probes: Any, gallery: Any
+) -> tuple[AnyScores, Any, Any]:
     """Return the probes and the gallery that :meth:`Scores.select` is given; None for all.
 
     The scores have a remark where a choice is taken by place.
@@ -96,7 +96,7 @@ def _unless_all(index: Any) -> Any:
     return None if isinstance(index, slice) and index == slice(None) else index
 
 
-def _sides_of_one(scores: Scores, index: Any) -> tuple[Any, Any]:
+def _sides_of_one(scores: ScoreData, index: Any) -> tuple[Any, Any]:
     """Return what a single index chooses on both sides, or of pairs or queries alone."""
     if scores.layout in ("pairs", "top-k"):
         return index, None
@@ -111,7 +111,7 @@ def _sides_of_one(scores: Scores, index: Any) -> tuple[Any, Any]:
 
 
 def pairs_at(
-    scores: Scores, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
+    scores: ScoreData, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
 ) -> tuple[PairList, list[Message]]:
     """Return a list of cells as pairs, with notes on what it lacks; see :meth:`Scores.at_pairs`."""
     cells, codes = scores.cells, scores.codes

@@ -22,8 +22,9 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.resampled_people import sort_by_layer, weigh_pairs
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
+from bioeval.scores.requirements import require_all_scores
 from bioeval.stats.weights import groups_of_people, without_each
 
 # Columns of weights that are weighed at once, at most.

@@ -39,8 +39,9 @@ from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, people_of_probes, require_people
+from bioeval.scores.requirements import require_scores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
 from bioeval.views.messages import warns_of_doubts

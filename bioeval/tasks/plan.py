@@ -23,7 +23,7 @@ from bioeval.counting.thresholds import (
     to_internal,
     to_user,
 )
-from bioeval.counting.verification import Use, count, is_symmetric, verify
+from bioeval.counting.verification import Use, count, verify
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
@@ -32,9 +32,11 @@ from bioeval.results.galleries import MEAN
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.labels import Codes, missing_values
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores, require_scores
+from bioeval.scores.symmetry import is_symmetric
 from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
 from bioeval.tasks.reid.candidates import kept_scores

@@ -31,7 +31,8 @@ from bioeval.results.identification import (
     OpenSetCounts,
 )
 from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
-from bioeval.scores.matrix import Scores, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_subjects
 
 if TYPE_CHECKING:
     from bioeval.stats.options import IntervalMethod

@@ -15,21 +15,17 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import curve_thresholds
-from bioeval.counting.verification import (
-    UnenrolledClaims,
-    Use,
-    Verified,
-    count,
-    is_symmetric,
-)
+from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.arrays import Templates
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
+from bioeval.scores.symmetry import is_symmetric
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.views.messages import warns_of_doubts
 

@@ -23,8 +23,9 @@ from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.names import declared_names
+from bioeval.scores.requirements import require_all_scores
 
 _BLOCK_BYTES = 1 << 25
 _LINES = 1 << 17

@@ -23,8 +23,9 @@ from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import described_tries
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.studies.assurance.limits import Judged

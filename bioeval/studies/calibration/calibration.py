@@ -38,8 +38,9 @@ from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import People, require_people
+from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import threads_for
 from bioeval.stats.limits import of_cost, percentile, student
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of

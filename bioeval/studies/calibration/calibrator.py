@@ -21,8 +21,9 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
 from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom
+from bioeval.scores.requirements import require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.several_systems import (
     LogisticSums,

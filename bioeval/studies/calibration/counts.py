@@ -16,8 +16,9 @@ from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts, increasing
 from bioeval.counting.verification import CollectAttempts
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.studies.calibration import kernel as log_odds
 

@@ -13,7 +13,8 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.arrays import Mask, farthest
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import read_rows, rows_per_block, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 

@@ -14,7 +14,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.points import check_targets
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.verification import is_symmetric, verify
+from bioeval.counting.verification import verify
 from bioeval.document.results import sides_in_words
 from bioeval.document.text import say
 from bioeval.protocol.card import Protocol
@@ -23,8 +23,10 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.excluded import incomplete_claims
 from bioeval.scores.kind_check import KindVerdict
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, transaction_notes
+from bioeval.scores.requirements import require_scores
+from bioeval.scores.symmetry import is_symmetric
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import copies_of_matrix, copies_of_pairs, duplicates
 from bioeval.studies.check.failure_codes import (

@@ -10,8 +10,9 @@ from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask, as_distances
 from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import rows_per_block, threads_for
 
 #: Places that are kept of each kind of comparison.

@@ -18,16 +18,18 @@ from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import to_internal
-from bioeval.counting.verification import Verified, count, is_symmetric
+from bioeval.counting.verification import Verified, count
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.fusion_rules import order_of
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, people_of_probes
 from bioeval.scores.provenance import too_few_notes
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
+from bioeval.scores.symmetry import is_symmetric
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
 from bioeval.stats.limits import student

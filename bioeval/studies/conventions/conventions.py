@@ -26,9 +26,10 @@ from bioeval.results.variables import VARIABLES, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import known_texts
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras

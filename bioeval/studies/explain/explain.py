@@ -19,10 +19,11 @@ from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores
 from bioeval.studies.explain.row import RankedList, RowLists
 from bioeval.studies.explain.section import Explanation, Steps
 from bioeval.studies.explain.tasks import (

@@ -11,14 +11,13 @@ from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Label, Score
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import among_distances
 from bioeval.scores.excluded import excluded
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
-from bioeval.scores.rows import read_rows
+from bioeval.scores.rows import among_distances, read_rows
 from bioeval.views.writers.lines import written
 
 GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"

@@ -14,9 +14,10 @@ from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
 from bioeval.partition.base import LabelCodes
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.names import RowOrder
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldSide

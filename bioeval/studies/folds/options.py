@@ -18,7 +18,8 @@ from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.matrix import Scores, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_subjects
 from bioeval.stats.options import IntervalMethod
 
 #: Numbers of splits by name, the splits in front.

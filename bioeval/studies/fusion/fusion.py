@@ -23,7 +23,8 @@ from bioeval.document.text import Text
 from bioeval.scores.alignment import aligned
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.sampled import SampledAttempts
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.calibration.calibrator import (

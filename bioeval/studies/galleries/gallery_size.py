@@ -36,7 +36,8 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
 from bioeval.views.messages import warns_of_doubts
 from bioeval.views.tasks import report_ranks
 

@@ -15,14 +15,15 @@ from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.verification import is_symmetric
 from bioeval.results.support import beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain, spellings, unknown_values
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance, look_alike
+from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import threads_for
+from bioeval.scores.symmetry import is_symmetric
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.groups.group_rates import (

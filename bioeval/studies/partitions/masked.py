@@ -17,7 +17,6 @@ from bioeval.counting.points import COSTS, is_supported, with_rare_targets
 from bioeval.counting.sorted_attempts import point_values
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.thresholds import to_user
-from bioeval.counting.verification import sample_of
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, in_order
@@ -27,6 +26,7 @@ from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
+from bioeval.scores.symmetry import sample_of
 from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.verification_task import VerificationTask
 

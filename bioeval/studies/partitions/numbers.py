@@ -14,8 +14,9 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars
 from bioeval.results.stacking import Stack
 from bioeval.results.variables import TASKS
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import stated_memory_limit
 from bioeval.studies.partitions.masked import PARTITION, may_be_masks, numbers_by_masks
 from bioeval.tasks.options import EvaluationOptions

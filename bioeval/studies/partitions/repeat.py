@@ -19,9 +19,10 @@ from bioeval.protocol.loading import load
 from bioeval.results.support import all_beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import ids_of_no_person, present
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import notes_on_scores
+from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.selecting import chosen_sides
 from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import numbers_of_parts, tasks_of

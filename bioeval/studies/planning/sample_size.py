@@ -41,7 +41,8 @@ from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import RULES, RuleOf, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import blocks_of
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod

@@ -33,9 +33,10 @@ from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.stats.limits import of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.thresholds.section import accepts_where

@@ -20,16 +20,18 @@ from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.too_few_templates import claims_lost
-from bioeval.counting.verification import is_symmetric, verify
+from bioeval.counting.verification import verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import THRESHOLD_STUDY, Variables, about_attrs, along, dataset, tree_of
 from bioeval.results.support import RULES, beyond_scores, people_with
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
-from bioeval.scores.matrix import Scores, require_scores, require_subjects
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores, require_subjects
+from bioeval.scores.symmetry import is_symmetric
 from bioeval.stats.aggregate import aggregate
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (

@@ -8,11 +8,10 @@ import numpy as np
 
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import is_accepted
-from bioeval.scores.blocks import among_distances
 from bioeval.scores.claim_scores import tries_of
 from bioeval.scores.disjoint import disjoint_among, distinct_pairs
 from bioeval.scores.matrix import Scores
-from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.rows import among_distances, blocks_of, threads_for
 from bioeval.stats.limits import RateCurve
 from bioeval.stats.people import ratio
 from bioeval.stats.weights import without_each

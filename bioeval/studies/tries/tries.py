@@ -29,8 +29,9 @@ from bioeval.results.support import beyond_scores
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import described_tries
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.studies.tries.pools import Pools
 from bioeval.views.messages import warns_of_doubts

@@ -18,9 +18,10 @@ from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import deciding_tries
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.views.messages import warns_of_doubts
 

@@ -19,13 +19,13 @@ from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.scores.arrays import farthest
-from bioeval.scores.blocks import among_distances
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, unknown_notes
-from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.scores.rows import among_distances, blocks_of, threads_for
 from bioeval.stats.people import ratio
 from bioeval.studies.zoo.existence import (
     GROUPS,

@@ -13,9 +13,10 @@ from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
 from bioeval.scores.labels import Codes, column_codes, ids_of_no_person
-from bioeval.scores.matrix import Scores, require_subjects, require_templates
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, rule_notes
+from bioeval.scores.requirements import require_subjects, require_templates
 from bioeval.tasks.reid.convention import Convention, cameras_of
 
 

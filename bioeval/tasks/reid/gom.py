@@ -28,7 +28,8 @@ from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
 from bioeval.results.variables import GOM, GOM_MEANS, Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_all_scores, require_scores, require_subjects
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Named, convention_of, with_options

@@ -15,7 +15,8 @@ from bioeval.results.dataset import dataset
 from bioeval.results.variables import GOM, Variable, entries
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.matrix import Scores, require_scores, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import attempted
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of

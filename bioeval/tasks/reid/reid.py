@@ -17,7 +17,8 @@ from bioeval.counting.thresholds import check_thresholds, require_values, to_int
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.requirements import require_scores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates

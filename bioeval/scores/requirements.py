@@ -1,0 +1,49 @@
+"""What a task or a study needs of scores: a matrix, subjects, templates to rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.scores.score_data import ScoreData
+
+
+def require_scores(scores: Any, input_name: str = "scores") -> None:
+    """Raise :class:`DataError` unless these are :class:`bioeval.Scores`."""
+    if not isinstance(scores, ScoreData):
+        raise DataError(
+            f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
+            "gallery_labels), with the kind of the values"
+        )
+
+
+def require_all_scores(scores: Any) -> None:
+    """Raise unless these are :class:`bioeval.Scores`, complete for the gallery: no top-K lists."""
+    require_scores(scores)
+    if scores.layout == "top-k":
+        scores.lists.made()
+
+
+def require_subjects(scores: ScoreData, input_name: str) -> None:
+    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
+    if scores.layout == "pairs":
+        raise ProtocolError(
+            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
+            "verification alone. A list that names both templates of a pair, in columns such as "
+            'template_a and template_b, is read as a matrix with `lists={"as": "matrix"}`'
+        )
+    if not scores._labelled:
+        raise ProtocolError(
+            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
+            "subjects of the templates. Give labels"
+        )
+    require_all_scores(scores)
+
+
+def require_templates(scores: ScoreData, task: str) -> None:
+    """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
+    if scores.claims:
+        raise ProtocolError(
+            f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
+            "verification; give the scores that the claims were made of"
+        )

@@ -1,0 +1,369 @@
+"""Attributes of scores, whether their source is a matrix, a list of pairs or top-K lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.messages import Message
+from bioeval.scores.arrays import doubt_of_square
+from bioeval.scores.cells import Cells
+from bioeval.scores.exclusions import Exclusions
+from bioeval.scores.gallery_order import GalleryOrder
+from bioeval.scores.labels import Codes, digest, fixed, ids_of_no_person, present
+from bioeval.scores.making import MEMORY_LIMIT, NanPolicy
+from bioeval.scores.names import as_names
+from bioeval.scores.pairs import PairList
+from bioeval.scores.top_k import TopKLists
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bioeval.scores.fusion_rules import FewTemplates
+
+# Arrays that are read-only in all scores, also in copies and after unpickling.
+_FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
+
+
+class ScoreData:
+    """Attributes of scores, which nothing changes: a view with other attributes is a new object."""
+
+    kind: Kind
+    nan: NanPolicy
+    name: str | None
+    probe_labels: np.ndarray
+    gallery_labels: np.ndarray
+    probe_ids: np.ndarray
+    gallery_ids: np.ndarray
+    _source: Any  # Cells, PairList or TopKLists
+    _codes: Codes
+    _mask_is_consistent: bool
+    _probe_meta: Mapping[str, np.ndarray] = {}
+    _gallery_meta: Mapping[str, np.ndarray] = {}
+    _probe_names: pd.Index | None = None
+    _gallery_names: pd.Index | None = None
+    #: Of pairs: what the index of their scores calls each; None without one.
+    pair_names: pd.Index | None = None
+    _without_gallery_labels = False  # whether a matrix is all against all for want of others
+    origin = ""
+    metric = ""  # that of bioeval by which the scores were computed from embeddings
+    is_derived = False  # whether they were made of other scores, by fusion or calibration
+    _memory_limit = MEMORY_LIMIT
+    _limited = False  # whether the limit was stated, and holds for all that is counted
+    _labelled = True
+    exclude: tuple[str, ...] = ()
+    #: What the scores that these were made of left out.
+    _excluded_before: tuple[str, ...] = ()
+    #: What an attempt of claim scores is, in words; empty: a comparison.
+    claims = ""
+    #: What the rates of claim scores are of, for a title.
+    claims_title = ""
+    #: The tries of an attempt, at most.
+    tries = 1
+    #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
+    _incomplete: np.ndarray | None = None
+    #: Claims that have fewer templates than their fusion needs.
+    _too_few: FewTemplates | None = None
+    #: The tries of claims of several, as `Tries` of `claim_scores.py`.
+    _tries: Any = None
+    #: What was found when a file was read or the scores were made, for every result.
+    remarks: tuple[Message, ...] = ()
+    #: Attack presentations that were left out.
+    _attacks_left_out = 0
+    #: Columns of a table of templates that are no metadata, and why.
+    _columns_left_out: Mapping[str, str] = {}
+    #: How a file was read, for the description of the data: phrases.
+    reading: tuple[str, ...] = ()
+    #: Labels that mark distractors and junk: as given, or as the names of images say; None: the
+    #: words for unknown people, and -1.
+    distractor_ids: tuple[int | str, ...] | None = None
+    junk_ids: tuple[int, ...] = ()
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        self._refuse_change(name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self._refuse_change(name)
+
+    def _refuse_change(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} do not change: {name} cannot be set; scores.replace, "
+            "with_values, with_mask and select make other ones"
+        )
+
+    def _set(self, **attributes: Any) -> None:
+        """Set attributes of scores that are being made."""
+        for name in _FIXED:
+            if isinstance(attributes.get(name), np.ndarray):
+                fixed(attributes[name])
+        self.__dict__.update(attributes)
+
+    def _with(self, **attributes: Any) -> Self:
+        """Return a view with other attributes; what was computed of the former ones is dropped."""
+        view = object.__new__(type(self))
+        for name, value in self.__dict__.items():
+            if not isinstance(getattr(type(self), name, None), cached_property):
+                view.__dict__[name] = value
+        view._set(**attributes)
+        return view
+
+    def with_pairs(self, pairs: PairList, **attributes: Any) -> Self:
+        """Return a view of other pairs."""
+        meta = {"_probe_meta": pairs.meta_of(1), "_gallery_meta": pairs.meta_of(0)}
+        return self._with(_source=pairs, **meta, **attributes)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+        for columns in (self._probe_meta, self._gallery_meta):
+            for column in columns.values():
+                fixed(column)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of probes and of gallery templates, or of pairs."""
+        if self.layout == "pairs":
+            return self._source.shape
+        return len(self.probe_ids), len(self.gallery_ids)
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """The dtype of the values that were given."""
+        return self._source.dtype
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values as an array; of a selection, a copy of the selected cells."""
+        return self.pairs.values if self.layout == "pairs" else self.cells.values()
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """The mask as an array, or None."""
+        return self._source.whole_mask() if self.has_mask else None
+
+    @property
+    def probe_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata of the probes, a column by its name; read-only."""
+        return MappingProxyType(self._probe_meta)
+
+    @property
+    def gallery_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata of the gallery, a column by its name; read-only."""
+        return MappingProxyType(self._gallery_meta)
+
+    @property
+    def probe_names(self) -> pd.Index | None:
+        """The names of the probes, of pairs the name of each pair's probe; None without names."""
+        return self._names_of_side(1, self._probe_names)
+
+    @property
+    def gallery_names(self) -> pd.Index | None:
+        """The names of the gallery templates, of pairs those of each pair; None without names."""
+        return self._names_of_side(0, self._gallery_names)
+
+    def _names_of_side(self, side: int, names: pd.Index | None) -> pd.Index | None:
+        if self.layout != "pairs" or self.pairs.templates is None:
+            return names
+        return as_names(self.pairs.templates.side(side))
+
+    @cached_property
+    def layout(self) -> str:
+        """``"all-against-all"``, ``"probe-against-gallery"``, ``"pairs"`` or ``"top-k"``.
+
+        A matrix is all-against-all where every probe is itself one of the gallery's templates.
+        """
+        if not isinstance(self._source, Cells):
+            return self._source.layout
+        if self.probe_ids is self.gallery_ids:
+            return "all-against-all"
+        number = 1 + max(self.probe_ids.max(initial=0), self.gallery_ids.max(initial=0))
+        if present(self.gallery_ids, number)[self.probe_ids].all():
+            return "all-against-all"
+        return "probe-against-gallery"
+
+    @property
+    def layout_in_words(self) -> str:
+        """The layout, with a word where the probes are some of the gallery's templates."""
+        square = self.layout == "all-against-all"
+        some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
+        if some:
+            return "probes from the gallery"
+        return self.layout
+
+    @cached_property
+    def doubt_of_square(self) -> str:
+        """Why an array without `gallery_labels` seems not to be of all against all, as a code."""
+        values = self._source.source if self._without_gallery_labels else None
+        if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
+            return ""
+        return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The subjects of both sides as codes; the second of a pair is the probe's."""
+        if self.layout != "pairs":
+            return self._codes
+        codes = self.pairs.codes
+        return codes.apart(self.no_person_ids, 2 * codes.probe + 1, 2 * codes.gallery)
+
+    @property
+    def no_person_ids(self) -> tuple[Any, ...]:
+        """The labels of junk and of distractors, with the empty one for those that are missing."""
+        return (*self.junk_ids, *ids_of_no_person(self.distractor_ids))
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The distinct labels of both sides; distractors and junk are none."""
+        if self.layout == "pairs":
+            known = self.pairs.people is not None
+            return self.pairs.distinct_subjects(self.codes) if known else np.array([])
+        return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
+
+    @property
+    def fingerprint(self) -> str:
+        """Shape, dtype, kind, and digests of labels and scores: enough to detect other data."""
+        kind = f"{self.dtype.name} {self.kind}"
+        if self.layout == "pairs":
+            return self.pairs.fingerprint(kind)
+        m, n = self.shape
+        # Each time: the array may have changed.
+        values = self._source.digest(self.probe_ids, self.gallery_ids)
+        return f"{m}x{n} {kind} labels:{self._digest_of_labels} values:{values}"
+
+    @cached_property
+    def _digest_of_labels(self) -> str:
+        return digest(self.probe_labels, self.gallery_labels)
+
+    def __repr__(self) -> str:
+        """Return the layout, size, dtype and kind in a line."""
+        if self.layout == "top-k":
+            return f"<Scores {self.lists.in_words()}, {len(self.subjects)} subjects>"
+        if self.layout == "pairs":
+            what, who = f"{self.pairs.in_words()}, ", ""
+        else:
+            what = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
+            who = f"{len(self.subjects)} subjects, " if self._labelled else ""
+        without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
+        return f"<Scores {what}{self.dtype} {self.kind}, {who}nan={self.nan!r}{without}>"
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The matrix of values; a :class:`ProtocolError` where there is none."""
+        if isinstance(self._source, TopKLists):
+            self._source.made()
+        if isinstance(self._source, PairList):
+            raise ProtocolError("this needs a matrix of scores; these are fixed pairs")
+        return self._source
+
+    @cached_property
+    def has_mask(self) -> bool:
+        """Whether a mask says which cells are attempts."""
+        return isinstance(self._source, Cells) and self._source.mask is not None
+
+    @cached_property
+    def streams(self) -> bool:
+        """Whether the rows are computed from embeddings each time they are read."""
+        return isinstance(self._source, Cells) and self._source.streams
+
+    @cached_property
+    def pairs(self) -> PairList:
+        """The list of pairs that scores of layout ``"pairs"`` are made of."""
+        if not isinstance(self._source, PairList):
+            raise AttributeError(
+                f"these scores have the layout {self.layout}; genuine, pair_folds, pair_subjects "
+                "and the like are of lists of pairs (Scores.from_pairs, at_pairs)"
+            )
+        return self._source
+
+    @property
+    def genuine(self) -> np.ndarray:
+        """Of pairs: whether each is genuine."""
+        return self.pairs.genuine
+
+    @property
+    def pair_folds(self) -> np.ndarray | None:
+        """Of pairs: the fold of each, if it was given."""
+        return self.pairs.folds
+
+    @property
+    def pair_subjects(self) -> np.ndarray | None:
+        """Of pairs: the subjects of both sides, the enrolled one first, if they are known."""
+        return self.pairs.subjects
+
+    @property
+    def pair_templates(self) -> np.ndarray | None:
+        """Of pairs: the names of the templates of both sides, if they are known."""
+        return None if self.pairs.templates is None else self.pairs.templates.objects()
+
+    @property
+    def pair_ids(self) -> np.ndarray:
+        """Of pairs: the position of each in the list, or the identities of its two templates."""
+        return self.pairs.pair_ids
+
+    def pair_distances(self, piece: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores of pairs, or those of a piece, as distances under the policy of NaN."""
+        return self.pairs.distances(self.kind, self.nan, piece)
+
+    @cached_property
+    def lists(self) -> TopKLists:
+        """The top-K lists that scores of layout ``"top-k"`` are made of."""
+        if not isinstance(self._source, TopKLists):
+            raise AttributeError(
+                f"these scores have the layout {self.layout}; indices, distances, depth and "
+                "gallery_size are of top-K lists (Scores.from_top_k)"
+            )
+        return self._source
+
+    @property
+    def indices(self) -> np.ndarray:
+        """Of top-K lists: the gallery entries of each query, nearest first; -1 behind the end."""
+        return self.lists.indices
+
+    @property
+    def distances(self) -> np.ndarray | None:
+        """Of top-K lists: the scores of the entries, if they were given."""
+        return self.lists.distances
+
+    @property
+    def depth(self) -> int:
+        """Of top-K lists: their length."""
+        return self.lists.depth
+
+    @property
+    def gallery_size(self) -> int:
+        """Of top-K lists: the number of gallery entries, listed or not."""
+        return self.lists.gallery_size
+
+    def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
+        """Raise where a column is not among the metadata of sides, as it has several values."""
+        if not isinstance(column, str) or all(column in meta for meta in sides):
+            return
+        if column in self._columns_left_out:
+            raise DataError(
+                f"`{argument}` is {received(column)}, and this column "
+                f"{self._columns_left_out[column]}; give each template one value"
+            )
+
+    @cached_property
+    def exclusions(self) -> Exclusions:
+        """What `exclude` and the labels of no person leave out, as codes of both sides."""
+        subjects = self.codes if self._labelled else None
+        return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta, subjects)
+
+    @cached_property
+    def gallery_order(self) -> GalleryOrder:
+        """The gallery with the templates of each subject side by side."""
+        return GalleryOrder(self.codes, self.probe_ids, self.gallery_ids)
+
+    def with_remarks(self, *remarks: Message) -> Self:
+        """Return the same scores with more remarks, each once, for every result."""
+        return self._with(remarks=tuple(dict.fromkeys([*self.remarks, *remarks])))
+
+
+#: Scores of the class that a function is given and returns.
+AnyScores = TypeVar("AnyScores", bound=ScoreData)

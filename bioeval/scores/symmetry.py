@@ -1,0 +1,80 @@
+"""Whether scores are the same both ways: of a square matrix, and of a list of pairs."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
+from bioeval.scores.rows import give_back, mapped_pages
+
+# Templates whose comparisons with each other say whether a square matrix is symmetric: few, since
+# of a stored matrix their rows are read.
+SYMMETRY_SAMPLE = 64
+
+# Pairs of a list that are looked at together.
+_PAIRS_AT_ONCE = 1 << 20
+
+
+def is_symmetric(scores: Scores) -> bool:
+    """Whether a square matrix seems symmetric, judged by sampled templates.
+
+    So is a list whose impostor pairs have the same scores both ways, subject by subject. Only the
+    rules of support use it: in a symmetric matrix each pair of templates is counted twice, so that
+    half as many attempts are of their own.
+    """
+    n = scores.shape[0]
+    if scores.layout == "pairs":
+        return knows_people(scores) and _listed_both_ways(scores)
+    if n < 2:
+        return False
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        return False
+    # Of a stored matrix, templates whose rows are in one chunk.
+    cells = scores.cells
+    sample = sample_of(min(n, max(cells.row_chunk, SYMMETRY_SAMPLE)) if cells.is_stored else n)
+    if scores.exclude or cells.mask is not None:
+        left_out = left_out_rows(scores.select(probes=sample, gallery=sample), 0, len(sample))
+        if left_out is not None and (left_out != left_out.T).any():
+            return False  # each pair once, or so
+    source = cells.embeddings
+    if source is not None:
+        return not callable(source.metric)  # the named metrics are symmetric
+    some = cells.select(sample, sample)
+    rows, step = [], len(sample) if mapped_pages(scores) is None else 1
+    for k in range(0, len(sample), step):
+        rows.append(some.read(k, k + step))
+        give_back(scores)
+    values = np.concatenate(rows)
+    return np.array_equal(values, values.T, equal_nan=True)
+
+
+def _listed_both_ways(scores: Scores) -> bool:
+    """Return whether the impostor pairs of each two subjects have the same scores both ways."""
+    codes, people = scores.codes, np.uint64(len(scores.codes.values))
+    sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
+    for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
+        some = slice(low, low + _PAIRS_AT_ONCE)
+        a, b = codes.probe[some].astype(np.uint64), codes.gallery[some].astype(np.uint64)
+        value = np.asarray(scores.values[some], dtype=np.float64) + 0.0
+        bits = np.where(np.isnan(value), np.nan, value).view(np.uint64)
+        key = _mixed(_mixed(np.minimum(a, b) * people + np.maximum(a, b)) ^ bits)
+        sums += [key[a < b].sum(dtype=np.uint64), key[a > b].sum(dtype=np.uint64)]
+    return bool(sums[0] == sums[1] and sums[0])
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Return numbers whose bits all depend on all bits: the finaliser of SplitMix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@functools.lru_cache
+def sample_of(n: int) -> np.ndarray:
+    """Return a few increasing numbers below `n`."""
+    sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
+    return np.sort(sample)
