@@ -33,16 +33,13 @@ def latex_tables(text: str) -> list[list[list[str]]]:
     lines = [line for line in text.splitlines() if line and not line.startswith("%")]
     width = 0
     for line, after in zip(lines, [*lines, ""][1:], strict=True):
-        line = re.sub(r">\{\\ragged(right|left)\\arraybackslash\}X", r"X", line)
-        if line == "}" or re.fullmatch(r"\{\\(footnote|script)size\\setlength.*", line):
-            continue  # a wide table is in small type
-        if begun := re.fullmatch(r"\\begin\{tabular(?:x\}\{\\linewidth)?\}\{([lrX]+)\}", line):
+        if begun := re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", line):
             width = len(begun[1])
             found.append([])
             assert after == r"\toprule"
         elif line == r"\bottomrule":
-            assert after in (r"\end{tabular}", r"\end{tabularx}")
-        elif line not in (r"\toprule", r"\midrule", r"\end{tabular}", r"\end{tabularx}"):
+            assert after == r"\end{tabular}"
+        elif line not in (r"\toprule", r"\midrule", r"\end{tabular}"):
             assert line.endswith(r" \\") and not line.lstrip().startswith(("[", "*"))
             cells = re.split(r"(?<!\\)&", line.removesuffix(r"\\").replace(" -- ", " - "))
             assert len(cells) == width, line

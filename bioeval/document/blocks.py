@@ -72,7 +72,8 @@ class Table:
     Readers are `shown` this number of rows, or those at these places, a short view those at the
     places that are `brief`; data have all of them. The
     `title` stands above, the `details` below it, the `notes` below the rows; and `why_undefined`
-    where a cell is that has no value.
+    where a cell is that has no value. The first columns, `names` of them, name the rows: where a
+    table is too wide, they stand before each of its parts.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Table:
     shown: int | Sequence[int] | None = None
     brief: Sequence[int] | None = None
     why_undefined: Sequence[Text] = ()
+    names: int = 1
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -191,37 +193,11 @@ def _supported_table(table: Table) -> Iterator[Block]:
 
 
 def in_brief(section: Section) -> Section:
-    """Return a section with the most important rows and facts.
+    """Return a section with its most important rows and facts.
 
     It has no numbers that the data do not support.
     """
     return replace(section, blocks=list(_brief_blocks(section.blocks)))
-
-
-def notes_of(section: Section) -> list[Message]:
-    """Return the messages of a section, each once, but no alarms."""
-    notes = (x for _, x in walk(section) if isinstance(x, Messages) and not x.alarm)
-    return list(dict.fromkeys(message for block in notes for message in block.messages))
-
-
-def with_notes(section: Section, kept: Sequence[Message]) -> Section:
-    """Return a section with these of its messages, and its alarms; a last line counts the rest."""
-
-    def rest(block: Block) -> Block:
-        match block:
-            case Messages(alarm=False):
-                return Messages([x for x in block.messages if x in kept])
-            case Section():
-                return replace(block, blocks=[*map(rest, block.blocks)])
-        return block
-
-    more = len(notes_of(section)) - len(kept)
-    blocks = [*map(rest, section.blocks)]
-    if more:
-        nouns = "more notes" if kept else "notes"
-        text = say(f"{{more:count {nouns}}}: `verbose`", more=more)
-        blocks.append(Paragraph(say("and {text}", text=text) if kept else text, "note"))
-    return replace(section, blocks=blocks)
 
 
 def _brief_blocks(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -94,8 +94,16 @@ class Strong:
     text: Text
 
 
+@dataclass(frozen=True)
+class Explained:
+    """A name with its explanation, which HTML shows below a pointer."""
+
+    text: Text
+    about: str
+
+
 #: What a table has in its rows, besides text.
-Cell = Quantity | Label | Labels | Picture | Strong
+Cell = Quantity | Label | Labels | Picture | Strong | Explained
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
 Text = str | Phrase | Enumeration | Term | Message | Cell
@@ -122,7 +130,7 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Message | Label | Labels | Picture | Strong):
+    if isinstance(value, Message | Label | Labels | Picture | Strong | Explained):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":

@@ -81,8 +81,6 @@ _OF_DATA = ("Data", "Scores", "Made of", "Read", "NaN", "Excluded", "Terms")
 class PageLines(HtmlLines):
     """Lines of HTML with small pictures of templates."""
 
-    surface = "page"
-
     def __init__(self, vocabulary: str, task: str, images: Images):
         super().__init__(vocabulary, task)
         self.images = images
@@ -169,8 +167,9 @@ class Page:
 
     def _written(self, section: Section) -> str:
         lines = self._lines(section.task)
-        text = "".join(body(section, lines, section))
-        return text.replace('<div class="in"><table>', '<div class="in" tabindex="0"><table>')
+        return body(section, lines).replace(
+            '<div class="in"><table>', '<div class="in" tabindex="0"><table>'
+        )
 
     # ---------------------------------------------------------------- sections
 
@@ -464,7 +463,7 @@ class Page:
 
 def _cell(lines: PageLines, cell: Quantity | None) -> str:
     """Return a number in a table; its interval may stand in the next line."""
-    text = "" if cell is None else lines.quantity(cell, printed(cell))
+    text = "" if cell is None else lines.number(printed(cell).text)
     return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")
 
 

@@ -62,7 +62,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
 
     Titles, remarks and warnings are comments; in a `document` they are text. Two systems by name
     stand side by side; more of them, and those of chosen `measures`, have a row each. Over folds,
-    repeats and partitions values are means and standard deviations.
+    repeats and partitions values are means.
 
     Parameters
     ----------

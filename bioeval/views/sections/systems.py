@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import xarray as xr
 
@@ -67,14 +66,12 @@ def _task_of(dataset: xr.Dataset) -> _Task:
 
 
 def measures_of(dataset: xr.Dataset) -> Iterator[SystemNumber]:
-    """Yield the measures of a result; of folds and partitions, means and standard deviations."""
+    """Yield the measures of a result; of folds and partitions, means."""
     if in_parts(dataset):
         unsupported = unsupported_targets(dataset)
         for row in averaged(dataset):
-            mean, deviation = row.summary("mean"), row.summary("sd")
-            about: dict[str, Any] = {"deviation": deviation, "at": row.at}
-            about["supported"] = unsupported.isdisjoint(row.at.items())
-            cell = cell_of_scalar(row.scalar, mean, **about)
+            supported = unsupported.isdisjoint(row.at.items())
+            cell = cell_of_scalar(row.scalar, row.summary("mean"), at=row.at, supported=supported)
             yield SystemNumber(row.name_in_text, cell)
         return
     for row_of_task in rows_of_task(dataset):
@@ -175,7 +172,7 @@ def remarks(results: Mapping[str, xr.Dataset]) -> Iterator[Text]:
     units = [f"{unit_of(x.attrs)}s" for x in results.values() if in_parts(x)]
     if units:
         over = Enumeration(list(dict.fromkeys(units)))
-        yield say("Mean ± standard deviation over {units}.", units=over)
+        yield say("Mean over {units}.", units=over)
     if caveat := optimistic(results.values()):
         yield caveat
     if not units:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import escape
 
-from bioeval.base.errors import printable
-from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
-from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.base.errors import without_controls
+from bioeval.document.blocks import Section
 from bioeval.views.writers.lines import Lines
+from bioeval.views.writers.pieces import Grid, Line, Pairs, Piece, Points, pieces_of
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
 _BLANKS = re.compile(r"^ +| {2,}| +$")
@@ -20,7 +19,6 @@ font-variant-numeric:tabular-nums}
 .bioeval p{margin:0;max-width:60em}
 .bioeval p.t{margin-top:.7em}
 .bioeval .in{padding-left:1.2em}
-.bioeval .s{margin-top:.7em}
 .bioeval ul{margin:.1em 0;padding-left:2em;max-width:60em}
 .bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
 .bioeval tr:nth-child(n):nth-child(n){background:transparent}
@@ -35,7 +33,7 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 
 def _safe(text: str) -> str:
     """Return text escaped for HTML, its line ends kept."""
-    return escape(printable(text)).replace("\n", "<br>")
+    return escape(without_controls(text)).replace("\n", "<br>")
 
 
 class HtmlLines(Lines):
@@ -51,120 +49,65 @@ class HtmlLines(Lines):
         """Return text as code."""
         return f"<code>{self.literal(text)}</code>"
 
-    def strong(self, text: str) -> str:
-        """Return bold text."""
-        return f"<b>{text}</b>"
+    def explained(self, text: str, about: str) -> str:
+        """Return text whose explanation a pointer shows."""
+        return f'<span title="{_safe(about)}">{text}</span>'
 
 
 def as_html(section: Section, vocabulary: str = "lecture") -> str:
     """Return a document as one element with its style."""
-    written = "".join(body(section, HtmlLines(vocabulary, section.task), section))
+    written = body(section, HtmlLines(vocabulary, section.task))
     css = CSS.replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{written}</div>'
 
 
-def body(section: Section, lines: Lines, whole: Section) -> Iterator[str]:
-    """Yield the HTML of the blocks of a section."""
-    lines = lines.within(section)
-    if title := lines.write(section.title):
-        yield f'<p class="t"><b>{title}</b></p>'
-    for block in section.blocks:
-        yield from _block(block, lines, whole)
+def body(section: Section, lines: Lines) -> str:
+    """Return the HTML of the pieces of a section."""
+    return "".join(map(_html, pieces_of(section, lines, lines)))
 
 
-def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
-    match block:
-        case Paragraph():
-            yield _paragraph(lines.write(block.text), block.role)
-        case Facts():
-            rows = []
-            for fact, text in lines.facts(block, whole):
-                name = lines.literal(fact.name)
-                rows.append(f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>')
-            if rows:
-                yield f"<table><tbody>{''.join(rows)}</tbody></table>"
-        case Table():
-            yield table_html(block, lines)
-        case Messages():
-            yield from _messages(block, lines)
-        case Section():
-            yield '<div class="s">'
-            yield from body(block, lines, whole)
-            yield "</div>"
+def _html(piece: Piece) -> str:
+    match piece:
+        case Line(role=""):
+            return f"<p>{piece.text}</p>"
+        case Line(role="note"):
+            return f"<p><i>{piece.text}</i></p>"
+        case Line(role="remark"):
+            return f'<p class="in"><i>{piece.text}</i></p>'
+        case Line():
+            return f'<p class="t"><b>{piece.text}</b></p>'
+        case Pairs():
+            rows = (
+                f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>'
+                for name, text in piece.pairs
+            )
+            return f"<table><tbody>{''.join(rows)}</tbody></table>"
+        case Points():
+            return f"<ul>{''.join(f'<li>{sentence}</li>' for sentence in piece.sentences)}</ul>"
+    return _table(piece)
 
 
-def _messages(block: Messages, lines: Lines) -> Iterator[str]:
-    groups = lines.sentences_about(block.messages)
-    if block.alarm:
-        for about, sentences in groups.items():
-            whose = f" ({about})" if about else ""
-            yield from (f'<p class="t"><b>Warning{whose}: {x}</b></p>' for x in sentences)
-        return
-    if groups:
-        yield '<p class="t"><b>Warnings</b></p>'
-    for about, sentences in groups.items():
-        if about:
-            yield f'<p class="in"><i>{about}</i></p>'
-        yield f"<ul>{''.join(f'<li>{x}</li>' for x in sentences)}</ul>"
+def _table(grid: Grid) -> str:
+    """Return a table whose first columns name its rows."""
+    kinds, columns, headings = [], [], ""
+    for column in grid.columns:
+        # Numbers with different things behind them stand at their points, others at the right.
+        is_ragged = any(text.endswith(" ") for text in column.texts)
+        kind = "" if not column.is_numeric else ' class="n"' if is_ragged else ' class="r"'
+        kinds.append(kind)
+        columns.append([_BLANKS.sub(_of_digits, x) if kind else x for x in column.texts])
+        heading = f'<th scope="col"{kind}><i>{column.heading}</i></th>'
+        headings += heading if column.heading else "<td></td>"
+    rows = ""
+    for texts in zip(*columns, strict=True):
+        rows += "<tr>"
+        for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+            is_name = i < grid.names and text
+            rows += f'<th scope="row"{kind}>{text}</th>' if is_name else f"<td{kind}>{text}</td>"
+        rows += "</tr>"
+    head = f"<thead><tr>{headings}</tr></thead>" if grid.has_headings else ""
+    return f'<div class="in"><table>{head}<tbody>{rows}</tbody></table></div>'
 
 
-def _paragraph(text: str, role: str) -> str:
-    if not text:
-        return ""
-    if role == "note":
-        return f"<p><i>{text}</i></p>"
-    if role:
-        return f'<p class="t"><b>{text}</b></p>'
-    return f"<p>{text}</p>"
-
-
-def table_html(table: Table, lines: Lines) -> str:
-    """Return a table between its title and its notes; the first column names its rows."""
-    columns = printed_columns(table, lines, lines.surface)
-    if not columns:
-        return ""
-    written = []
-    if title := lines.write(table.title):
-        written.append(f'<p class="t"><b>{title}</b></p>')
-    written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.details) if x]
-    heads = ""
-    if any(column.heading for column in columns):
-        ends = [_how(x) if not _is_ragged(x) else "" for x in columns]
-        cells = "".join(
-            f'<th scope="col"{how}><i>{x.heading}</i></th>' if x.heading else "<td></td>"
-            for x, how in zip(columns, ends, strict=True)
-        )
-        heads = f"<thead><tr>{cells}</tr></thead>"
-    rows = []
-    texts = [_aligned(column) for column in columns]
-    for row in zip(*texts, strict=True):
-        first, *others = row
-        cells = f'<th scope="row"{_how(columns[0])}>{first}</th>' if first else "<td></td>"
-        for text, column in zip(others, columns[1:], strict=True):
-            cells += f"<td{_how(column)}>{text}</td>"
-        rows.append(f"<tr>{cells}</tr>")
-    written.append(f'<div class="in"><table>{heads}<tbody>{"".join(rows)}</tbody></table></div>')
-    written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.remarks) if x]
-    return "".join(written)
-
-
-def _how(column: PrintedColumn) -> str:
-    """Return how the cells of a column are set: numbers at the right, or at their points."""
-    if not column.numeric:
-        return ""
-    return ' class="n"' if _is_ragged(column) else ' class="r"'
-
-
-def _is_ragged(column: PrintedColumn) -> bool:
-    """Whether numbers of a column have different things behind their points."""
-    behind = {(x.places[1], x.unit, x.mark) for x in column.numbers if x is not None}
-    return len(behind) > 1 or any(x is not None and x.limits for x in column.numbers)
-
-
-def _aligned(column: PrintedColumn) -> list[str]:
-    """Return the cells of a column; blanks as wide as digits set numbers at their points."""
-    if not column.numeric or not _is_ragged(column):
-        return column.texts
-    return [
-        _BLANKS.sub(lambda run: _DIGIT * len(run[0]), _safe(x.rstrip())) for x in column.aligned()
-    ]
+def _of_digits(blanks: re.Match[str]) -> str:
+    return "" if blanks.end() == len(blanks.string) else _DIGIT * len(blanks[0])

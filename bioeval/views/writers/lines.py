@@ -22,20 +22,19 @@ from bioeval.document.blocks import (
 from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate, Score
 from bioeval.document.messages import sentence_of
 from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
-from bioeval.document.text import Enumeration, Phrase, Strong, Term, Text, parts
-from bioeval.views.writers.numbers import Printed, printed_column, printed_in_sentence
+from bioeval.document.text import Enumeration, Explained, Phrase, Strong, Term, Text, parts
+from bioeval.views.writers.numbers import printed_column, printed_in_sentence
 
 
 class Lines:
     """Writes lines of text; this one as plain text.
 
     `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none. Another form
-    overrides :meth:`literal`, :meth:`code`, :meth:`number`,
-    :meth:`quantity`, :meth:`strong`, :meth:`picture` and `line_break`.
+    overrides :meth:`literal`, :meth:`code`, :meth:`number`, :meth:`explained`, :meth:`picture` and
+    `line_break`.
     """
 
     line_break = "\n"  # in a text of several lines
-    surface = ""  # whose columns a table has besides those of all readers
 
     def __init__(self, vocabulary: str = "lecture", task: str = ""):
         self.vocabulary, self.task = vocabulary, task
@@ -60,28 +59,17 @@ class Lines:
         """Return what a sentence has in backquotes, such as an argument."""
         return f"`{text}`"
 
-    def number(self, number: Printed) -> str:
-        """Return a number with its unit and its interval."""
-        parts = [number.before, number.number]
-        if number.deviation:
-            parts += ["±", number.deviation]
-        text = " ".join(filter(None, (*parts, number.unit))) + number.mark
-        if number.limits is not None:
-            low, high = number.limits
-            text = f"{text} [{low}, {high}]"
+    def number(self, text: str) -> str:
+        """Return a number as it is printed, in this form."""
         return self.literal(text)
 
-    def quantity(self, quantity: Quantity, number: Printed) -> str:
-        """Return a quantity, given how it is printed where it stands."""
-        return self.number(number)
-
-    def strong(self, text: str) -> str:
-        """Return text, already in this form, that stands out."""
+    def explained(self, text: str, about: str) -> str:
+        """Return text, already in this form, with its explanation where the form has a place."""
         return text
 
     def picture(self, picture: Picture) -> str:
-        """Return an image, or what stands for it."""
-        return self.literal(picture.description)
+        """Return an image; empty in a form without images."""
+        return ""
 
     def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
         """Return a text in this form; `rates` are those that the same sentence has."""
@@ -105,12 +93,14 @@ class Lines:
                 names = [self.literal(escaped(str(x))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
             case Strong():
-                return self.strong(self.write(text.text, rates))
+                return self.write(text.text, rates)
+            case Explained():
+                return self.explained(self.write(text.text, rates), text.about)
             case Picture():
                 return self.picture(text)
             case Quantity():
                 others = [x for x in rates if x != text.value]
-                return self.quantity(text, printed_in_sentence(text, others))
+                return self.number(printed_in_sentence(text, others).text)
         raise TypeError(f"{type(text).__name__} is no text")
 
     def _prose(self, text: str) -> str:
@@ -127,7 +117,7 @@ class Lines:
         lines, texts = self._of_task(phrase.task or self.task), []
         for part in typed:
             if isinstance(part, Score) and printed:
-                texts.append(lines.quantity(part, printed.pop(0)))
+                texts.append(lines.number(printed.pop(0).text))
             else:
                 texts.append(lines.write(part, rates))
         return "".join(texts)
@@ -183,7 +173,7 @@ def rates_shown(section: Section) -> dict[str, set[str]]:
             case Enumeration():
                 for part in text.texts:
                     collect(part, task)
-            case Strong():
+            case Strong() | Explained():
                 collect(text.text, task)
             case Message():
                 collect(sentence_of(text), task)

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from bioeval.document.blocks import Section
-from bioeval.views.writers.columns import PrintedColumn
 from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.pieces import pieces_of
+from bioeval.views.writers.pieces import Grid, Line, Pairs, Points, pieces_of
 
 # What Markdown would read as its marks, within a line and at its start.
 _MARKS = re.compile(r"[\\`*_|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])\(")
@@ -37,46 +36,43 @@ class MarkdownLines(Lines):
         """Return text as code."""
         return super().code(text).replace("|", r"\|")
 
-    def strong(self, text: str) -> str:
-        """Return bold text."""
-        return f"**{text}**"
+    def number(self, text: str) -> str:
+        """Return a number without the blanks that align it."""
+        return self.literal(" ".join(text.split()))
 
 
 def as_markdown(section: Section, vocabulary: str = "lecture") -> str:
     """Return a document as Markdown."""
     lines = MarkdownLines(vocabulary, section.task)
     written = []
-    for kind, value, _ in pieces_of(section, lines, lines):
-        match kind:
-            case "title" | "strong":
-                written.append(lines.strong(value))
-            case "text":
-                written.append(_LINE_START.sub(r"\1\\", value))
-            case "facts":
-                written.append("\n".join(f"- {name}: {text}" for name, text in value))
-            case "table":
-                written.append("\n".join(_pipes(value)))
-            case "messages":
-                written.append("**Warnings**")
-                for about, sentences in value.items():
-                    written += [about] * bool(about)
-                    written.append("\n".join(f"- {text}" for text in sentences))
+    for piece in pieces_of(section, lines, lines):
+        match piece:
+            case Line(role="" | "note" | "remark"):
+                written.append(_LINE_START.sub(r"\1\\", piece.text))
+            case Line():
+                written.append(f"**{piece.text}**")
+            case Pairs():
+                written.append("\n".join(f"- {name}: {text}" for name, text in piece.pairs))
+            case Points():
+                written.append("\n".join(f"- {sentence}" for sentence in piece.sentences))
+            case Grid():
+                written.append("\n".join(_pipes(piece)))
     return "\n\n".join(written) + "\n"
 
 
-def _pipes(columns: list[PrintedColumn]) -> Iterator[str]:
+def _pipes(grid: Grid) -> Iterator[str]:
     """Yield the lines of a table; the first row is the heading."""
     padded = []
-    for column in columns:
+    for column in grid.columns:
         texts = [column.heading, *column.texts]
         width = max(2, *map(cell_len, texts))
         blanks = [" " * (width - cell_len(text)) for text in texts]
-        if column.numeric:
-            cells = [blank + text for blank, text in zip(blanks, texts, strict=True)]
-            rule = f"{'-' * (width - 1)}:"
+        rule = "-" * (width - 1)
+        if column.is_numeric:
+            heading, *cells = (blank + text for blank, text in zip(blanks, texts, strict=True))
+            padded.append([heading, f"{rule}:", *cells])
         else:
-            cells = [text + blank for blank, text in zip(blanks, texts, strict=True)]
-            rule = f":{'-' * (width - 1)}"
-        padded.append([cells[0], rule, *cells[1:]])
+            heading, *cells = (text + blank for blank, text in zip(blanks, texts, strict=True))
+            padded.append([heading, f":{rule}", *cells])
     for row in zip(*padded, strict=True):
         yield f"| {' | '.join(row)} |"

@@ -35,13 +35,20 @@ class Printed:
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
     before: str = ""  # "<", "<=" or ">"
     mark: str = ""  # an asterisk of a value that is flagged
-    deviation: str = ""  # of a mean
 
     @property
-    def places(self) -> tuple[int, int]:
-        """The number of characters before, and from the decimal point on."""
-        head, _, tail = self.number.partition(".")
-        return len(head), len(self.number) - len(head)
+    def text(self) -> str:
+        """The number with its unit and its limits."""
+        return "".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The text before the decimal point, from it on, and that of the limits."""
+        whole, point, decimals = self.number.partition(".")
+        before = f"{self.before} " if self.before else ""
+        unit = f" {self.unit}" if self.unit else ""
+        limits = "" if self.limits is None else " [{}, {}]".format(*self.limits)
+        return f"{before}{whole}", f"{point}{decimals}{unit}{self.mark}", limits
 
 
 def decimals_of_rate(rate: Rate) -> int:
@@ -52,9 +59,6 @@ def decimals_of_rate(rate: Rate) -> int:
     """
     if not math.isfinite(rate.value):
         return 2
-    if rate.deviation is not None and not math.isnan(rate.deviation):
-        spread = 100 * rate.deviation
-        return _within(1 - math.floor(math.log10(spread)) if spread > 0 else 2, 4)
     if rate.difference:
         width = 100 * (rate.interval[1] - rate.interval[0]) if rate.interval else 0.0
         return _within(1 - math.floor(math.log10(width)) if 0 < width < math.inf else 2, 4)
@@ -141,7 +145,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
                     return Printed(f"{least:{form}}", "", limits, "<")
                 if float(text) == 1 > cell.value:
                     return Printed(f"{1 - least:{form}}", "", limits, ">")
-            return Printed(text, "", limits, deviation=_deviation(cell, form))
+            return Printed(text, "", limits)
         case Score():
             limits = None
             if cell.interval is not None:
@@ -164,20 +168,13 @@ def _rate(rate: Rate, decimals: int) -> Printed:
         return Printed(f"{least:{form}}", "%", limits, "<")
     if float(text) == 100 and _order(rate.value, 1.0):
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
-    return Printed(text, "%", limits, deviation=_deviation(rate, form, 100))
+    return Printed(text, "%", limits)
 
 
 def _signed(value: float, form: str) -> str:
     """Return a difference with its sign; without one where it is 0 in so many decimals."""
     text = f"{value:+{form}}"
     return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text
-
-
-def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:
-    """Return the standard deviation of a mean as text; empty without one."""
-    if cell.deviation is None or math.isnan(cell.deviation):
-        return ""
-    return f"{scale * cell.deviation:{form}}"
 
 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:

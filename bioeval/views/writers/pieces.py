@@ -1,53 +1,161 @@
-"""A document as a row of pieces, for the forms of a paper: LaTeX and Markdown."""
+"""A document as pieces in a row, which each writer sets in its own form: lines, lists, grids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from bioeval.document.blocks import Facts, Messages, Paragraph, Section, Table
-from bioeval.views.writers.columns import printed_columns
+from bioeval.document.blocks import Column, Facts, Messages, Paragraph, Section, Table
+from bioeval.document.cells import Label, Quantity
+from bioeval.document.text import Text
 from bioeval.views.writers.lines import Lines
+from bioeval.views.writers.numbers import Printed, printed_column
 
-#: What a piece is: text, as a title and a strong one, or names with texts, lines below what they
-#: are about, and the columns of a table.
-Kind = Literal["title", "strong", "text", "facts", "messages", "table"]
+
+class Line(NamedTuple):
+    """A text by its role: a `remark` is a note of the grid that it is beside."""
+
+    text: str
+    role: Literal["title", "heading", "", "note", "remark", "answer", "warning"]
+    level: int = 0  # of a title
+
+
+class Pairs(NamedTuple):
+    """Names with their texts."""
+
+    pairs: list[tuple[str, str]]
+
+
+class Points(NamedTuple):
+    """Sentences of a list."""
+
+    sentences: list[str]
+
+
+class GridColumn(NamedTuple):
+    """A heading and texts; those of numbers have their decimal points at the same place."""
+
+    heading: str
+    texts: list[str]
+    is_numeric: bool
+
+
+class Grid(NamedTuple):
+    """The columns of a table; the first ones name its rows."""
+
+    columns: list[GridColumn]
+    names: int
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether a column has a heading."""
+        return any(column.heading for column in self.columns)
+
+    @property
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """The texts of each row."""
+        return zip(*(column.texts for column in self.columns), strict=True)
+
+
+Piece = Line | Pairs | Points | Grid
 
 
 def pieces_of(
     section: Section, cells: Lines, words: Lines, whole: Section | None = None, level: int = 0
-) -> Iterator[tuple[Kind, Any, int]]:
-    """Yield the pieces of a section that are not empty, each with the level of its title.
+) -> Iterator[Piece]:
+    """Yield the pieces of a section that are not empty.
 
     `cells` writes the cells of tables, `words` all sentences.
     """
     whole, cells, words = whole or section, cells.within(section), words.within(section)
     if title := words.write(section.title):
-        yield "title", title, level
+        yield Line(title, "title", level)
         level += 1
     for block in section.blocks:
         match block:
             case Paragraph():
-                strong = block.role in ("answer", "warning")
-                if text := words.write(block.text):
-                    yield "strong" if strong else "text", text, level
+                yield from _lines([block.text], block.role, words)
             case Facts():
-                if facts := [
+                if pairs := [
                     (words.literal(x.name), text) for x, text in words.facts(block, whole)
                 ]:
-                    yield "facts", facts, level
+                    yield Pairs(pairs)
             case Messages():
-                if groups := words.sentences_about(block.messages):
-                    yield "messages", groups, level
+                yield from _messages(block, words)
             case Section():
                 yield from pieces_of(block, cells, words, whole, level)
             case Table():
-                if not (columns := printed_columns(block, cells)):
-                    continue
-                if title := words.write(block.title):
-                    yield "strong", title, level
-                for text in filter(None, map(words.write, block.details)):
-                    yield "text", text, level
-                yield "table", columns, level
-                for text in filter(None, map(words.write, block.remarks)):
-                    yield "text", text, level
+                grid = grid_of(block, cells)
+                if grid.columns:
+                    yield from _lines([block.title], "heading", words)
+                    yield from _lines(block.details, "remark", words)
+                    yield grid
+                    yield from _lines(block.remarks, "remark", words)
+
+
+def _lines(texts: Sequence[Text], role: str, words: Lines) -> Iterator[Line]:
+    for text in filter(None, map(words.write, texts)):
+        yield Line(text, role)  # type: ignore[arg-type]
+
+
+def _messages(block: Messages, words: Lines) -> Iterator[Piece]:
+    groups = words.sentences_about(block.messages)
+    if block.alarm:
+        for about, sentences in groups.items():
+            whose = f" ({about})" if about else ""
+            yield from (Line(f"Warning{whose}: {x}", "warning") for x in sentences)
+        return
+    if groups:
+        yield Line("Warnings", "heading")
+    for about, sentences in groups.items():
+        if about:
+            yield Line(about, "remark")
+        yield Points(sentences)
+
+
+def grid_of(table: Table, lines: Lines) -> Grid:
+    """Return the columns of a table that are not empty, their numbers rounded together."""
+    columns: list[GridColumn] = []
+    names = 0
+    for i, column in enumerate(table.columns):
+        cells = [row[i] for row in table.shown_rows]
+        if column.only == "data" or all(_is_empty(cell, lines) for cell in cells):
+            continue
+        if column.grouped or i < table.names - 1:
+            cells = list(_once(cells))
+        names += i < table.names
+        columns.append(_column(column, cells, lines))
+    return Grid(columns, names if len(table.shown_rows) > 1 else 0)
+
+
+def _column(column: Column, cells: Sequence[Text | None], lines: Lines) -> GridColumn:
+    heading = lines.write(column.heading)
+    quantities = [cell for cell in cells if isinstance(cell, Quantity)]
+    numbers = printed_column(quantities)
+    if len(numbers) == sum(cell not in (None, "") for cell in cells):
+        places = iter(numbers)
+        each = [next(places) if isinstance(cell, Quantity) else None for cell in cells]
+        return GridColumn(heading, list(map(lines.number, aligned(each))), True)
+    printed = {id(x): lines.number(y.text) for x, y in zip(quantities, numbers, strict=True)}
+    return GridColumn(heading, [printed.get(id(x)) or lines.write(x) for x in cells], False)
+
+
+def aligned(numbers: Sequence[Printed | None]) -> list[str]:
+    """Return numbers as texts of one width with their decimal points at the same place."""
+    parts = [("", "", "") if number is None else number.parts for number in numbers]
+    head, tail, limits = (max(map(len, each)) for each in zip(*parts, strict=True))
+    return [a.rjust(head) + b.ljust(tail) + c.ljust(limits) for a, b, c in parts]
+
+
+def _is_empty(cell: Text | None, lines: Lines) -> bool:
+    if isinstance(cell, Quantity):
+        return False
+    return cell is None or (isinstance(cell, Label) and cell.value == "") or not lines.write(cell)
+
+
+def _once(cells: Sequence[Text | None]) -> Iterator[Text | None]:
+    """Yield cells, an empty one in place of each that repeats the one above."""
+    above: Text | None = None
+    for cell in cells:
+        yield None if cell == above else cell
+        above = cell

@@ -7,50 +7,31 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from bioeval.base.errors import without_controls, wrapped
-from bioeval.base.messages import Message
-from bioeval.document.blocks import (
-    Block,
-    Facts,
-    Messages,
-    Paragraph,
-    Section,
-    Table,
-    in_brief,
-    notes_of,
-    supported,
-    walk,
-    with_notes,
-)
+from bioeval.base.errors import without_controls
+from bioeval.document.blocks import Section, in_brief, supported
 from bioeval.document.text import Text
-from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines
+from bioeval.views.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
 
-#: Lines of a short view.
-SCREEN = 40
+#: Columns of the terminal between those of a table, and by which it is set in.
+_GAP, _INDENT = 2, 2
 
-#: Columns between those of a table.
-_GAP = 2
+#: A column of text is not made narrower than this, nor a heading that is no wider broken.
+_LEAST_TEXT = 24
 
-#: Columns by which rows are set in.
-_INDENT = 2
-
-#: A column of text is not made narrower than this.
-_LEAST_TEXT = 16
-
-#: Narrower terminals have the names of facts above their texts.
-_LEAST_FACTS = 32
-
-_STYLES = {"": "", "note": "dim", "answer": "bold", "warning": "bold red"}
+_STYLES = {
+    **{"title": "bold", "heading": "bold", "answer": "bold", "warning": "bold red"},
+    **{"": "", "note": "dim", "remark": "dim"},
+}
 
 
 class _TerminalLines(Lines):
-    """Lines of plain text; what stands out is between control characters that rich takes out."""
+    """Lines of plain text in the words of a surface."""
 
     def __init__(self, vocabulary: str, task: str, words: Callable[[str], str]):
         super().__init__(vocabulary, task)
@@ -59,14 +40,6 @@ class _TerminalLines(Lines):
     def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
         """Return a text in the words of the surface."""
         return self._words(super().write(text, rates))
-
-    def strong(self, text: str) -> str:
-        """Return text between marks of bold letters."""
-        return f"{_BOLD}{text}{_PLAIN}"
-
-
-# The separators of ASCII: text of a user has them escaped.
-_BOLD, _PLAIN = "\x1e", "\x1f"
 
 
 #: Forms of a printed document other than text.
@@ -80,23 +53,13 @@ class TerminalDocument:
     """
 
     def __init__(
-        self,
-        section: Section,
-        vocabulary: str = "lecture",
-        words: Callable[[str], str] = str,
-        *,
-        brief: bool = False,
+        self, section: Section, vocabulary: str = "lecture", words: Callable[[str], str] = str
     ):
         self.section, self._vocabulary, self._words = section, vocabulary, words
-        self._brief = brief  # whether notes are left out that do not fit on a screen
-        self._columns: dict[int, list[PrintedColumn]] = {}
-        self._headed: dict[int, bool] = {}  # a short view does not repeat the headings
-        self._lines: Lines = _TerminalLines(vocabulary, section.task, words)
 
     def in_brief(self) -> TerminalDocument:
-        """Return the document for one screen."""
-        short = in_brief(self.section)
-        return TerminalDocument(short, self._vocabulary, self._words, brief=True)
+        """Return the document with its most important rows and facts."""
+        return TerminalDocument(in_brief(self.section), self._vocabulary, self._words)
 
     def supported(self) -> TerminalDocument:
         """Return the document without the numbers that the data do not support."""
@@ -123,83 +86,14 @@ class TerminalDocument:
         return as_markdown(self.section, self._vocabulary)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield what rich prints of each block, with blank lines between those that need one."""
-        places = [(place, block) for place, block in walk(self.section) if isinstance(block, Table)]
-        printed = [printed_columns(x, self._lines.within(place)) for place, x in places]
-        above: list[str] = []
-        for (_, table), columns in zip(places, sharing_widths(printed), strict=True):
-            self._columns[id(table)] = columns
-            headings = [x.heading for x in columns]
-            if columns:
-                self._headed[id(table)] = not self._brief or headings != above
-                above = headings
-        section = self.section
-        if self._brief:
-            section = self._on_a_screen(console, options)
-        yield from self._section(section, self._lines, options.max_width)
-
-    def _on_a_screen(self, console: Console, options: ConsoleOptions) -> Section:
-        """Return the section with as many of its notes as fit on a screen, and one at least."""
-
-        def height(notes: Sequence[Message]) -> int:
-            shown = self._section(with_notes(self.section, notes), self._lines, options.max_width)
-            return len(console.render_lines(Group(*shown), options, pad=False))
-
-        listed = notes_of(self.section)
-        kept = listed[:1]
-        for note in listed[1:]:
-            if height([*kept, note]) <= SCREEN:
-                kept.append(note)
-        return with_notes(self.section, kept)
-
-    def _section(self, section: Section, lines: Lines, width: int) -> Iterator[RenderableType]:
-        lines = lines.within(section)
-        title = lines.write(section.title)
-        if title:
-            yield _text(title, "bold")
-        first, after_table, after_answer = not title, False, False
-        for block in section.blocks:
-            written = list(self._block(block, lines, width))
-            if not written:
-                continue
-            is_answer = isinstance(block, Paragraph) and block.role == "answer"
-            is_next = is_answer and after_answer
-            if not first and (_stands_apart(block) or after_table) and not is_next:
+        """Yield what rich prints of each piece, with blank lines between those that need one."""
+        lines = _TerminalLines(self._vocabulary, self.section.task, self._words)
+        above: Piece | None = None
+        for piece in pieces_of(self.section, lines, lines):
+            if above is not None and _stands_apart(piece, above):
                 yield RichText("")
-            yield from written
-            first, after_table, after_answer = False, isinstance(block, Table), is_answer
-
-    def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
-        match block:
-            case Paragraph():
-                for line in wrapped(lines.write(block.text), width):  # a path stays whole
-                    if line:
-                        yield _text(line, _STYLES[block.role], whole=True)
-            case Facts():
-                yield from self._facts(block, lines, width)
-            case Table():
-                headed = self._headed.get(id(block), True)
-                yield from _table(block, self._columns[id(block)], headed, lines, width)
-            case Messages():
-                yield from _messages(block, lines)
-            case Section():
-                yield from self._section(block, lines, width)
-
-    def _facts(self, block: Facts, lines: Lines, width: int) -> Iterator[RenderableType]:
-        rows = [(fact.name, text) for fact, text in lines.facts(block, self.section)]
-        if not rows:
-            return
-        if width < _LEAST_FACTS:
-            for name, text in rows:
-                yield _text(name, "dim")
-                yield _indented(_text(text))
-            return
-        grid = RichTable.grid(padding=(0, _GAP))
-        grid.add_column(no_wrap=True, style="dim")
-        grid.add_column(overflow="fold")
-        for name, text in rows:
-            grid.add_row(_text(name), _text(text))
-        yield grid
+            yield from _printed(piece, options.max_width)
+            above = piece
 
 
 def as_text(section: Section, width: int, vocabulary: str = "lecture") -> str:
@@ -216,161 +110,91 @@ def plain_text(renderable: Any, width: int) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _stands_apart(block: Block) -> bool:
-    """Whether there is a blank line before a block."""
-    match block:
-        case Table():
-            return bool(block.title) or not block.details
-        case Paragraph():
-            return block.role in ("answer", "warning")
-    return isinstance(block, Section | Messages | Facts)
+def _stands_apart(piece: Piece, above: Piece) -> bool:
+    """Whether there is a blank line between two pieces."""
+    match piece:
+        case Line(role="remark") | Points():
+            return False
+        case Line(role="" | "note"):
+            return not isinstance(above, Line)
+        case Line(role="answer" | "warning"):
+            return not isinstance(above, Line) or piece.role != above.role
+        case Grid():
+            return not isinstance(above, Line)
+    return True
 
 
-def _text(text: str, style: str = "", whole: bool = False) -> RichText:
-    """Return text for rich, bold between its marks; a `whole` line is not broken."""
-    written = RichText("", style, no_wrap=whole, overflow="ignore" if whole else None)
-    for i, part in enumerate(text.replace(_PLAIN, _BOLD).split(_BOLD)):
-        written.append(part, "bold" if i % 2 else None)
-    return written
-
-
-def _plain_length(text: str) -> int:
-    return cell_len(text.replace(_BOLD, "").replace(_PLAIN, ""))
+def _printed(piece: Piece, width: int) -> Iterator[RenderableType]:
+    match piece:
+        case Line(role="remark"):
+            yield _indented(RichText(piece.text, "dim"))
+        case Line():
+            yield RichText(piece.text, _STYLES[piece.role])
+        case Pairs():
+            yield _pairs(piece.pairs, _GAP)
+        case Points():
+            yield _indented(_pairs([("-", x) for x in piece.sentences], 1))
+        case Grid():
+            yield from map(_indented, _tables(piece, width - _INDENT))
 
 
 def _indented(renderable: RenderableType) -> Padding:
     return Padding(renderable, (0, 0, 0, _INDENT))
 
 
-def _messages(block: Messages, lines: Lines) -> Iterator[RenderableType]:
-    groups = lines.sentences_about(block.messages)
-    if block.alarm:
-        for about, sentences in groups.items():
-            whose = f" ({about})" if about else ""
-            yield from (_text(f"Warning{whose}: {x}", "bold red") for x in sentences)
-        return
-    if groups:
-        yield RichText("Warnings", style="bold yellow")
-    for about, sentences in groups.items():
-        if about:
-            yield _indented(_text(about, "dim"))
-        grid = RichTable.grid(padding=(0, 1))
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        for sentence in sentences:
-            grid.add_row("-", _text(sentence))
-        yield _indented(grid)
+def _pairs(pairs: Sequence[tuple[str, str]], gap: int) -> RichTable:
+    grid = RichTable.grid(padding=(0, gap))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for name, text in pairs:
+        grid.add_row(RichText(name), RichText(text))
+    return grid
 
 
-# ------------------------------------------------------------------------ tables
+def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
+    """Yield a grid as tables that fit a width, each with the names of the rows."""
+    heading = width if _taken(grid.columns, width) <= width else _LEAST_TEXT
+    names, columns = grid.columns[: grid.names], grid.columns[grid.names :]
+    beside: list[GridColumn] = []
+    for column in columns:
+        if beside and _taken([*names, *beside, column], heading) > width:
+            yield _table([*names, *beside], heading, grid.has_headings)
+            beside = []
+        beside.append(column)
+    yield _table([*names, *beside], heading, grid.has_headings)
 
 
-def _table(
-    table: Table, all_columns: list[PrintedColumn], headed: bool, lines: Lines, width: int
-) -> Iterator[RenderableType]:
-    """Yield a table, without some of its columns where they do not fit, or in lines."""
-    if not all_columns:
-        return
-    columns = _fitting(all_columns, width - _INDENT)
-    if title := lines.write(table.title):
-        yield _text(title, "bold")
-    for line in filter(None, map(lines.write, table.details)):
-        yield _indented(_text(line, "dim"))
-    if columns is not None:
-        yield _indented(_laid_out(columns, headed, width - _INDENT))
-        shown = [column.column.name for column in columns]
-        left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
-        if left_out:
-            line = f"Not shown in this width: {', '.join(left_out)}"
-            yield _indented(_text(line, "dim"))
-    else:
-        yield from _in_lines(all_columns, width)
-    for line in filter(None, map(lines.write, table.remarks)):
-        yield _indented(_text(line, "dim"))
+def _taken(columns: Sequence[GridColumn], heading: int) -> int:
+    return sum(_least_width(column, heading) + _GAP for column in columns) - _GAP
 
 
-def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
-    """Return the columns that fit, those with the highest priority left out; None if none do."""
-    while True:
-        if sum(map(_least_width, columns)) + _GAP * (len(columns) - 1) <= width:
-            return columns
-        last = max((column.column.priority for column in columns), default=0)
-        if last == 0:
-            return None
-        columns = [column for column in columns if column.column.priority < last]
+def _least_width(column: GridColumn, heading: int) -> int:
+    """Return the width without which a number, or a word, or a `heading` so long would be cut."""
+    whole, *words = map(cell_len, (column.heading, *column.heading.split()))
+    longest = max(map(cell_len, column.texts), default=0)
+    text = longest if column.is_numeric else min(longest, _LEAST_TEXT)
+    return max([text, min(whole, heading), *words])
 
 
-def _least_width(column: PrintedColumn) -> int:
-    """Return the width without which a number, or a word, would be cut."""
-    texts = column.aligned()
-    heading = max(map(cell_len, column.heading.split()), default=0)
-    if column.numeric:
-        return max([heading, *map(_plain_length, texts)])
-    words = [word for text in texts for word in text.split()]
-    longest = max(map(_plain_length, texts), default=0)
-    return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
-
-
-def _full_width(column: PrintedColumn) -> int:
-    """Return the width of a column whose lines are not broken."""
-    lines = [line for text in column.aligned() for line in text.split("\n")]
-    return max([column.longest, *map(_plain_length, (column.heading, *lines))])
-
-
-def _widths(columns: list[PrintedColumn], width: int) -> list[int]:
-    """Return the widths of columns in a table that is no wider than `width`.
-
-    Where texts and headings must be broken, the widest column is narrowed first.
-    """
-    least = list(map(_least_width, columns))
-    widths = list(map(_full_width, columns))
-    room = width - _GAP * (len(columns) - 1)
-    while sum(widths) > room and widths != least:
-        narrowed = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
-        widths[narrowed.index(max(narrowed))] -= 1
-    return widths
-
-
-def _laid_out(columns: list[PrintedColumn], headed: bool, width: int) -> RichTable:
-    """Return columns as a table without lines, numbers at the right and never broken.
-
-    Headings above numbers are broken between words where there is no room for them in one line.
-    """
+def _table(columns: Sequence[GridColumn], heading: int, has_headings: bool) -> RichTable:
+    """Return columns as a table without lines, numbers at the right and never broken."""
+    padding = (0, _GAP, 0, 0)
     table = RichTable(
-        box=None,
-        pad_edge=False,
-        padding=(0, _GAP, 0, 0),
-        header_style="dim",
-        show_header=headed and any(column.heading for column in columns),
+        box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
     cells = []
-    for column, needed in zip(columns, _widths(columns, width), strict=True):
-        heading, texts = column.heading, column.aligned()
-        if column.numeric:  # filled up here: rich drops the blanks behind a text
-            heading = "\n".join(line.rjust(needed) for line in wrapped(heading, needed))
-            texts = [text.rjust(needed) for text in texts]
-        table.add_column(heading, no_wrap=column.numeric, width=needed, overflow="fold")
-        cells.append(texts)
+    for column in columns:
+        least, is_numeric = _least_width(column, heading), column.is_numeric
+        justify: Literal["right", "left"] = "right" if is_numeric else "left"
+        table.add_column(
+            RichText(column.heading, justify=justify, no_wrap=False),
+            no_wrap=is_numeric,
+            width=least if is_numeric else None,
+            min_width=least,
+            overflow="fold",
+        )
+        # Filled up here: rich drops the blanks behind a text that is at the right.
+        cells.append([x.rjust(least) if is_numeric else x for x in column.texts])
     for row in zip(*cells, strict=True):
-        table.add_row(*map(_text, row))
+        table.add_row(*map(RichText, row))
     return table
-
-
-def _in_lines(columns: list[PrintedColumn], width: int) -> Iterator[RenderableType]:
-    """Yield each row as its name, and below it each cell after its heading.
-
-    Lines are not broken within a number, its unit or its interval.
-    """
-    first, *others = columns
-    for i, name in enumerate(first.texts):
-        if name:
-            yield _indented(_text(name))
-        cells = []
-        for column in others:
-            text = column.texts[i]
-            if column.numbers[i] is not None:
-                text = text.replace(" ", "\xa0")
-            if text:
-                cells.append(f"{column.heading} {text}".strip())
-        for line in wrapped(", ".join(cells), max(width - 2 * _INDENT, 1)):
-            yield _indented(_indented(_text(line.replace("\xa0", " "))))
