@@ -15,7 +15,9 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
+from bioeval.counting.cells import EvenCounts
 from bioeval.counting.counted import AttemptCounter
+from bioeval.counting.floats import rounded_down
 from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_attempts import (
@@ -27,7 +29,6 @@ from bioeval.counting.sorted_attempts import (
     runs,
 )
 from bioeval.counting.threshold_rules import Rule, wanted_cells
-from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
@@ -251,12 +252,20 @@ class FoldAttempts(Reducer):
                 self.counted = values.size
             table = self.recent[-1][int(block.turned or block.twice)]
             number = kernel.count_by_fold(
-                values, kind.centre, kind.window, rows, columns, table, self.wanted, room, *places
+                values,
+                kind.cells.centre,
+                kind.cells.window,
+                rows,
+                columns,
+                table,
+                self.wanted,
+                room,
+                *places,
             )
         else:
             sizes = rows.shape[1], columns.shape[1]
             number = kernel.keep_wanted(
-                values, kind.centre, kind.window, self.wanted, sizes, room, *places
+                values, kind.cells.centre, kind.cells.window, self.wanted, sizes, room, *places
             )
         if number:
             self._keep(room[:number].copy(), block, folds, *places[:, :number])
@@ -276,7 +285,7 @@ class FoldAttempts(Reducer):
         self.counting = False
         self.tables[..., -1] = 0  # NaN
         kind, scores = self.kind, self.genuine.distances
-        self.cells = kind.cells_of(scored(scores) if self.rejected else scores)
+        self.cells = kind.cells.places_of(scored(scores) if self.rejected else scores)
         self.of_parts = [
             {part: self._part(k, part) for beside in parts for part in beside}
             for k, parts in enumerate(self.parts)
@@ -294,7 +303,7 @@ class FoldAttempts(Reducer):
                     of_part |= wanted_cells(rule, x.cells, x.counts, at, (x.missed, x.failed))
                 self.held[k].append(np.flatnonzero(of_part))
                 wanted |= of_part
-        self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
+        self.kept = [x.those(wanted[kind.cells.places_of(x.distances)]) for x in self.kept]
         self.wanted = wanted & ~kind.kept_cells
         return bool(self.wanted.any())
 
@@ -331,7 +340,7 @@ class FoldAttempts(Reducer):
                 [[self._listed(self.genuine.of(k, x), near.of(k, x)) for x in y] for y in parts]
                 for k, parts in enumerate(self.parts)
             ]
-        cells = self.kind.cells_of(near.distances)  # which increase
+        cells = self.kind.cells.places_of(near.distances)  # which increase
         made: list[list[list[Attempts]]] = []
         for k, parts in enumerate(self.parts):
             made.append([])
@@ -357,7 +366,7 @@ class FoldAttempts(Reducer):
         near, cell = self.near, 0
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
-            near = near.those(self.kind.cells_of(near.distances) == cell)
+            near = near.those(self.kind.cells.places_of(near.distances) == cell)
         failures = self.rejected and self.few  # else no failure was kept, and infinite ones are
         made, accepted = counted(near, failures=failures)
         if not self.few:
@@ -366,7 +375,7 @@ class FoldAttempts(Reducer):
         return FoldCounts(*genuine, made, accepted)
 
     def _cell_of(self, threshold: float) -> int:
-        return int(self.kind.cells_of(rounded_down(np.array([threshold]), self.dtype))[0])
+        return int(self.kind.cells.places_of(rounded_down(np.array([threshold]), self.dtype))[0])
 
     def _listed(self, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
         """Return attempts of increasing distances."""
@@ -392,7 +401,7 @@ class FoldAttempts(Reducer):
             missing = before[cells] - held_before[held.searchsorted(cells)]
             return missing + within[values.searchsorted(thresholds, side=side)]
 
-        accepted = upto(values, self.kind.cells_of(values))
+        accepted = upto(values, self.kind.cells.places_of(values))
         scores, first = runs(genuine)
         genuine_cells = genuine_cells[first[:-1]]
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
@@ -410,17 +419,17 @@ class FoldAttempts(Reducer):
             counts=impostors_at,
             dtype=np.dtype(self.dtype),
             is_exact=exact,
-            count_upto=lambda x: upto(x, self.kind.cells_of(rounded_down(x, self.dtype))),
+            count_upto=lambda x: upto(x, self.kind.cells.places_of(rounded_down(x, self.dtype))),
         )
         cells = partial(self._in_cells, counts)
         return CountedAttempts(genuine, impostor, missed, failed, count_cells=cells)
 
-    def _in_cells(self, counts: np.ndarray) -> CellCounts:
+    def _in_cells(self, counts: np.ndarray) -> EvenCounts:
         """Return about how many scores are in cells of one width."""
         filled = np.flatnonzero(counts)
         largest = np.finfo(np.float64).max
-        upper = np.clip(self.kind.about(filled), -largest, largest)
-        return CellCounts.of(upper, counts[filled], upper[:0])
+        upper = np.clip(self.kind.cells.approximate_edges(filled), -largest, largest)
+        return EvenCounts.from_upper(upper, counts[filled], upper[:0])
 
 
 def _places_of(held: np.ndarray, cells: np.ndarray) -> np.ndarray:

@@ -10,9 +10,10 @@ import numpy as np
 
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import report, rows_reported_to
+from bioeval.counting.floats import rounded_down
 from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
-from bioeval.counting.thresholds import guide_to, places_among, rounded_down
+from bioeval.counting.thresholds import guide_to, places_among
 from bioeval.counting.verification import Verified, claimed
 from bioeval.kernels.people import list_pairs
 from bioeval.scores.arrays import scored

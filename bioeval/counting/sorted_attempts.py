@@ -6,26 +6,19 @@ The points are those of :mod:`bioeval.counting.operating_points`. Everything her
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.counting.cells import EvenCells, EvenCounts, cell_exponent, joint_exponent
+from bioeval.counting.floats import next_number
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.points import COSTS, EqualError, Moments, normalised_cost
 from bioeval.counting.sorted_scores import FINITE, SortedScores, run_bounds
-from bioeval.counting.thresholds import (
-    DEFAULT_COUNT,
-    CellCounts,
-    CellGrid,
-    cell_exponent,
-    default_grid,
-    grid_over,
-    joint_exponent,
-    with_infinities,
-)
+from bioeval.counting.thresholds import DEFAULT_COUNT, default_grid, grid_over, with_infinities
 
 if TYPE_CHECKING:
     from bioeval.results.variables import Variable
@@ -109,18 +102,18 @@ class Attempts:
         return self.points.next_scores(np.asarray(thresholds, dtype=np.float64)[None])[0]
 
     @cached_property
-    def cells(self) -> CellCounts:
+    def even_counts(self) -> EvenCounts:
         """The impostor scores in cells of one width."""
         scores = self.impostor.keys
         negative, high = scores.searchsorted(FINITE).tolist()
         positive = len(scores) - high
         if negative == high:
-            return CellCounts(0, 0, np.zeros(0, dtype=np.int64), negative, positive)
-        grid = CellGrid.covering(float(scores[negative]), float(scores[high - 1]))
-        upto = scores.searchsorted(grid.edges, side="right")
+            return EvenCounts(EvenCells(), np.zeros(0, np.int64), negative, positive)
+        cells = EvenCells.covering(float(scores[negative]), float(scores[high - 1]))
+        upto = scores.searchsorted(cells.edges, side="right")
         upto[-1] = high
         counts = np.diff(upto, prepend=negative)
-        return CellCounts(grid.exponent, grid.first, counts, negative, positive)
+        return EvenCounts(cells, counts, negative, positive)
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds over both classes, and the false accepts there."""
@@ -266,23 +259,23 @@ class CountedAttempts(Attempts):
         missed: int,
         missed_impostors: int,
         *,
-        count_cells: Callable[[], CellCounts],
+        count_cells: Callable[[], EvenCounts],
         near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
     ):
         super().__init__(genuine, impostor, missed, missed_impostors)
         self._count_cells, self._near = count_cells, near
 
     @cached_property
-    def cells(self) -> CellCounts:
-        """The impostor scores in cells of one width."""
+    def even_counts(self) -> EvenCounts:
         return self._count_cells()
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds, on the edges of cells, and the false accepts there."""
         assert self._near is not None
-        genuine, cells = self.genuine, self.cells
+        genuine, impostors = self.genuine, self.even_counts
         finite = genuine[np.isfinite(genuine)]
-        ranges, exponents = [cells.range], [cells.exponent] if len(cells.counts) else []
+        ranges = [impostors.range]
+        exponents = [impostors.cells.exponent] if len(impostors.counts) else []
         if len(finite):
             ranges.append((float(finite[0]), float(finite[-1])))
             exponents.append(cell_exponent(*ranges[-1]))
@@ -290,12 +283,12 @@ class CountedAttempts(Attempts):
         low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
         thresholds = with_infinities(
             default_grid(low, high, exponent, DEFAULT_COUNT),
-            cells.negative_infinite > 0 or bool((genuine == -np.inf).any()),
-            cells.positive_infinite > 0 or bool((genuine == np.inf).any()),
+            impostors.negative_infinite > 0 or bool((genuine == -np.inf).any()),
+            impostors.positive_infinite > 0 or bool((genuine == np.inf).any()),
         )
         at, accepted = self._near(thresholds[np.isfinite(thresholds)])
         if (thresholds == -np.inf).any():
-            at, accepted = np.append(-np.inf, at), np.append(cells.negative_infinite, accepted)
+            at, accepted = np.append(-np.inf, at), np.append(impostors.negative_infinite, accepted)
         if (thresholds == np.inf).any():
             at, accepted = np.append(at, np.inf), np.append(accepted, self.impostors)
         return at, accepted
@@ -309,14 +302,6 @@ def next_among(thresholds: Any, *ordered: np.ndarray) -> list[np.ndarray]:
     at = np.asarray(thresholds, dtype=np.float64)
     after = [np.append(x, np.inf)[x.searchsorted(at, side="right")] for x in ordered]
     return [np.where(np.isnan(at), np.nan, x) for x in after]
-
-
-def next_number(at: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return the next larger numbers of a type; of float64 where they are no numbers of it."""
-    with np.errstate(over="ignore"):  # the largest number has none but infinity
-        of_type = at.astype(dtype)
-        narrow = np.nextafter(of_type, of_type.dtype.type(np.inf)).astype(np.float64)
-        return np.where(of_type == at, narrow, np.nextafter(at, np.inf))
 
 
 def increasing(scores: np.ndarray) -> np.ndarray:
@@ -400,6 +385,10 @@ class VerificationPoints:
     rows: np.ndarray = field(default_factory=lambda: np.empty(0))
     rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
+    def with_rows(self, rows: np.ndarray, attempts: Attempts) -> Self:
+        """Return the points with other thresholds as rows, and the false accepts there."""
+        return replace(self, rows=rows, rows_fa=attempts.false_accepts(rows))
+
     def thresholds(self, *names: str) -> np.ndarray:
         """Return the finite thresholds of some points, by their names; else of all but costs."""
         chosen = names or THRESHOLDS
@@ -428,12 +417,12 @@ def points_of(
         values |= dict(zip(COSTS, wanted.costs.T, strict=True))
     independent = attempts.impostor_attempts / (2 if symmetric else 1)
     points = VerificationPoints(wanted, error.of_part(0), values, symmetric, independent)
-    if attempts.defined and with_rows:
-        points.rows = points.thresholds(*THRESHOLDS, OF_COSTS)
-        if wanted.rows is not None:
-            points.rows = np.append(points.rows, wanted.rows[np.isfinite(wanted.rows)])
-        points.rows_fa = attempts.false_accepts(points.rows)
-    return points
+    if not (attempts.defined and with_rows):
+        return points
+    rows = points.thresholds(*THRESHOLDS, OF_COSTS)
+    if wanted.rows is not None:
+        rows = np.append(rows, wanted.rows[np.isfinite(wanted.rows)])
+    return points.with_rows(rows, attempts)
 
 
 def point_values(

@@ -1,4 +1,4 @@
-"""Verification: which attempts are made, what counts them, and whether twice."""
+"""Verification: which attempts are made, and how they are counted."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bioeval.counting.sorted_attempts import (
     PointsWanted,
     VerificationPoints,
     increasing,
+    points_of,
 )
 from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
 from bioeval.counting.too_few_templates import TooFewTemplates
@@ -81,8 +82,8 @@ class CollectAttempts(Reducer):
         The operating points that will be asked for; few attempts answer all.
     thresholds : ndarray of float64
         Distances, increasing, at which false accepts will be asked for.
-    more : ndarray
-        Further impostor scores, such as those of attacks; NaN is one that failed.
+    further : ndarray
+        Further impostor scores, such as those of attacks; NaN is a failed attempt.
     """
 
     def __init__(
@@ -90,61 +91,58 @@ class CollectAttempts(Reducer):
         fusion: str | None = None,
         wanted: PointsWanted | None = None,
         thresholds: np.ndarray | None = None,
-        more: np.ndarray | None = None,
+        further: np.ndarray | None = None,
     ):
         self.fusion, self.wanted = fusion, wanted
         self.thresholds = np.empty(0) if thresholds is None else thresholds
-        self.more = np.empty(0) if more is None else more[~np.isnan(more)]
+        self.further = np.empty(0) if further is None else further[~np.isnan(further)]
         self.kept: list[np.ndarray] = []
         self.copies = 1  # attempts that each kept score stands for
-        self.failed = 0 if more is None else len(more) - len(self.more)
+        self.failed = 0 if further is None else len(further) - len(self.further)
 
     def prepare(self, parts: Parts) -> None:
-        """Take the genuine scores, and expect by a sample where the points are."""
         genuine, self.missed = parts.mates.scores(self.fusion)
         self.genuine = increasing(genuine)
-        self.counting: AttemptCounter | None = None
+        self.counter: AttemptCounter | None = None
         if parts.few:
             return
-        exact = self.fusion in (None, "best", "worst") and not len(self.more)
-        dtype = parts.dtype if exact else np.dtype(np.float64)
+        is_exact = self.fusion in (None, "best", "worst") and not len(self.further)
+        dtype = parts.dtype if is_exact else np.dtype(np.float64)
         self.genuine = self.genuine.astype(np.float64)
-        self.counting = AttemptCounter(
+        self.counter = AttemptCounter(
             dtype, self.wanted, self.thresholds, self.genuine, self.missed
         )
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
-        self.counting.place(sample, parts.size)
-        self.counting.prepare()
-        self.counts = self._before_blocks()
+        self.counter.place(sample, parts.size)
+        self.counter.prepare()
+        self.counts = self._count_further()
 
-    def _before_blocks(self) -> list[ThreadCounts]:
-        """Return what is counted before any block: further impostor scores."""
-        if self.counting is None or not len(self.more):
+    def _count_further(self) -> list[ThreadCounts]:
+        """Return the counts of further impostor scores, which are in no block."""
+        if self.counter is None or not len(self.further):
             return []
-        counts = self.counting.start()
-        self.counting.count(counts, self.more[None], -1)
+        counts = self.counter.start()
+        self.counter.count(counts, self.further[None], -1)
         return [counts]
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
         other = super().fresh()
         other.kept, other.failed = [], 0
-        if self.counting is not None:
-            other.counts = [self.counting.start()]
+        if self.counter is not None:
+            other.counts = [self.counter.start()]
         return other
 
     def add(self, block: Block) -> None:
-        """Keep the scores of a block, or count them."""
         for side, (values, weight, failed) in enumerate(self._scores(block)):
             self.failed += weight * failed
-            if self.counting is None:
-                if self.fusion is None and not len(self.more) and is_mirrored(block, values):
+            if self.counter is None:
+                if self.fusion is None and not len(self.further) and is_mirrored(block, values):
                     self.copies = 2
                     values = values[~np.tri(len(values), dtype=bool)]
                 self.kept.append(values.ravel())
             else:
                 number = 2 * block.number + side
-                self.counting.count(self.counts[0], np.atleast_2d(values), number, weight)
+                self.counter.count(self.counts[0], np.atleast_2d(values), number, weight)
 
     def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
         """Return scores of a block, how many attempts each stands for, and how many failed."""
@@ -155,26 +153,22 @@ class CollectAttempts(Reducer):
         return [(scores, 1, failed) for scores, failed in claims]
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has kept, or counted."""
         self.kept += other.kept
         self.failed += other.failed
-        if self.counting is not None:
+        if self.counter is not None:
             self.counts += other.counts
 
     def finish_pass(self) -> bool:
-        """Find the points; return whether some are where no scores were kept."""
-        if self.counting is None:
+        if self.counter is None:
             return False
-        another = self.counting.finish(self.counts, self.failed)
-        self.counts = self._before_blocks()
-        return another
+        is_missing = self.counter.finish(self.counts, self.failed)
+        self.counts = self._count_further()
+        return is_missing
 
     def result(self) -> Attempts:
-        """Return the attempts in order."""
-        if self.counting is not None:
-            return self.counting.attempts()
-        dtype = np.empty(0, np.float16)
-        impostor = increasing(np.concatenate([dtype, *self.kept, self.more]))
+        if self.counter is not None:
+            return self.counter.attempts()
+        impostor = increasing(np.concatenate([np.empty(0, np.float16), *self.kept, self.further]))
         impostor = np.repeat(impostor, self.copies)
         return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)
 
@@ -190,17 +184,17 @@ def is_mirrored(block: Block, values: np.ndarray) -> bool:
 
 
 class Verified:
-    """One verification: what is asked for and, after :func:`count`, its attempts.
+    """One verification: its options and, after :func:`count`, its attempts.
 
-    Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `more` are
-    further impostor scores, such as those of attacks.
+    Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `further`
+    are impostor scores besides, such as those of attacks.
     """
 
-    #: What :func:`count` finds: the attempts, and the scores (increasing) of drawn claims by probes
-    #: who are not enrolled, if there are any.
+    #: After :func:`count`: the attempts, and the scores (increasing) of drawn claims by probes who
+    #: are not enrolled; None without drawn claims.
     attempts: Attempts
     unenrolled: np.ndarray | None = None
-    #: Its operating points, found by :func:`points_of` where they are wanted.
+    #: The operating points, after :meth:`find_points`.
     points: VerificationPoints
 
     def __init__(
@@ -212,17 +206,16 @@ class Verified:
         given: CurveThresholds = None,
         claims: Any = None,
         unenrolled_claims: str = "raise",
-        more: np.ndarray | None = None,
+        further: np.ndarray | None = None,
         about: Provenance | None = None,
     ):
-        """Check what is asked for; nothing is counted yet."""
         require_all_scores(scores)
         use = (use or Use()).of_kind(scores.kind)
         require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         require_values(scores, "verification")
         if use.fused or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
-        self.scores, self.use, self.wanted, self.more = scores, use, wanted, more
+        self.scores, self.use, self.wanted, self.further = scores, use, wanted, further
         if about is not None:
             self.about = about
         self.claims: Claims | None = None
@@ -230,15 +223,15 @@ class Verified:
         self.claims_of, self.skipped_claims = "all" if claims is None else "explicit", 0
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
-        #: The user's thresholds, as distances, or their number; None is a default. And those of the
-        #: curve, if they are known before.
+        #: The user's thresholds, as distances, or their number; None is a default. And the
+        #: thresholds of the curve, if they are known before.
         self.given = given
         self.grid: np.ndarray | None = None
         if isinstance(given, np.ndarray):
             self.given = self.grid = to_internal(given, scores.kind)
 
     def _take_claims(self, claims: Any, unenrolled: str) -> None:
-        """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""
+        """Take explicit or drawn claims; drawn claims of probes not enrolled apart."""
         from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
 
         if isinstance(claims, ClaimSampler):
@@ -250,30 +243,37 @@ class Verified:
             self.not_enrolled = Claims(*parse_claims(self.scores, not_enrolled, "raise")[0])
             claims = claims.probe[enrolled], claims.subject[enrolled]
         if index_of(claims) is not None:
-            made = in_order(claims, self.scores.probe_names, "`claims`")
-            self.scores, claims = self.scores.with_remarks(*made.remarks), made.values
+            ordered = in_order(claims, self.scores.probe_names, "`claims`")
+            self.scores, claims = self.scores.with_remarks(*ordered.remarks), ordered.values
         listed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
         self.claims = Claims(*listed)
 
-    def collecting(self, parts: Parts) -> CollectAttempts:
-        """Return what counts its attempts, unless claims are listed."""
+    # -- attempts
+
+    def reducer_for(self, parts: Parts) -> CollectAttempts:
+        """Return the reducer that counts the attempts, unless claims are listed."""
         if isinstance(self.given, int) and not parts.few:
             (extent,) = reduce(parts, Extent(self.use.fused))
             self.grid = grid_over(*extent, number=self.given)
         thresholds = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.rows is not None:
             thresholds = np.union1d(thresholds, self.wanted.rows)
-        return CollectAttempts(self.use.fused, self.wanted, thresholds, self.more)
+        return CollectAttempts(self.use.fused, self.wanted, thresholds, self.further)
+
+    def take(self, attempts: Attempts, lost: tuple[int, int, int]) -> None:
+        """Take what :meth:`reducer_for` has counted, and the claims that a fusion rule loses."""
+        self.attempts = attempts
+        self.about = self.about.without_claims(*lost)
 
     def read_claims(self, claims: Claims) -> None:
         """Read the attempts of listed claims one by one."""
         values, claim = claimed(self.scores, self.use.fused, claims)
-        group = self.scores.gallery_order.probe_group[claims.probe]
-        genuine = (group == claims.group)[claim]
-        self.attempts = Attempts.with_failures(values[genuine], values[~genuine])
+        is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
+        is_genuine = is_own[claim]
+        self.attempts = Attempts.with_failures(values[is_genuine], values[~is_genuine])
         if (needed := order_of(self.use.fused)) > 1:
             lost = np.setdiff1d(claimed(self.scores, "best", claims)[1], claim)
-            lost_genuine = int(np.count_nonzero((group == claims.group)[lost]))
+            lost_genuine = int(np.count_nonzero(is_own[lost]))
             lost_impostor = len(lost) - lost_genuine
             self.about = self.about.without_claims(lost_genuine, lost_impostor, needed)
         if self.not_enrolled is not None:
@@ -290,6 +290,24 @@ class Verified:
             assert not isinstance(self.given, np.ndarray)
             thresholds = grid_over(*attempts.extent(), number=self.given)
         return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
+
+    # -- operating points
+
+    def find_points(
+        self,
+        wanted: PointsWanted | None = None,
+        *,
+        symmetric: bool | None,
+        with_rows: bool,
+    ) -> None:
+        """Find the operating points, all that are wanted by default; see :func:`points_of`."""
+        wanted = self.wanted if wanted is None else wanted
+        assert wanted is not None
+        self.points = points_of(self.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
+
+    def replace_rows(self, rows: np.ndarray, attempts: Attempts) -> None:
+        """Take thresholds as rows of the result; `attempts` know the false accepts there."""
+        self.points = self.points.with_rows(rows, attempts)
 
     # -- data and people
 
@@ -314,59 +332,55 @@ class Verified:
 
     @cached_property
     def compared(self) -> ComparedPeople | None:
-        """How many people are compared, where they are known."""
+        """How many people are compared; None where nobody is a person."""
         if self.claims is not None:
             return ComparedPeople.listed(self.scores.codes, *self._sides, disjoint=True)
         if self.scores.layout != "pairs" and self.about.people is None:
-            return None  # nobody is a person
+            return None
         return ComparedPeople.of_scores(self.scores, disjoint=True)
 
     @property
     def compares_all(self) -> bool:
         """Whether the people of both sides are all compared with each other, as in a matrix."""
-        people, listed = self.about.people, self.scores.layout == "pairs" or self.claims is not None
-        if listed or people is None or self.compared is None:
+        people, is_listed = self.about.people, self.scores.layout == "pairs"
+        if is_listed or self.claims is not None or people is None or self.compared is None:
             return False
         return self.compared.pairs == ComparedPeople.of_sides(*people).pairs
 
 
 def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> list[Any]:
-    """Find the attempts of verifications, and what other reducers count, in one pass.
-
-    Returned is what the others have counted.
-    """
+    """Find the attempts of verifications in one pass, and return what `further` reducers count."""
     if not verifying and not further:
         return []
     by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read one by one
     fusions = {*(x.use.fused for x in by_blocks), *(x.fusion for x in further)}
     parts = parts_of(scores, nearest=fusions <= {None, "best"})
     too_few = {fusion: y for fusion in fusions for y in TooFewTemplates.counters(fusion)}
-    collecting = [x.collecting(parts) for x in by_blocks]
-    counted = iter(reduce(parts, *collecting, *too_few.values(), *further))
-    for x in by_blocks:
-        x.attempts = next(counted)
-    lost = dict(zip(too_few, counted, strict=False))
-    for x in by_blocks:
-        x.about = x.about.without_claims(*lost.get(x.use.fused, (0, 0, 0)))
-    for x in verifying:
-        if x.claims is not None:
-            x.read_claims(x.claims)
-    return [*counted]
+    reducers = [x.reducer_for(parts) for x in by_blocks]
+    results = reduce(parts, *reducers, *too_few.values(), *further)
+    attempts, results = results[: len(reducers)], results[len(reducers) :]
+    lost = dict(zip(too_few, results, strict=False))
+    for verified, found in zip(by_blocks, attempts, strict=True):
+        verified.take(found, lost.get(verified.use.fused, (0, 0, 0)))
+    for verified in verifying:
+        if verified.claims is not None:
+            verified.read_claims(verified.claims)
+    return results[len(too_few) :]
 
 
 def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
     """Count one verification; the options are those of :class:`Verified`."""
-    made = Verified(scores, use, **options)
-    count(scores, [made])
-    return made
+    verified = Verified(scores, use, **options)
+    count(scores, [verified])
+    return verified
 
 
 def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of attempts of listed claims, NaN of one that failed, and the claims.
+    """Return the scores of attempts of listed claims, NaN of failed attempts, and their claims.
 
-    Each template of the person who is claimed makes one attempt, unless they are fused.
+    Each template of the claimed person makes one attempt, unless they are fused.
     """
-    values, made = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    values, claim_of_each = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     with threads_for(scores):
         for block in blocks_of(scores):
             low, high = np.searchsorted(
@@ -381,7 +395,8 @@ def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndar
             else:
                 block = block.by_person(fusion)
             value = block.values[claims.probe[low:high][claim] - block.number, position]
-            there = ~np.isnan(value)
-            values.append(scored(value[there]) if block.rejected else value[there])
-            made.append(claim[there] + low)
-    return np.concatenate(values), np.concatenate(made)
+            is_attempt = ~np.isnan(value)
+            attempt = value[is_attempt]
+            values.append(scored(attempt) if block.rejected else attempt)
+            claim_of_each.append(claim[is_attempt] + low)
+    return np.concatenate(values), np.concatenate(claim_of_each)

@@ -64,9 +64,9 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
         if len(every) <= _MOST:
             return every, True
     else:
-        cells = verified.attempts.cells
-        edges = cells.grid.edges
-        accepted = cells.negative_infinite + np.cumsum(cells.counts)
+        impostors = verified.attempts.even_counts
+        edges = impostors.cells.edges
+        accepted = impostors.negative_infinite + np.cumsum(impostors.counts)
     if len(edges):  # else no impostor score is finite
         around = verified.points.equal_error.eer * total
         level = _levels(total)

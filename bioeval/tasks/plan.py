@@ -17,7 +17,7 @@ from bioeval.counting.points import (
     check_costs,
     with_rare_targets,
 )
-from bioeval.counting.sorted_attempts import PointsWanted, points_of
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.thresholds import (
     require_values,
     to_internal,
@@ -199,8 +199,7 @@ class CardTasks:
             if self.rare:
                 attempts = made.attempts.impostor_attempts / (2 if symmetric else 1)
                 targets = with_rare_targets(targets, attempts)
-            made.points = points_of(
-                made.attempts,
+            made.find_points(
                 replace(self.wanted, targets=targets),
                 symmetric=symmetric,
                 with_rows=curves and (made.given is None or rows is not None),
@@ -224,7 +223,7 @@ class CardTasks:
             again = [VerificationTask(self.scores, x.use, given=at) for x in verified]
             count(self.scores, again)
         for made, other in zip(verified, again, strict=True):
-            made.points.rows, made.points.rows_fa = rows, other.attempts.false_accepts(rows)
+            made.replace_rows(rows, other.attempts)
 
 
 def _provenance(

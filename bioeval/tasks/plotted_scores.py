@@ -50,7 +50,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         edges = edges_of(attempts.impostor.keys)
         accepted = attempts.false_accepts(edges)
     else:
-        edges = edges_of(_sample(data), attempts.cells.ends)
+        edges = edges_of(_sample(data), attempts.even_counts.ends)
         at = to_internal(edges, kind)  # in the units of the user
         accepted = verify(data, given=at).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)

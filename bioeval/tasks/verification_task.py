@@ -13,9 +13,14 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
-from bioeval.counting.sorted_attempts import PointsWanted, points_of
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.thresholds import curve_thresholds
-from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count
+from bioeval.counting.verification import (
+    UnenrolledClaims,
+    Use,
+    Verified,
+    count,
+)
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
@@ -179,8 +184,8 @@ def verification(
     )
     with rows_reported():
         count(scores, [made])
-        symmetric, with_rows = templates == "single" and is_symmetric(scores), made.given is None
-        made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
+        symmetric = templates == "single" and is_symmetric(scores)
+        made.find_points(symmetric=symmetric, with_rows=made.given is None)
         dataset = made.dataset()
     if limits is None:
         return dataset

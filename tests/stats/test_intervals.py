@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.counting.points import check_costs
-from bioeval.counting.sorted_attempts import PointsWanted, points_of
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.verification import Use, verify
 from bioeval.stats.verification import VerificationColumns
 
@@ -35,7 +35,7 @@ def drawn_by(scores, interval, **options):
         frr_targets=np.array(TARGETS),
     )
     verified = verify(scores, use, wanted=wanted, **options)
-    verified.points = points_of(verified.attempts, wanted, symmetric=False, with_rows=False)
+    verified.find_points(symmetric=False, with_rows=False)
     return VerificationColumns.of(verified, interval)
 
 

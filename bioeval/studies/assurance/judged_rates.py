@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.sorted_attempts import PointsWanted, next_among, points_of
+from bioeval.counting.sorted_attempts import PointsWanted, next_among
 from bioeval.counting.verification import verify
 from bioeval.scores.matrix import Scores
 from bioeval.stats.curve_limits import grid_of
@@ -67,8 +67,7 @@ class JudgedAttempts:
         """Count the attempts without each person; `thresholds` are user's, to be looked at."""
         self.confidence = confidence
         self.verified = verify(scores, wanted=_no_points(), given=thresholds)
-        attempts = self.verified.attempts
-        self.verified.points = points_of(attempts, _no_points(), symmetric=None, with_rows=False)
+        self.verified.find_points(symmetric=None, with_rows=False)
         method = IntervalMethod(PEOPLE)
         columns = VerificationColumns.of(self.verified, method, [EER])
         self.curve = columns.one_sided(confidence)

@@ -16,7 +16,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.sorted_attempts import PointsWanted, points_of
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified, count
 from bioeval.protocol.tasks import OpenSet
@@ -95,9 +95,7 @@ def by_attempts(
     messages: list[Message] = []
     with threads_for(scores):
         for verified in verifying:
-            verified.points = points_of(
-                verified.attempts, points, symmetric=False, with_rows=verified.given is None
-            )
+            verified.find_points(symmetric=False, with_rows=verified.given is None)
             people = int((~verified.people.no_person).sum())
             attempts += [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
             # Of a symmetric matrix each pair is one attempt.

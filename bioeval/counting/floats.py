@@ -1,0 +1,38 @@
+"""Numbers of a dtype and their neighbours: thresholds are compared with scores without rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the largest numbers of a dtype that are not above the ends.
+
+    A score of the dtype is above the end exactly when it is above the rounded end, so that
+    intervals keep their meaning.
+    """
+    with np.errstate(over="ignore"):
+        near = ends.astype(dtype)
+        return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
+
+
+def next_number(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the next larger numbers of a dtype; of float64 for numbers that the dtype lacks."""
+    with np.errstate(over="ignore"):  # the largest number has none but infinity
+        of_dtype = numbers.astype(dtype)
+        narrow = np.nextafter(of_dtype, of_dtype.dtype.type(np.inf)).astype(np.float64)
+        return np.where(of_dtype == numbers, narrow, np.nextafter(numbers, np.inf))
+
+
+def ordinals_of(numbers: np.ndarray) -> np.ndarray:
+    """Return int64 in the order of float64 numbers, consecutive for neighbours."""
+    return _flipped(numbers.view(np.int64))
+
+
+def float_of(ordinals: np.ndarray) -> np.ndarray:
+    return _flipped(ordinals).view(np.float64)
+
+
+def _flipped(bits: np.ndarray) -> np.ndarray:
+    """Flip the bits of negative numbers after the sign, whose magnitude then falls."""
+    return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
