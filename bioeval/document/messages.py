@@ -1,8 +1,8 @@
 """The sentence of each message, by its code: what was found, where, and what to do about it.
 
 A sentence is a template, and its arguments have their formats in it, as those of
-:func:`bioeval.document.text.say`. A part of an answer in square brackets is left out where a
-message lacks an argument of the part.
+:func:`bioeval.document.text.say`. A part in square brackets is left out where a message lacks
+an argument of the part.
 """
 
 from __future__ import annotations
@@ -30,6 +30,44 @@ class Doubt(str):
 #: The sentences that answer what a study is made for. They stand above all numbers, and are no
 #: warnings.
 ANSWERS: dict[str, str] = {
+    "install-threshold": (
+        "Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among "
+        "{people} is at most {target:rate}; on these data it is {far_here:rate}.[ The stricter "
+        "threshold raises the {frr} on these data from {frr_without:rate} to {frr_here:rate}.]"
+    ),
+    "no-threshold-promised": (
+        "No threshold can be promised: {why}.[ To promise a strict threshold, with a {far} of "
+        "{people_far:rate} on these data, takes about {people:count people}.]"
+    ),
+    "nothing-to-install": "No threshold to install: {why}.",
+    "threshold-accepts": (
+        "{status}: accept where the {scores} {sign} {threshold:threshold}.[ It is provisional, "
+        "because {why}.]"
+    ),
+    "threshold-accepts-nothing": "{status}: accept nothing.",
+    "promise-kept": (
+        "Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most "
+        "{promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}."
+    ),
+    "promise-not-kept": (
+        "Refuted: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is above "
+        "{promise:rate}; with {confidence:rate} confidence, it is at least {low:rate}."
+    ),
+    "promise-open": (
+        "Open: whether the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at "
+        "most {promise:rate}; its one-sided limits, each at {confidence:rate} confidence, are "
+        "{low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people} would "
+        "settle it.]"
+    ),
+    "system-better": "{best:name} is better than {worse:names}: {measures:measures}.",
+    "systems-better": (
+        "One of {best:names} is the best, with {number:count other systems} shown to be worse "
+        "({worse:names}): {measures:measures}."
+    ),
+    "systems-not-different": (
+        "No significant difference between {systems:names}: {measures:measures}."
+    ),
+    "systems-not-concluded": "No conclusion, as {why}: {measures:measures}.",
     "most-errors": (
         "At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count "
         "subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} "
@@ -491,7 +529,15 @@ SENTENCES: dict[str, str] = {
         "dependent; if names contain the subjects, give `subject_from`, such as "
         "'{pattern:name}'"
     ),
+    "target-missed": (
+        "on {people} the {far} was {rate:rate}, {times:digits 2} times the target of {target:rate}"
+        "[, but its interval, from {low:rate}, contains the target]"
+    ),
     # Assured thresholds
+    "kinds-of-people-absent": (
+        "kinds of people[ rarer than {share:rate} (3 in {people:count})] may be absent from the "
+        "data"
+    ),
     "no-impostor-attempts": Doubt("there are no impostor attempts"),
     "too-few-people-to-resample": Doubt(
         "there are only {people:count} {who}; at least {needed:count} are needed"
@@ -591,8 +637,7 @@ def sentence_of(message: Message) -> Text:
         names = (name for _, name, _, _ in string.Formatter().parse(part[1]) if name)
         return part[1] if all(x in arguments or is_term(x) for x in names) else ""
 
-    if message.code in ANSWERS:
-        sentence = _OPTIONAL.sub(kept, sentence)
+    sentence = _OPTIONAL.sub(kept, sentence)
     task = str(arguments.get("task", ""))
     return Phrase(sentence, arguments, task if task in (*RATES, TRANSACTIONS) else "")
 

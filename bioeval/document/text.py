@@ -14,7 +14,7 @@ number, is ``3 to 4 templates each (median 4)``, and ``{needed:range}`` of more 
 three numbers the least and the largest. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
 are numbers, ``{words:template}`` is a template without arguments, and ``{notes:messages}`` are
 messages one after the other. ``{at:threshold}`` is a threshold, with the score after it in the
-argument ``at_next``.
+argument ``at_next``, and ``{measures:measures}`` are measures with their labels, targets and ranks.
 
 An argument of a public function is in backquotes, as in :mod:`bioeval.base.errors`, and a command
 writes its option. No term is translated afterwards, so that a system that is called FAR-net keeps
@@ -149,6 +149,10 @@ def _typed(value: Any, form: str) -> Text:
         several = Enumeration([Count(x) for x in value])
         ends = say("{least:count} to {most:count}", least=min(value), most=max(value))
         return ends if len(value) > 3 else several
+    if kind == "measures":
+        from bioeval.document.scalars import measures_in_words  # which imports this file
+
+        return measures_in_words(value)
     if kind == "spread":
         return _spread(value, noun)
     if kind == "digits":

@@ -46,7 +46,7 @@ from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.studies.thresholds.section import new_people
+from bioeval.studies.thresholds.answers import new_people
 from bioeval.tables.sections import study_sections
 from bioeval.views.images import Images
 from bioeval.views.sections.evaluation import evaluation_section

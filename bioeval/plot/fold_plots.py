@@ -23,7 +23,8 @@ from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.support import unsupported_targets
 from bioeval.results.words import percent
 from bioeval.stats.aggregate import aggregate
-from bioeval.studies.thresholds.section import folds_of, new_people, refusal_of
+from bioeval.studies.thresholds.answers import new_people
+from bioeval.studies.thresholds.section import folds_of, refusal_of
 from bioeval.views.messages import sentence_about
 from bioeval.views.tasks import OVER, Averaged, averaged, unit_of
 from bioeval.views.writers.lines import written

@@ -15,7 +15,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import as_plot_text, pick
-from bioeval.studies.compare.section import measures_of
+from bioeval.studies.compare.outcomes import measures_of
 
 
 def ranking(

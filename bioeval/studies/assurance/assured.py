@@ -13,7 +13,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
-from bioeval.results.support import people_with
+from bioeval.results.support import RuleOf, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, subject_pattern_of
@@ -42,7 +42,10 @@ ASSURED: dict[str, Variable] = {
         "FAR there; of open set the mean over people not enrolled", "proportion", "FMR"
     ),
     "assured_far_high": Variable(
-        "one-sided upper limit of it, at most the target", "proportion", "FMR"
+        "one-sided upper limit of it, at most the target, with the two people who have most of "
+        "these errors counted twice",
+        "proportion",
+        "FMR",
     ),
     "assured_far_attempts": Variable("FAR there, of all attempts", "proportion", "FMR"),
     "assured_frr": Variable("FRR there", "proportion", "FNMR"),
@@ -180,11 +183,18 @@ def _refusal(curve: FarCurve, target: float) -> Message:
     return Message("too-few-people-to-promise", **at, high=high, **people, over=over)
 
 
+def kinds_of_people_absent(people: int) -> Message:
+    """Return which kinds of people an estimate over so many people cannot know."""
+    if people <= RuleOf(3):
+        return Message("kinds-of-people-absent")
+    return Message("kinds-of-people-absent", share=RuleOf(3) / people, people=people)
+
+
 def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
     """Return the refusal, or what is remarked on the promise."""
     if assured.refusal is not None:
         return [assured.refusal]
-    remarks = []
+    remarks = [kinds_of_people_absent(assured.curve.judged.people)]
     if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
         rates = {"far_of_means": assured.far, "far_of_attempts": assured.attempts}
         over = assured.curve.over

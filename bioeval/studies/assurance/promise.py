@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -15,6 +16,7 @@ from bioeval.base.arguments import (
     require_number,
 )
 from bioeval.base.errors import DataError, NoResultError, ProtocolError, counted
+from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
 from bioeval.counting.threshold_rules import TARGETS, Rule
 from bioeval.counting.thresholds import require_values, to_internal
@@ -26,17 +28,24 @@ from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
-from bioeval.studies.assurance.assured import require_named_people
+from bioeval.studies.assurance.assured import kinds_of_people_absent, require_named_people
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.studies.assurance.limits import Judged
 from bioeval.studies.tries.pools import FEWEST, Pools
 from bioeval.views.messages import sentence_about, warns_of_doubts
 
+#: Numbers of people beyond this settle no promise in practice.
+_MOST_TO_SETTLE = 100_000
+
 PROMISE = {
     "threshold": Variable("threshold that the promises are about", "score", shown="threshold"),
     "promise": Variable("what is promised, a rule"),
     "promised": Variable("largest rate that is promised", "proportion", dims=("promise",)),
-    "verdict": Variable("shown, refuted or open", dims=("promise",)),
+    "verdict": Variable(
+        "shown, refuted or open; valid only if the threshold and the promise were fixed before "
+        "these data were seen, and for one look at the promise by itself",
+        dims=("promise",),
+    ),
     "people": Variable("number of people", "subjects", dims=("promise",)),
     "people_to_settle": Variable(
         "about how many people would decide the promise at this rate",
@@ -50,6 +59,8 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     PROMISE[_rate] = Variable(f"{_rate.upper()} there", "proportion", _iso)
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"one-sided {_words} limit of the {_rate.upper()} there"
+        if _end == "high":
+            _long += ", with the two people who err most counted twice"
         PROMISE[f"{_rate}_{_end}"] = Variable(_long, "proportion", _iso)
 
 
@@ -140,22 +151,38 @@ def check_promise(
         rate, judged = of_rate[name] = at_threshold.judged(name)
         low, high = judged.at(rate)
         variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
-    verdicts, people, settling, populations = [], [], [], []
+    verdicts, people, settling, populations, answers = [], [], [], [], []
     for rule in promises:
         (rate, judged), promised = of_rate[rule.name], rule.values[0]
-        if variables[f"{rule.name}_high"] <= promised:
+        low, high = (variables[f"{rule.name}_{end}"] for end in ("low", "high"))
+        about: dict[str, Any] = {
+            "rate": rule.name,
+            "threshold": at,
+            "promise": promised,
+            "confidence": confidence,
+        }
+        if tries is not None:
+            about["tries"] = int(tries)
+        settling.append(judged.people_to_settle(rate, promised))
+        if high <= promised:
             verdicts.append("shown")
-        elif variables[f"{rule.name}_low"] > promised:
+            answers.append(Message("promise-kept", **about, high=high))
+        elif low > promised:
             verdicts.append("refuted")
+            answers.append(Message("promise-not-kept", **about, low=low))
         else:
             verdicts.append("open")
+            if settling[-1] <= _MOST_TO_SETTLE:
+                about["people_to_settle"] = int(settling[-1])
+            answers.append(Message("promise-open", **about, low=low, high=high))
         people.append(judged.people)
-        settling.append(judged.people_to_settle(rate, promised))
         this_gallery = rule.name == "far" and at_threshold.fixed_gallery
         populations.append("this gallery" if this_gallery else "new people")
     variables |= {"verdict": verdicts, "people": people, "people_to_settle": settling}
     variables["interval_for"] = populations
-    attrs = about_attrs(Provenance.of(scores), "promise", "promise", beyond)
+    if "shown" in verdicts:
+        beyond.append(kinds_of_people_absent(max(people)))
+    attrs = about_attrs(Provenance.of(scores), "promise", "promise", [*answers, *beyond])
     attrs |= {"confidence": confidence, "interval_method": "people"}
     if tries is not None:
         attrs |= {"tries": int(tries), "use": described_tries(scores)}

@@ -8,54 +8,25 @@ import xarray as xr
 
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label
-from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
+from bioeval.document.cells import Label
+from bioeval.document.results import answers, cell_of, data_facts, result_messages
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.results.support import RuleOf, people_with
 from bioeval.results.words import method_in_words
-
-#: Numbers of people beyond this settle no promise in practice.
-_MOST_TO_SETTLE = 100_000
-
-_VERDICTS = {
-    "shown": "Shown: the {rate:term}{tries} at {threshold} is at most {promise:rate}",
-    "refuted": "Refuted: the {rate:term}{tries} at {threshold} is above {promise:rate}",
-    "open": "Open: whether the {rate:term}{tries} at {threshold} is at most {promise:rate}",
-}
 
 
 def promise_section(results: ResultsBySystem) -> Section:
     """Return what is said of promises: the verdicts, then the limits of each rate."""
     ds = results[""]
     rules = [Rule.written(str(x)) for x in ds["promise"].values]
-    verdicts = list[Block]()
     limits = list[Block]()
     for i, rule in enumerate(rules):
-        of_one = ds.isel(promise=i)
-        verdict = say(
-            _VERDICTS[of_one["verdict"].item()],
-            rate=rule.name,
-            tries=_tries_in_words(ds),
-            threshold=threshold_of(ds),
-            promise=of_one["promised"].item(),
-        )
-        verdicts.append(Paragraph(verdict, "answer"))
-        limits += _limits(of_one, rule.name)
-    absent: Text = ""
-    if "shown" in ds["verdict"].values:
-        absent = say(" {absent}", absent=may_be_absent(int(ds["people"].max())))
-    valid = (
-        "Valid only if the threshold and the promise were fixed before these data were seen, and "
-        "for one look at the promise.{several}{absent}"
-    )
-    each = " The confidence is that of each promise alone." if len(rules) > 1 else ""
-    limits.append(Paragraph(say(valid, several=each, absent=absent), "note"))
+        limits += _limits(ds.isel(promise=i), rule.name)
     return Section(
         "promise",
         "",
         (
-            *verdicts,
+            *answers(results),
             data_facts(results),
             Section("limits", "", limits),
             _rates(ds, rules),
@@ -74,7 +45,7 @@ def _tries_in_words(ds: xr.Dataset) -> Text:
 
 def _limits(ds: xr.Dataset, rate: str) -> Iterator[Block]:
     """Yield the rate with its limits, how many people would settle it, and what it needs."""
-    people, population = int(ds["people"]), ds["interval_for"].item()
+    population = ds["interval_for"].item()
     yield Paragraph(
         say(
             "{rate:term}{tries} on these data: {mean:rate}{over}. With "
@@ -94,32 +65,6 @@ def _limits(ds: xr.Dataset, rate: str) -> Iterator[Block]:
             promise=ds["promised"].item(),
         )
     )
-    settle, refutes = ds["people_to_settle"].item(), ds[rate].item() >= ds["promised"].item()
-    text = "The data have {there}."
-    if ds["verdict"] == "open":
-        text = (
-            "The data have {there}; the rate is too near the promise to be settled by more people."
-        )
-        if settle <= _MOST_TO_SETTLE:
-            text = (
-                "The data have {there}; at this rate about {settle:count people} would {settles} "
-                "it."
-            )
-    settles = "refute" if refutes else "show"
-    there = Count(people, noun="people")
-    yield Paragraph(say(text, there=there, settle=settle, settles=settles))
-    of_pairs = rate == "far" and population == "new people"
-    by_rule = people_with(RuleOf(3).attempts_for(ds["promised"].item()))
-    if of_pairs and ds["verdict"] == "open" and not refutes and settle > by_rule:
-        yield Paragraph(
-            say(
-                "The rule of 3 asks for {people:count people}: it takes each of their pairs for an "
-                "independent trial, and holds only without an error. The number for this limit is "
-                "larger, since one person who is easily confused is in many pairs.",
-                people=by_rule,
-            ),
-            "note",
-        )
 
 
 def _rates(ds: xr.Dataset, rules: Sequence[Rule]) -> Table:
@@ -138,15 +83,3 @@ def promise_by_strict_threshold(confidence: float) -> Text:
     """Return what ``people_estimated`` people are needed for."""
     text = "to promise the target at {sure:rate} by a strict threshold, about"
     return say(text, sure=confidence)
-
-
-def may_be_absent(people: int) -> Text:
-    """Return which kinds of people an estimate over so many people cannot know."""
-    if people <= RuleOf(3):
-        return "Kinds of people may be absent from the data."
-    return say(
-        "Kinds of people rarer than {share:rate} (3 in {people:count}) may be absent from the "
-        "data.",
-        share=RuleOf(3) / people,
-        people=people,
-    )

@@ -34,6 +34,7 @@ from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_in
 from bioeval.stats.simultaneous import discordant, least_discordant
 from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import MeasuredSystem, by_attempts
+from bioeval.studies.compare.outcomes import with_answers
 from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
 from bioeval.studies.compare.wanted import IDENTIFICATION, WantedMeasures
@@ -206,12 +207,8 @@ def compare(
         "adjust": adjust,
         "least_discordant": least_discordant(method.confidence),
     }
-    return comparison_dataset(
-        list(systems.measured),
-        compared,
-        attrs,
-        systems.messages(wanted, {row[0].scalar.name for row in rows}, method),
-    )
+    messages = systems.messages(wanted, {row[0].scalar.name for row in rows}, method)
+    return with_answers(comparison_dataset(list(systems.measured), compared, attrs, messages))
 
 
 def _refuse_unused(

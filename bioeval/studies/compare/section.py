@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,18 +16,17 @@ from bioeval.document.blocks import (
     Fact,
     Facts,
     Messages,
-    Paragraph,
     ResultsBySystem,
     Section,
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Label, Number, Probability, Quantity, Rate
-from bioeval.document.results import data_fact, is_doubt, result_messages, sides_in_words
-from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.cells import Count, Label, Number, Probability, Quantity
+from bioeval.document.results import answers, data_fact, is_doubt, result_messages, sides_in_words
+from bioeval.document.scalars import cell_of_scalar, measures_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded_in_words, method_in_words
-from bioeval.studies.compare.results import PLACES, scalar_of
+from bioeval.studies.compare.outcomes import MeasureOfSystems, has_limits, measures_of
 from bioeval.studies.tracking.measures import FEWEST
 from bioeval.studies.tracking.section import classes_fact
 
@@ -40,9 +39,6 @@ FEW_SYSTEMS = 4
 #: A rank, and the limits of the ranks that a system may have.
 _RANKS = ("rank", "rank_low", "rank_high")
 
-# Systems, at most, whose names are in the answer.
-_NAMED = 5
-
 
 def comparison_section(results: ResultsBySystem) -> Section:
     """Return what is said of a comparison."""
@@ -54,7 +50,7 @@ def comparison_section(results: ResultsBySystem) -> Section:
     blocks: list[Block] = [
         _header(ds),
         Messages([x for x in messages if is_doubt(x)], alarm=True),
-        *(Paragraph(x, "answer") for x in _answers(measures)),
+        *answers(results),
     ]
     if not two and (supported := [x for x in measures if x.supported]):
         blocks.append(_overview(supported))
@@ -66,198 +62,66 @@ def comparison_section(results: ResultsBySystem) -> Section:
     return Section("comparison", title, blocks)
 
 
-class MeasureOfSystems:
-    """One measure of a comparison."""
-
-    def __init__(self, ds: xr.Dataset, name: str, at: Mapping[str, Any]):
-        self._ds, self._name = ds.sel(at) if at else ds, name
-        self.coordinates = dict(at)
-        self.scalar = scalar_of(ds[name])
-        self.places = {
-            PLACES[dim]: label for dim, label in at.items() if PLACES[dim] in self.scalar.places
-        }
-        self.systems = ds["system"].values.tolist()
-        self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
-        support = f"{name}_supported"
-        self.supported = support not in self._ds or bool(self._ds[support])
-        self.tested = bool(self._ds[f"{name}_p_value"].notnull().any())
-        self.noun = "sequences" if "sequences" in ds.attrs else "people"
-        self.least_discordant = int(ds.attrs["least_discordant"])
-        self.limited = has_limits(ds)
-        rank = self._ds[f"{name}_rank"].values
-        #: Places of the systems from the best to the worst; those without a value come last.
-        self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
-        #: Those that no other system is shown to be better than.
-        self.best = [i for i in self.order if self.number("rank_low", i) == 1]
-
-    @property
-    def key(self) -> str:
-        """The name of the measure in data, as it is asked for: ``frr_at_far=0.01``."""
-        places = (f"{x:.12g}" for x in self.places.values())
-        return "=".join((self.scalar.name, *places))
-
-    @property
-    def name(self) -> Text:
-        """The name of the measure in tables."""
-        return label_of(self.scalar, task=self.task, **self.places)
-
-    @property
-    def made(self) -> str:
-        """How the limits were made, and for whom they are."""
-        about = self._ds[self.variable("difference")].attrs
-        return f"{method_in_words(about['interval_method'])} for {about['interval_for']}"
-
-    def variable(self, statistic: str) -> str:
-        """Return the name of the variable of a statistic; of none, of the value."""
-        return f"{self._name}_{statistic}" if statistic else self._name
-
-    def number(self, statistic: str, *systems: int) -> float:
-        """Return a number of a system, or of a pair of systems."""
-        return float(self._ds[self.variable(statistic)].values[systems])
-
-    def at(self, i: int, *other: int) -> dict[str, Any]:
-        """Return where the numbers of a system, or of a pair, are in the dataset."""
-        names = zip(("system", "other_system"), (i, *other), strict=False)
-        return self.coordinates | {name: self.systems[k] for name, k in names}
-
-    def value(self, i: int, *, interval: bool = False) -> Quantity:
-        """Return the value of a system, with its interval if wanted."""
-        more: dict[str, Any] = {}
-        if interval:
-            more["interval"] = self.number("low", i), self.number("high", i)
-        return cell_of_scalar(self.scalar, self.number("", i), at=self.at(i), **more)
-
-    def letters(self, i: int) -> str:
-        """Return the letters of a system."""
-        return str(self._ds[self.variable("letters")].values[i])
-
-    def difference(self, i: int, j: int) -> Quantity:
-        """Return the difference of two systems, with its limits."""
-        return cell_of_scalar(
-            self.scalar,
-            self.number("difference", i, j),
-            variable=self.variable("difference"),
-            at=self.at(i, j),
-            interval=(self.number("difference_low", i, j), self.number("difference_high", i, j)),
-            difference=True,
-        )
-
-    def conclusion(self, i: int, j: int) -> Text:
-        """Return which of two systems is better, or why neither is."""
-        if better := self.number("separated", i, j):
-            name = self.systems[i if better > 0 else j]
-            return Strong(say("{system:name} is better", system=name))
-        if np.isnan(self.number("difference", i, j)):
-            return "not defined"
-        if not self.limited:
-            return _FEW_SEQUENCES.lower()
-        if not self.supported:
-            return "no conclusion: too few people or attempts for the target"
-        if self.too_few(i, j):
-            text = f"too few to decide: they differ on {{discordant:count {self.noun}}}"
-            return say(text, discordant=int(self.number("discordant", i, j)))
-        if np.isnan(self.number("difference_low", i, j)):
-            return "no conclusion: the uncertainty of the difference is not known"
-        return "no significant difference"
-
-    def verdict(self, i: int) -> str:
-        """Return whether a system is shown to be worse than the first; empty where nothing is."""
-        is_defined = not np.isnan(self.number("difference", i, 0))
-        if not (self.supported and self.limited and is_defined):
-            return ""
-        return {1: "better", -1: "worse"}.get(int(self.number("separated", i, 0)), "open")
-
-    def too_few(self, i: int, j: int) -> bool:
-        """Whether two systems differ on too few people to tell which is better."""
-        if not self.number("discordant", i, j) and self.number("difference", i, j) == 0:
-            return False
-        return self.number("discordant", i, j) < self.least_discordant
-
-    @property
-    def outcome(self) -> Any:
-        """What is concluded: the best systems and the number of others, or why there are none."""
-        order = [i for i in self.order if not np.isnan(self.number("", i))]
-        if not order:
-            return "undefined"
-        if not self.limited:
-            return "sequences"
-        if not self.supported:
-            return "unsupported"
-        if len(self.best) < len(order):
-            return tuple(self.best), len(order) - len(self.best)
-        few = all(self.too_few(i, j) for i, j in itertools.combinations(order, 2))
-        return "few" if few and len(order) > 1 else "equal"
+def _made(measure: MeasureOfSystems) -> str:
+    """Return how the limits were made, and for whom they are."""
+    about = measure.dataset[measure.variable("difference")].attrs
+    return f"{method_in_words(about['interval_method'])} for {about['interval_for']}"
 
 
-def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
-    """Return the measures of a comparison, at each number that they were asked for at."""
-    measures = []
-    for name in (str(x) for x in ds.data_vars if f"{x}_difference" in ds):
-        dims = [str(dim) for dim in ds[name].dims if dim != "system"]
-        every = itertools.product(*(ds[dim].values.tolist() for dim in dims))
-        for at in (dict(zip(dims, labels, strict=True)) for labels in every):
-            if not at or bool(ds[f"{name}_supported"].sel(at).notnull()):
-                measures.append(MeasureOfSystems(ds, name, at))
-    return measures
+def _at(measure: MeasureOfSystems, i: int, *other: int) -> dict[str, Any]:
+    """Return where the numbers of a system, or of a pair, are in the dataset."""
+    names = zip(("system", "other_system"), (i, *other), strict=False)
+    return measure.coordinates | {name: measure.systems[k] for name, k in names}
+
+
+def _value(measure: MeasureOfSystems, i: int, *, interval: bool = False) -> Quantity:
+    """Return the value of a system, with its interval if wanted."""
+    more: dict[str, Any] = {}
+    if interval:
+        more["interval"] = measure.number("low", i), measure.number("high", i)
+    return cell_of_scalar(measure.scalar, measure.number("", i), at=_at(measure, i), **more)
+
+
+def _difference(measure: MeasureOfSystems, i: int, j: int) -> Quantity:
+    """Return the difference of two systems, with its limits."""
+    return cell_of_scalar(
+        measure.scalar,
+        measure.number("difference", i, j),
+        variable=measure.variable("difference"),
+        at=_at(measure, i, j),
+        interval=(measure.number("difference_low", i, j), measure.number("difference_high", i, j)),
+        difference=True,
+    )
+
+
+def _conclusion(measure: MeasureOfSystems, i: int, j: int) -> Text:
+    """Return which of two systems is better, or why neither is."""
+    if better := measure.number("separated", i, j):
+        name = measure.systems[i if better > 0 else j]
+        return Strong(say("{system:name} is better", system=name))
+    if np.isnan(measure.number("difference", i, j)):
+        return "not defined"
+    if not measure.limited:
+        return _FEW_SEQUENCES.lower()
+    if not measure.supported:
+        return "no conclusion: too few people or attempts for the target"
+    if measure.too_few(i, j):
+        text = f"too few to decide: they differ on {{discordant:count {measure.noun}}}"
+        return say(text, discordant=int(measure.number("discordant", i, j)))
+    if np.isnan(measure.number("difference_low", i, j)):
+        return "no conclusion: the uncertainty of the difference is not known"
+    return "no significant difference"
+
+
+def _verdict(measure: MeasureOfSystems, i: int) -> str:
+    """Return whether a system is shown to be worse than the first; empty where nothing is."""
+    is_defined = not np.isnan(measure.number("difference", i, 0))
+    if not (measure.supported and measure.limited and is_defined):
+        return ""
+    return {1: "better", -1: "worse"}.get(int(measure.number("separated", i, 0)), "open")
 
 
 _FEW_SEQUENCES = f"No conclusion: fewer than {FEWEST} sequences"
-
-#: What is said of measures of which no system is shown to be the best.
-_OUTCOMES = {
-    "undefined": "Not defined: {measures}.",
-    "sequences": f"{_FEW_SEQUENCES}.",
-    "unsupported": "No conclusion: too few people or attempts for {measures}.",
-    "few": "Too few to decide, as the systems differ on fewer than {needed}: {measures}.",
-    "equal": "No significant difference between {systems}: {measures}.",
-}
-
-
-def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
-    """Yield who is the best, and in which measures."""
-    groups: dict[Any, list[MeasureOfSystems]] = {}
-    for x in measures:
-        groups.setdefault(x.outcome, []).append(x)
-    first = measures[0]
-    for outcome, group in groups.items():
-        labels = [Label(x) for x in first.systems]
-        names: dict[str, Text] = {"measures": _joined(group)}
-        if isinstance(outcome, str):
-            names["systems"] = "these systems" if len(labels) > 2 else Enumeration(labels)
-            names["needed"] = Count(first.least_discordant, noun=first.noun)
-            used = {x: y for x, y in names.items() if f"{{{x}}}" in _OUTCOMES[outcome]}
-            yield say(_OUTCOMES[outcome], **used)
-            continue
-        best, worse = outcome
-        text = "The best is {systems}; shown to be worse: {others:count other systems}: {measures}."
-        several: Text = Enumeration([labels[i] for i in best], "or")
-        if len(best) > _NAMED:
-            several = say("one of {best:count systems}", best=len(best))
-        others: Text | int = worse
-        if len(best) == 1:
-            text = "{systems} is better than {others}: {measures}."
-            others = "all others" if len(labels) > 2 else labels[1 - best[0]]
-        yield say(text, systems=several, others=others, **names)
-
-
-def _joined(measures: Sequence[MeasureOfSystems]) -> Text:
-    """Return the names of measures in a row, those of one rate at several targets as one."""
-    names: list[Text] = []
-    by_scalar = itertools.groupby(measures, lambda x: (x.scalar.name, "target" in x.places))
-    for (_, at_targets), group in by_scalar:
-        each = list(group)
-        if at_targets:
-            targets = [Rate(x.places["target"], variable="target") for x in each]
-            places = {**each[0].places, "target": Enumeration(targets)}
-            names.append(label_of(each[0].scalar, task=each[0].task, **places))
-        else:
-            names += [x.name for x in each]
-    return Enumeration(names, ";")
-
-
-def has_limits(ds: xr.Dataset) -> bool:
-    """Whether a comparison has intervals and limits: one over few sequences has none."""
-    return "interval_method" in ds.attrs
 
 
 def _with_limits(ds: xr.Dataset, name: str, ends: str) -> Text:
@@ -296,7 +160,7 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
     for i in measures[0].order:
         cells: list[Text | None] = [Label(measures[0].systems[i])]
         for measure in measures:
-            cell: Text = measure.value(i)
+            cell: Text = _value(measure, i)
             if (letters := measure.letters(i)) and measure.limited:
                 cell = say("{value} {letters}", value=cell, letters=letters)
             is_decided = len(measure.best) < len(measure.systems)
@@ -342,7 +206,7 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
                     Label(measure.key),
                     measure.name,
                     Label(measure.systems[i]),
-                    replace(measure.value(i, interval=True), supported=is_supported),
+                    replace(_value(measure, i, interval=True), supported=is_supported),
                     *ranks,
                     f"{low:.0f}" if low == high else limits,
                     measure.letters(i),
@@ -391,8 +255,8 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         for i, j in itertools.combinations(measure.order if k > 2 else range(2), 2):
             p, adjusted, *whole = (measure.number(name, i, j) for name in _OF_PAIRS)
             numbers: list[Quantity] = [
-                *([measure.value(i), measure.value(j)] if k == 2 else []),
-                measure.difference(i, j),
+                *([_value(measure, i), _value(measure, j)] if k == 2 else []),
+                _difference(measure, i, j),
                 Probability(p),
                 Probability(adjusted),
                 *(Number(int(x), decimals=0) for x in whole),
@@ -400,7 +264,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
             numbers = [replace(x, supported=measure.supported) for x in numbers]
             named = Label(systems[i]), Label(systems[j])
             rows.append(
-                [Label(measure.key), measure.name, *named, *numbers, measure.conclusion(i, j)]
+                [Label(measure.key), measure.name, *named, *numbers, _conclusion(measure, i, j)]
             )
     return Table(
         "differences",
@@ -418,7 +282,7 @@ def _against_first(measures: Sequence[MeasureOfSystems]) -> Table:
     rows: list[list[Text | None]] = []
     for measure in measures:
         for i in range(1, len(measure.systems)):
-            verdict = measure.verdict(i)
+            verdict = _verdict(measure, i)
             separated = int(measure.number("separated", i, 0))
             cell = Number(separated, decimals=0, supported=bool(verdict))
             rows.append([Label(measure.systems[i]), Label(measure.key), cell, verdict])
@@ -448,12 +312,16 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
     yield say("{limits} for {adjusted}.", limits=limits, adjusted=adjusted)
     made: dict[str, list[MeasureOfSystems]] = {}
     for measure in measures:
-        if measure.tested:
-            made.setdefault(measure.made, []).append(measure)
+        if measure.dataset[measure.variable("p_value")].notnull().any():
+            made.setdefault(_made(measure), []).append(measure)
     texts: list[Text] = list(made)
     if len(texts) > 1:
         texts = [
-            say("{whom} ({measures})", whom=whom, measures=_joined(group))
+            say(
+                "{whom} ({measures})",
+                whom=whom,
+                measures=measures_in_words([x.argument for x in group]),
+            )
             for whom, group in made.items()
         ]
     drawn: Text = ""

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
@@ -18,6 +18,7 @@ from bioeval.counting.thresholds import require_two_sets, to_user
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label, Number
 from bioeval.document.results import (
+    answers,
     attempts_of,
     cell_of,
     data_facts,
@@ -39,7 +40,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.stats.limits import of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.studies.thresholds.section import accepts_where
+from bioeval.studies.thresholds.answers import threshold_accepts
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
@@ -166,7 +167,9 @@ def judge_threshold(
         "train_system": str(train.name),
         "train_fingerprint": train.fingerprint,
     }
-    return dataset(variables, JUDGED, {"part": np.array(["train", "test"])}, attrs)
+    judged = dataset(variables, JUDGED, {"part": np.array(["train", "test"])}, attrs)
+    answer = threshold_accepts(judged, "Given" if rule.name == "fixed" else "Chosen")
+    return judged.assign_attrs(message_attrs([answer], attrs))
 
 
 def _next_of_both(test: Scores, variables: Variables, after: float) -> float:
@@ -247,8 +250,7 @@ def judged_threshold_section(results: ResultsBySystem) -> Section:
     name, rule = Label(str(ds.attrs["train_system"])), threshold_rule(ds.attrs)
     trained = say("{name}: {attempts}", name=name, attempts=attempts_of(train))
     facts = data_facts(results, Fact("Training set", trained), Fact("Test set", attempts_of(test)))
-    prefix = "Given" if rule.name == "fixed" else "Chosen"
-    blocks: list[Block] = [facts, Paragraph(accepts_where(ds, prefix), "answer")]
+    blocks: list[Block] = [facts, *answers(results)]
     if rule.name != "fixed":
         by = say("By {rule}, chosen on the training set.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))

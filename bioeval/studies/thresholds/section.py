@@ -9,20 +9,17 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
-from bioeval.counting.thresholds import to_user
 from bioeval.document.blocks import (
-    Block,
     Column,
     Messages,
-    Paragraph,
     ResultsBySystem,
     Section,
     Table,
 )
-from bioeval.document.cells import Label, Number, Rate
+from bioeval.document.cells import Rate
 from bioeval.document.results import (
+    answers,
     cell_of,
     data_facts,
     is_doubt,
@@ -30,20 +27,16 @@ from bioeval.document.results import (
     one_sided,
     rate_of,
     result_messages,
-    rule_in_words,
     span_of_thresholds,
     table_of_variables,
-    threshold_of,
     threshold_rule,
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.assurance.assured import REFUSED
-from bioeval.studies.assurance.section import may_be_absent, promise_by_strict_threshold
-
-#: Ratio to its target above which a FAR on new people is reported as missed.
-CLEARLY = 1.1
+from bioeval.studies.assurance.section import promise_by_strict_threshold
+from bioeval.studies.thresholds.answers import new_people
 
 #: The rates of a study, with their label and the variable with their attempts.
 _RATES = (
@@ -61,20 +54,8 @@ def threshold_study_section(results: ResultsBySystem) -> Section:
             "the threshold study lacks its rates and its folds; expected the whole tree, as "
             "xarray.open_datatree reads it from a file"
         )
-    doubts = [x for x in messages_of_result(study) if is_doubt(x)]
-    # Of doubtful kinds or labels no threshold is of use.
-    refused = any(doubt.code != "near-chance" for doubt in doubts)
-    beside = () if refused else (*REFUSED, "target-not-shown")
-    answer: Iterator[Block] = _answer(study)
-    if refused:
-        nothing = (
-            "No threshold to install: impostor scores are nearer than genuine scores. Mend the "
-            "kind or the labels as the warning says, and repeat."
-        )
-        answer = iter([Paragraph(nothing, "answer"), *_rates(study), *_missed(study)])
-    messages = [
-        x for x in result_messages(results).messages if x not in doubts and x.code not in beside
-    ]
+    messages = result_messages(results).messages
+    doubts = [x for x in messages if is_doubt(x)]
     searched = "unenrolled_people" in study
     compared: Text = ""
     if not searched and "gallery_templates" in study.attrs and "use" not in study.attrs:
@@ -86,10 +67,11 @@ def threshold_study_section(results: ResultsBySystem) -> Section:
         (
             data_facts(results, attempts=compared),
             *([Messages(doubts, alarm=True)] if doubts else []),
-            *answer,
+            *answers(results),
+            *_rates(study),
             *people_needed(study),
             table_of_variables(folds_of(study), "repeat", "fold", id="folds"),
-            Messages(messages),
+            Messages([x for x in messages if x not in doubts]),
         ),
         task=rates_are_of(study.attrs, searches=searched),
     )
@@ -97,120 +79,14 @@ def threshold_study_section(results: ResultsBySystem) -> Section:
 
 def refusal_of(study: xr.Dataset) -> Message | None:
     """Return why no threshold can be promised; None where one is."""
-    return _first(study, *REFUSED)
-
-
-def _first(study: xr.Dataset, *codes: str) -> Message | None:
-    """Return the first message with one of these codes about the whole study, not about a fold."""
     messages = messages_of_result(study)
-    return next((x for x in messages if x.code in codes and not x.about), None)
+    return next((x for x in messages if x.code in REFUSED and not x.about), None)
 
 
 def folds_of(study: xr.Dataset) -> xr.Dataset:
     """Return what the test part of each fold has."""
     of_folds = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}
     return xr.Dataset({name.removeprefix("folds/"): x for name, x in of_folds.items()})
-
-
-def new_people(study: xr.Dataset) -> str:
-    """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
-    divided = str(study.attrs.get("divided", "subjects"))
-    return "new people" if divided == "subjects" else f"new {divided}"
-
-
-def _answer(study: xr.Dataset) -> Iterator[Block]:
-    """Yield the threshold to install, with what can be promised of it."""
-    prefix, rule, promised = "Chosen", threshold_rule(study.attrs), "assured_threshold" in study
-    why_provisional: Text | None = _first(study, "target-not-shown")
-    if "subjects" not in study and rule.name != "fixed":
-        why_provisional = "people are not known: many pairs may be of the same few"
-    if promised:
-        yield from _promise(study)
-        prefix = "Without assurance"
-    elif why_provisional is not None:
-        prefix = "Provisional"
-    elif rule.name == "fixed":
-        prefix = "Given"
-    headline = accepts_where(study, prefix)
-    if math.isnan(study["threshold"].item()) and np.isnan(study["hter"].sel(part="all")):
-        headline = "No threshold: there are no attempts of both classes to choose it on"
-        unreachable = _first(study, "no-threshold")
-        if unreachable is not None:
-            headline = say("No threshold: {why}", why=str(unreachable.arguments["why"]))
-    blocks: list[Block] = [] if promised else [Paragraph(headline, "answer")]
-    if rule.name != "fixed" and not math.isnan(study["threshold"].item()):
-        by = say("This threshold was chosen on all data for {rule}.", rule=rule_in_words(rule))
-        blocks.append(Paragraph(by, "note"))
-    if why_provisional is not None:
-        blocks.append(Paragraph(say("It is provisional, because {why}.", why=why_provisional)))
-    blocks += [*_rates(study), *_missed(study)]
-    yield Section("threshold_of_these_data", headline if promised else "", blocks)
-
-
-def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
-    """Return which scores the threshold of a result accepts."""
-    threshold, kind = ds["threshold"].item(), str(ds.attrs["kind"])
-    if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
-        nothing = "{prefix}: accept nothing (threshold {threshold})"
-        return say(nothing, prefix=prefix, threshold=Label(threshold))
-    return say(
-        "{prefix}: accept where the {noun} {sign} {threshold}",
-        prefix=prefix,
-        noun=noun_of(kind),
-        sign=">=" if kind in LARGER_IS_CLOSER else "<=",
-        threshold=threshold_of(ds),
-    )
-
-
-def _promise(study: xr.Dataset) -> Iterator[Block]:
-    """Yield what can be promised of the assured threshold, and its rates here."""
-    refusal, attrs = refusal_of(study), study.attrs
-    v = {str(name): x.item() for name, x in study.data_vars.items() if not x.ndim}
-    if refusal is not None:
-        needed: Text = ""
-        if refusal.code == "too-few-people-to-promise" and not math.isnan(v["people_estimated"]):
-            needed = say(
-                " About {people:count people} are needed, at a {far} of {rate:rate}.",
-                people=v["people_estimated"],
-                rate=v["people_far"],
-            )
-        text = say("No threshold can be promised: {why}.{needed}", why=refusal, needed=needed)
-        yield Paragraph(text, "answer")
-        return
-    threshold = v["assured_threshold"]
-    install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
-    if math.isfinite(threshold):
-        install = say("Install {at}.", at=threshold_of(study, "assured_threshold"))
-    paid: Text = ""
-    if v["frr_price"] > 0:
-        paid = say(
-            " The stricter threshold raises the {frr} on these data from {without:rate} to "
-            "{here:rate}.",
-            without=float(study["frr"].sel(part="all")),
-            here=v["assured_frr"],
-        )
-    text = say(
-        "{install} With {confidence:rate} confidence, the {far}{searches} among {people} is at "
-        "most {target:rate}.{paid}",
-        paid=paid,
-        install=install,
-        confidence=float(attrs["assure"]),
-        target=float(threshold_rule(attrs).values[0]),
-        searches=" of searches by people who are not enrolled" if "unenrolled_people" in v else "",
-        people=str(attrs["assured_for"]),
-    )
-    yield Paragraph(text, "answer")
-    here = say(
-        "At {threshold} the {far} on these data is {rate:rate} (over {over}; one-sided upper "
-        "limit {high:rate}). The promise is estimated: its limit counts the two people with most "
-        "of these errors twice (docs/uncertainty.md). {absent}",
-        threshold=threshold_of(study, "assured_threshold"),
-        rate=v["assured_far"],
-        over=str(attrs["assured_over"]),
-        high=v["assured_far_high"],
-        absent=may_be_absent(int(v["assured_people"])),
-    )
-    yield Paragraph(here, "note")
 
 
 def _rates(study: xr.Dataset) -> Iterator[Table]:
@@ -265,20 +141,6 @@ def _rates(study: xr.Dataset) -> Iterator[Table]:
     yield table_of_variables(statistics, "statistic", id="statistics")
 
 
-def _missed(study: xr.Dataset) -> Iterator[Block]:
-    """Yield by how much a FAR target was missed on new people."""
-    rule, far = threshold_rule(study.attrs), study["far"].sel(part="test").item()
-    target = float(rule.values[0]) if rule.name == "far" else 0.0
-    if not target or not far > CLEARLY * target:
-        return
-    text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
-    low = study["far_low"].sel(part="test")
-    text += ", but its interval contains the target." if low <= target else "."
-    times = Number(far / target, decimals=1 if far / target < 9.95 else 0)
-    sentence = say(text, new=new_people(study), rate=far, times=times, target=target)
-    yield Paragraph(sentence, "warning")
-
-
 def people_needed(study: xr.Dataset) -> Iterator[Table]:
     """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
     people, far = "subjects_needed" in study, "impostors_needed" in study
@@ -319,8 +181,6 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
         rows.append(row(Strong(promise), people="people_estimated"))
         at = "The strict threshold has a {far} of {rate:rate} on these data; a looser one needs "
         notes.append(say(f"{at}more people.", rate=float(study["people_far"])))
-    if people and far and "subjects" in study:
-        notes.append(may_be_absent(int(study["subjects"])))
     title = say(
         "{who} needed for the {rate:term}",
         who="People" if people else "Impostor pairs",

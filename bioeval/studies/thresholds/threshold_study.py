@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_integer
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.identification import RankUnit, search
@@ -47,6 +47,7 @@ from bioeval.studies.folds.folds import Searched, fold_of_searches, stacked
 from bioeval.studies.folds.options import FoldOptions, ThresholdTask
 from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
+from bioeval.studies.thresholds.answers import answers_of_study
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.views.messages import warns_of_doubts
 
@@ -268,11 +269,12 @@ def study_threshold(
     described = about_attrs(
         about, THRESHOLD_STUDY, f"threshold study, {studied}", messages + support
     )
+    study = dataset(variables, STUDY, {}, described | attrs)
     parts = {"part": np.array(["all", "test"])}
-    nodes = {
-        "": dataset(variables, STUDY, {}, described | attrs),
-        "rates": dataset(along(("part",), **rates), STUDY, parts, {}),
-    }
+    by_part = dataset(along(("part",), **rates), STUDY, parts, {})
+    answers = answers_of_study(study, by_part, rule, messages + support)
+    study.attrs |= message_attrs(answers, study.attrs)
+    nodes = {"": study, "rates": by_part}
     if needed:
         nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, {})
     return tree_of({**nodes, "folds": counted.folds})

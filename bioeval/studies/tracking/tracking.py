@@ -17,6 +17,7 @@ from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.simultaneous import least_discordant
+from bioeval.studies.compare.outcomes import with_answers
 from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
@@ -364,7 +365,7 @@ def compare_trackers(
         "least_discordant": least_discordant(confidence),
         "fingerprint": "; ".join(fingerprint(x.scenes) for x in evaluated.values()),
     }
-    return comparison_dataset([*evaluated], ranked, attrs, messages)
+    return with_answers(comparison_dataset([*evaluated], ranked, attrs, messages))
 
 
 def _role(name: str) -> str:

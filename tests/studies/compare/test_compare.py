@@ -334,7 +334,9 @@ def test_data_without_an_attempt_or_of_one_person():
     ds = be.compare(none, none)
     for row in by_measure(ds).values():
         assert row["value"].isnull().all() and row["difference_low"].isnull().all()
-    assert "Not defined: EER" in be.to_markdown(ds)
+    answer = arguments(ds, "systems-not-concluded")
+    assert answer["why"] == "the values are not defined"
+    assert "eer" in [x["measure"] for x in answer["measures"]]
     one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
     ds = be.compare(one, one)
     assert ds["recognition_rate"].values.tolist() == [1, 1]
@@ -487,3 +489,18 @@ def test_an_area_and_its_own_function_have_one_p_value():
     auc, function = ds.auc_p_value.item(), ds.area_p_value.item()
     assert ds.auc_difference.item() == pytest.approx(-ds.area_difference.item())
     assert auc == pytest.approx(function, rel=1e-6) and auc < 1
+
+
+def test_answers_say_which_systems_are_better():
+    """One answer for each outcome, with the measures that have it."""
+    crowd = be.simulate_embeddings(60, 4, within=0.8, random_state=1)
+    both = {metric: crowd.scores(metric) for metric in ("l2", "linf")}
+    ds = be.compare(both, measures=["eer", "frr_at_far"], far_targets=[0.1, 1e-4])
+    better = arguments(ds, "system-better")
+    assert (better["best"], better["worse"]) == ("l2", ["linf"])
+    named = [(x["measure"], x.get("target")) for x in better["measures"]]
+    assert named == [("eer", None), ("frr_at_far", 0.1)]
+    (unsupported,) = arguments(ds, "systems-not-concluded")["measures"]
+    assert unsupported["target"] == 1e-4
+    same = be.compare(both["l2"], both["l2"], measures="eer")
+    assert codes(same)[0] == "systems-not-different"

@@ -142,13 +142,13 @@ def test_a_study_is_read_from_its_file_as_a_tree(scores, shown, tmp_path):
     be.plot.folds(study["folds"])
 
 
-def test_nothing_to_choose_on(shown):
+def test_nothing_to_choose_on():
     one = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
     lone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])  # no genuine attempt at all
     ds = be.study_threshold(lone, "eer", folds=3, repeats=1)
     assert math.isnan(ds.threshold.item())
     assert math.isnan(on_all(ds).far.item())
-    assert "No threshold: there are no attempts" in shown(ds, 100)
+    assert "no attempts of both classes" in arguments(ds, "nothing-to-install")["why"]
     with pytest.raises(be.DataError, match="only 2 subjects"):
         be.study_threshold(one, folds=3)
     with raises_about(be.DataError, "target"):
@@ -158,12 +158,12 @@ def test_nothing_to_choose_on(shown):
         be.study_threshold(order)
 
 
-def test_nothing_is_accepted(shown):
+def test_nothing_is_accepted():
     subject = np.repeat(np.arange(4), 3)
     scores = be.Scores(np.ones((12, 12)), subject)
     ds = be.study_threshold(scores, "far=0.0", folds=2, repeats=1)
     assert ds.threshold == -np.inf
-    assert "accept nothing (threshold -inf)" in shown(ds, 100)
+    assert arguments(ds, "threshold-accepts-nothing") == {"status": "Chosen"}
 
 
 def test_no_errors_in_any_fold_are_no_certainty():

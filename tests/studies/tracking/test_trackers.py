@@ -100,7 +100,7 @@ def test_few_sequences_have_no_limits(capsys):
     assert arguments(ds, "few-sequences") == {"sequences": FEWEST - 1, "needed": FEWEST}
     be.show(ds)
     text = capsys.readouterr().out
-    assert "No conclusion: fewer than 12 sequences." in text
+    assert arguments(ds, "systems-not-concluded")["why"] == "there are fewer than 12 sequences"
     assert "95 %" not in text and "limits" not in text
 
 

@@ -1,0 +1,131 @@
+"""What a comparison concludes of each measure: the best systems, or why there is no conclusion."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.messages import Message, message_attrs
+from bioeval.document.scalars import label_of
+from bioeval.document.text import Text
+from bioeval.studies.compare.results import PLACES, scalar_of
+from bioeval.studies.tracking.measures import FEWEST
+
+
+class MeasureOfSystems:
+    """One measure of a comparison."""
+
+    def __init__(self, ds: xr.Dataset, name: str, at: Mapping[str, Any]):
+        self.dataset = ds.sel(at) if at else ds
+        self._name = name
+        self.coordinates = dict(at)
+        self.scalar = scalar_of(ds[name])
+        self.places = {
+            PLACES[dim]: label for dim, label in at.items() if PLACES[dim] in self.scalar.places
+        }
+        self.systems = ds["system"].values.tolist()
+        self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
+        support = f"{name}_supported"
+        self.supported = support not in self.dataset or bool(self.dataset[support])
+        self.noun = "sequences" if "sequences" in ds.attrs else "people"
+        self.least_discordant = int(ds.attrs["least_discordant"])
+        self.limited = has_limits(ds)
+        rank = self.dataset[f"{name}_rank"].values
+        #: Places of the systems from the best to the worst; those without a value come last.
+        self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
+        #: Those that no other system is shown to be better than.
+        self.best = [i for i in self.order if self.number("rank_low", i) == 1]
+
+    @property
+    def key(self) -> str:
+        """The name of the measure in data, as it is asked for: ``frr_at_far=0.01``."""
+        places = (f"{x:.12g}" for x in self.places.values())
+        return "=".join((self.scalar.name, *places))
+
+    @property
+    def name(self) -> Text:
+        """The name of the measure in tables."""
+        return label_of(self.scalar, task=self.task, **self.places)
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        """The measure as an argument of a message."""
+        task = {} if self.task == "verification" else {"task": self.task}
+        return {"measure": self.scalar.name, "label": self.scalar.label, **task, **self.places}
+
+    def variable(self, statistic: str) -> str:
+        """Return the name of the variable of a statistic; of none, of the value."""
+        return f"{self._name}_{statistic}" if statistic else self._name
+
+    def number(self, statistic: str, *systems: int) -> float:
+        """Return a number of a system, or of a pair of systems."""
+        return float(self.dataset[self.variable(statistic)].values[systems])
+
+    def letters(self, i: int) -> str:
+        """Return the letters of a system."""
+        return str(self.dataset[self.variable("letters")].values[i])
+
+    def too_few(self, i: int, j: int) -> bool:
+        """Whether two systems differ on too few people to tell which is better."""
+        if not self.number("discordant", i, j) and self.number("difference", i, j) == 0:
+            return False
+        return self.number("discordant", i, j) < self.least_discordant
+
+    @cached_property
+    def outcome(self) -> Message:
+        """What is concluded, of a message about this measure alone."""
+        order = [i for i in self.order if not np.isnan(self.number("", i))]
+        best = [self.systems[i] for i in sorted(self.best)]
+        if not order:
+            return Message("systems-not-concluded", why="the values are not defined")
+        if not self.limited:
+            return Message("systems-not-concluded", why=f"there are fewer than {FEWEST} sequences")
+        if not self.supported:
+            why = "too few people or attempts support the target"
+            return Message("systems-not-concluded", why=why)
+        if len(best) < len(order):
+            worse = [self.systems[i] for i in sorted({*order} - {*self.best})]
+            if len(best) == 1:
+                return Message("system-better", best=best[0], worse=worse)
+            return Message("systems-better", best=best, worse=worse, number=len(worse))
+        pairs = itertools.combinations(order, 2)
+        if len(order) > 1 and all(self.too_few(i, j) for i, j in pairs):
+            why = f"the systems differ on fewer than {self.least_discordant} {self.noun}"
+            return Message("systems-not-concluded", why=why)
+        return Message("systems-not-different", systems=self.systems)
+
+
+def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
+    """Return the measures of a comparison, at each number that they were asked for at."""
+    measures = []
+    for name in (str(x) for x in ds.data_vars if f"{x}_difference" in ds):
+        dims = [str(dim) for dim in ds[name].dims if dim != "system"]
+        every = itertools.product(*(ds[dim].values.tolist() for dim in dims))
+        for at in (dict(zip(dims, labels, strict=True)) for labels in every):
+            if not at or bool(ds[f"{name}_supported"].sel(at).notnull()):
+                measures.append(MeasureOfSystems(ds, name, at))
+    return measures
+
+
+def with_answers(ds: xr.Dataset) -> xr.Dataset:
+    """Return a comparison with the messages that say which systems are better."""
+    return ds.assign_attrs(message_attrs(_answers(ds), ds.attrs))
+
+
+def _answers(ds: xr.Dataset) -> Iterator[Message]:
+    """Yield each outcome, with its measures."""
+    by_outcome: dict[Message, list[dict[str, Any]]] = {}
+    for measure in measures_of(ds):
+        by_outcome.setdefault(measure.outcome, []).append(measure.argument)
+    for outcome, measures in by_outcome.items():
+        yield Message(outcome.code, **outcome.arguments, measures=measures)
+
+
+def has_limits(ds: xr.Dataset) -> bool:
+    """Whether a comparison has intervals and limits: one over few sequences has none."""
+    return "interval_method" in ds.attrs

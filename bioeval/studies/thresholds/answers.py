@@ -1,0 +1,129 @@
+"""The answers of a threshold study and of a judged threshold: which threshold to install."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.messages import Message
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import to_user
+from bioeval.results.dataset import threshold_with_next
+from bioeval.scores.kind_check import KIND_DOUBTS
+from bioeval.studies.assurance.assured import REFUSED
+
+#: Ratio to its target above which a FAR on new people is reported as missed.
+CLEARLY = 1.1
+
+
+def answers_of_study(
+    study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
+) -> list[Message]:
+    """Return what is to be installed, and whether new people miss the target.
+
+    `rates` are those of all data and of the test parts; `messages` are of all data and of folds.
+    """
+    task = "identification" if "unenrolled_people" in study else ""
+    answers = _thresholds(study, rates, rule, [x for x in messages if not x.about])
+    answers += _missed(study, rates.sel(part="test"), rule)
+    return [Message(x.code, **x.arguments, task=task) if task else x for x in answers]
+
+
+def _thresholds(
+    study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
+) -> list[Message]:
+    # Of doubtful kinds or labels no threshold is of use.
+    if any(x.code in KIND_DOUBTS and x.code != "near-chance" for x in messages):
+        why = "impostor scores are nearer than genuine scores; mend the kind or the labels"
+        return [Message("nothing-to-install", why=f"{why} as the warning says, and repeat")]
+    by_code = {x.code: x for x in messages}
+    frr = float(rates["frr"].sel(part="all"))
+    if math.isnan(study["threshold"]) and math.isnan(rates["hter"].sel(part="all")):
+        why = "there are no attempts of both classes to choose it on"
+        if "no-threshold" in by_code:
+            why = str(by_code["no-threshold"].arguments["why"])
+        return [Message("nothing-to-install", why=why)]
+    if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
+        people: dict[str, float] = {}
+        if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
+            people = {
+                "people": int(study["people_estimated"]),
+                "people_far": float(study["people_far"]),
+            }
+        return [
+            Message("no-threshold-promised", why=refusal, **people),
+            threshold_accepts(study, "Without assurance"),
+        ]
+    if "assured_threshold" in study:
+        return [_install(study, rule, frr)]
+    if why_not_shown := by_code.get("target-not-shown"):
+        return [threshold_accepts(study, "Provisional", why=why_not_shown)]
+    if "subjects" not in study and rule.name != "fixed":
+        why = "people are not known: many pairs may be of the same few"
+        return [threshold_accepts(study, "Provisional", why=why)]
+    return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen")]
+
+
+def _install(study: xr.Dataset, rule: Rule, frr_without_assurance: float) -> Message:
+    cost: dict[str, float] = {}
+    if study["frr_price"] > 0:
+        cost = {
+            "frr_without": frr_without_assurance,
+            "frr_here": float(study["assured_frr"]),
+        }
+    return Message(
+        "install-threshold",
+        **threshold_with_next(study, "assured_threshold"),
+        confidence=float(study.attrs["assure"]),
+        target=float(rule.values[0]),
+        people=str(study.attrs["assured_for"]),
+        far_here=float(study["assured_far"]),
+        **cost,
+    )
+
+
+def _missed(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> list[Message]:
+    """Return by how much a FAR target was missed on new people."""
+    far = float(on_new["far"])
+    target = float(rule.values[0]) if rule.name == "far" else 0.0
+    if not target or not far > CLEARLY * target:
+        return []
+    low = float(on_new["far_low"])
+    return [
+        Message(
+            "target-missed",
+            people=new_people(study),
+            rate=far,
+            times=far / target,
+            target=target,
+            **({"low": low} if low <= target else {}),
+        )
+    ]
+
+
+def threshold_accepts(result: xr.Dataset, status: str, **why: Any) -> Message:
+    """Return which scores the threshold of a result accepts.
+
+    `status` says what the threshold is: chosen, given, provisional or without assurance.
+    """
+    kind, threshold = str(result.attrs["kind"]), float(result["threshold"])
+    if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
+        return Message("threshold-accepts-nothing", status=status)
+    return Message(
+        "threshold-accepts",
+        status=status,
+        scores=noun_of(kind),
+        sign=">=" if kind in LARGER_IS_CLOSER else "<=",
+        **threshold_with_next(result),
+        **why,
+    )
+
+
+def new_people(study: xr.Dataset) -> str:
+    """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
+    divided = str(study.attrs.get("divided", "subjects"))
+    return "new people" if divided == "subjects" else f"new {divided}"
