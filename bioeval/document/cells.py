@@ -18,11 +18,11 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with its interval, NaN where it is not defined.
+    """A number of any kind, NaN where it is not defined; its class says its unit.
 
-    One that is `flagged` has an asterisk, which a note of its table explains. A mean of several
-    values may have their standard `deviation`. One that is not `supported` is at a target for which
-    there are too few people or attempts: data have it, and readers are told so in its place.
+    One that is `flagged` has an asterisk, which a note of its table explains. One that is not
+    `supported` is at a target for which there are too few people or attempts: data have it, and
+    readers are told so in its place. A `difference` of two numbers has a sign.
     """
 
     value: float
@@ -30,8 +30,14 @@ class Quantity:
     variable: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
     flagged: bool = False
-    deviation: float | None = None
     supported: bool = True
+    difference: bool = False
+    attempts: int | None = None  # of a rate, of which one is to be visible
+    decimals: int = 2  # of a plain number
+    digits: int | None = None  # of a plain number, in place of its decimals
+    proportion: bool = False  # a plain number in [0, 1], which is written as 0 or 1 only if it is
+    noun: str = ""  # of a count, in the plural
+    next: float = math.nan  # of a threshold
 
     @property
     def is_defined(self) -> bool:
@@ -39,30 +45,18 @@ class Quantity:
         return not math.isnan(self.value)
 
 
-@dataclass(frozen=True)
 class Rate(Quantity):
-    """A proportion in [0, 1], in per cent; with its attempts, of which one is to be visible.
-
-    A `difference` of two rates is in percentage points.
-    """
-
-    attempts: int | None = None
-    difference: bool = False
+    """A proportion in [0, 1], in per cent; a difference of two is in percentage points."""
 
 
-@dataclass(frozen=True)
 class Count(Quantity):
-    """A number of things, perhaps with their noun in the plural: 5 ``subjects``."""
-
-    noun: str = ""
+    """A number of things."""
 
 
-@dataclass(frozen=True)
 class Score(Quantity):
     """A score, in the units of the scores."""
 
 
-@dataclass(frozen=True)
 class Threshold(Score):
     """A threshold, which is printed so that it decides every attempt as the exact one does.
 
@@ -70,30 +64,15 @@ class Threshold(Score):
     not known: then all digits are printed.
     """
 
-    next: float = math.nan
 
-
-@dataclass(frozen=True)
 class Number(Quantity):
-    """A number without a unit: an AUC, a coefficient, a mean rank, or a `difference` of two.
-
-    It has these `decimals`, or these `digits` in all if they are not None; as a `fraction` it is
-    written as 1/3 where its terms are small.
-    """
-
-    decimals: int = 2
-    difference: bool = False
-    digits: int | None = None
-    fraction: bool = False
-    proportion: bool = False  # in [0, 1], and written as 0 or 1 only if it is that
+    """A number without a unit, or of one that its label has: an AUC, a cost, a mean rank."""
 
 
-@dataclass(frozen=True)
 class Cost(Number):
     """A cost of decisions, normalised or not."""
 
 
-@dataclass(frozen=True)
 class Probability(Quantity):
     """A probability of a test: two digits, and small ones as a bound."""
 

@@ -319,7 +319,7 @@ def _sums(counts: Mapping[TaskCount, float]) -> Text:
     """Return sums of counters: ``GA 3, FR 1``; empty without any."""
     texts = []
     for count, amount in counts.items():
-        number = Number(amount, digits=3, fraction=True)
+        number = Number(amount, digits=3)
         symbol: Text = SYMBOLS[count.name]
         if "{" in SYMBOLS[count.name]:
             symbol = say(SYMBOLS[count.name], task="identification", rank=Label(count.rank))
@@ -406,7 +406,7 @@ def _rate(task: str, rate: Quotient) -> list[Text]:
         name = say(form, name=name, rank=Label(rate.rank))
     fraction: Text = "no attempt"
     if rate.over:
-        part, over = (Number(x, digits=3, fraction=True) for x in (rate.part, rate.over))
+        part, over = (Number(x, digits=3) for x in (rate.part, rate.over))
         fraction = say("{part} / {over}", part=part, over=over)
     attempts = int(rate.over) if rate.over else None
     return [

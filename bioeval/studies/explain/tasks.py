@@ -184,7 +184,7 @@ def _nearest(
         )
     tied = sum(entry.distance == best.distance for entry in ranked.of(IMPOSTOR))
     shares: list[Text] = [
-        say("{rank:name} ({share})", rank=rank, share=Number(weight, digits=3, fraction=True))
+        say("{rank:name} ({share})", rank=rank, share=Number(weight, digits=3))
         if weight != 1
         else Label(rank)
         for rank, weight in ranks

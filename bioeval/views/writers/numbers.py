@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from fractions import Fraction
 
 from bioeval.base.errors import singular
-from bioeval.document.cells import Count, Number, Probability, Quantity, Rate, Score, Threshold
+from bioeval.document.cells import Count, Probability, Quantity, Rate, Score, Threshold
 
 NOT_DEFINED = "n/a"
 
@@ -92,89 +91,79 @@ def _order(a: float, b: float) -> int:
 
 def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     """Return the numbers of a column; rates have as many decimals, and scores of one column."""
-    rates = [cell for cell in cells if isinstance(cell, Rate)]
-    decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
-    scores = [x for x in cells if _is_plain_score(x)]
+    rates = [cell for cell in cells if isinstance(cell, Rate) and cell.is_defined]
+    decimals = max(map(decimals_of_rate, rates), default=2)
+    scores = [cell for cell in cells if _is_plain_score(cell)]
     texts = iter(in_one_precision([x.value for x in scores], 6))
     column = []
     for cell in cells:
         number = printed(cell, decimals)
-        if _is_plain_score(cell):
-            number = replace(number, number=next(texts))
-        column.append(number)
+        column.append(replace(number, number=next(texts)) if _is_plain_score(cell) else number)
     return column
 
 
 def _is_plain_score(cell: Quantity) -> bool:
     """Whether a cell is a score that may have zeros at the end: a threshold has none."""
-    is_score = isinstance(cell, Score) and not isinstance(cell, Threshold)
-    return is_score and cell.is_defined and not cell.interval
+    return type(cell) is Score and cell.is_defined and not cell.interval
 
 
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
     """Return a number by itself; a rate with these `decimals`, or those that it needs."""
     if not cell.is_defined:
         return Printed(NOT_DEFINED)
-    number = _printed(cell, decimals)
-    return replace(number, mark=FLAG) if cell.flagged else number
-
-
-def _printed(cell: Quantity, decimals: int | None) -> Printed:
-    """Return a number that is defined, without its mark."""
+    mark = FLAG if cell.flagged else ""
     match cell:
-        case Rate():
-            return _rate(cell, decimals_of_rate(cell) if decimals is None else decimals)
+        case Threshold():
+            text = threshold_text(cell.value, cell.next)
+            return Printed(text, limits=_limits(cell, score_text), mark=mark)
+        case Score():
+            return Printed(score_text(cell.value), limits=_limits(cell, score_text), mark=mark)
         case Probability():
             if cell.value < 1e-4:
-                return Printed("0.0001", before="<")
-            return Printed(f"{cell.value:.2g}")
+                return Printed("0.0001", before="<", mark=mark)
+            return Printed(f"{cell.value:.2g}", mark=mark)
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
-            return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"))
-        case Number() if cell.fraction and (fraction := _small_fraction(cell.value)):
-            return Printed(fraction)
-        case Number():
+            form, one = ",.0f", 0.0
+        case Rate():
+            unit, one = "pp" if cell.difference else "%", 100.0
+            form = f".{decimals_of_rate(cell) if decimals is None else decimals}f"
+        case _:
+            unit, one = "", float(cell.proportion)
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
                 form = ",.0f"  # all digits of a large number
-            text = _signed(cell.value, form) if cell.difference else f"{cell.value:z{form}}"
-            limits = _limits(cell, form, signed=cell.difference)
-            if cell.proportion and not cell.difference and cell.digits is None:
-                least = 10.0**-cell.decimals
-                if float(text) == 0 < cell.value:
-                    return Printed(f"{least:{form}}", "", limits, "<")
-                if float(text) == 1 > cell.value:
-                    return Printed(f"{1 - least:{form}}", "", limits, ">")
-            return Printed(text, "", limits)
-        case Score():
-            limits = None
-            if cell.interval is not None:
-                low, high = map(score_text, cell.interval)
-                limits = low, high
-            if isinstance(cell, Threshold):
-                return Printed(threshold_text(cell.value, cell.next), "", limits)
-            return Printed(score_text(cell.value), "", limits)
-    raise TypeError(f"{type(cell).__name__} is no number")
+    number = _decimal(cell, form, one)
+    return replace(number, unit=unit, mark=mark)
 
 
-def _rate(rate: Rate, decimals: int) -> Printed:
-    """Return a rate in per cent; a proportion is only written as 0 or 1 if it is that."""
-    form = f".{decimals}f"
-    limits = _limits(rate, form, 100, rate.difference)
-    if rate.difference:
-        return Printed(_signed(100 * rate.value, form), "pp", limits)
-    text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
-    if float(text) == 0 and rate.value > 0:
-        return Printed(f"{least:{form}}", "%", limits, "<")
-    if float(text) == 100 and _order(rate.value, 1.0):
-        return Printed(f"{100 - least:{form}}", "%", limits, ">")
-    return Printed(text, "%", limits)
+def _decimal(cell: Quantity, form: str, one: float) -> Printed:
+    """Return a number in a form; `one` is what 1 is written as in a proportion, else 0.
+
+    A proportion is written as 0 or 1 only if it is that.
+    """
+    scale = one or 1.0
+
+    def text_of(x: float) -> str:
+        sign = "+" if cell.difference and x else ""
+        text = f"{scale * x:{sign}z{form}}"
+        return text if x != cell.value or float(text.replace(",", "")) else text.lstrip("+")
+
+    text, limits = text_of(cell.value), _limits(cell, text_of)
+    if not one or cell.difference or "g" in form:
+        return Printed(text, limits=limits)
+    least = 10.0 ** -int(form[1:-1])
+    if float(text) == 0 < cell.value:
+        return Printed(f"{least:{form}}", limits=limits, before="<")
+    if float(text) == one and _order(cell.value, 1.0) < 0:
+        return Printed(f"{one - least:{form}}", limits=limits, before=">")
+    return Printed(text, limits=limits)
 
 
-def _signed(value: float, form: str) -> str:
-    """Return a difference with its sign; without one where it is 0 in so many decimals."""
-    text = f"{value:+{form}}"
-    return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text
+def _limits(cell: Quantity, text_of: Callable[[float], str]) -> tuple[str, str] | None:
+    if cell.interval is None or math.isnan(cell.interval[0] + cell.interval[1]):
+        return None
+    return text_of(cell.interval[0]), text_of(cell.interval[1])
 
 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
@@ -190,22 +179,13 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     value = 100 * cell.value
     distance = 100 * min(abs(cell.value), abs(1 - cell.value))
     if distance < _ROUNDING:  # of sums: no rate of fewer than a billion attempts is so near
-        return Printed(f"{value:.0f}", "%", None)
+        return Printed(f"{value:.0f}", "%")
     least = max(0, 2 - math.floor(math.log10(distance))) if distance > 0 else 0
     least = min(least, _MOST_DECIMALS)
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return Printed(text, "%", None)
-
-
-def _limits(
-    cell: Quantity, form: str, scale: int = 1, signed: bool = False
-) -> tuple[str, str] | None:
-    if cell.interval is None or math.isnan(cell.interval[0] + cell.interval[1]):
-        return None
-    low, high = (f"{scale * x:{'+' if signed and x else ''}{form}}" for x in cell.interval)
-    return low, high
+    return Printed(text, "%")
 
 
 def score_text(value: float) -> str:
@@ -250,18 +230,6 @@ def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
     return [f"{value:.{decimals}f}" for value in values]
 
 
-def _small_fraction(value: float) -> str:
-    """Return a number as a fraction of small terms; empty if it is none."""
-    if not math.isfinite(value):
-        return ""
-    near = Fraction(value).limit_denominator(100)
-    return str(near) if abs(near - value) < 1e-9 else ""
-
-
 def _whole_or(value: float, digits: str) -> str:
     whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
     return str(int(value)) if whole else f"{value:{digits}}"
-
-
-def _is_defined(cell: Quantity) -> bool:
-    return cell.is_defined
