@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any
 
 from bioeval.base.errors import escaped
 from bioeval.base.messages import Message
-from bioeval.document.blocks import (
-    Block,
-    Fact,
-    Facts,
-    Messages,
-    Paragraph,
-    Section,
-    Table,
-    Vocabulary,
-    walk,
-)
+from bioeval.document.blocks import Section
 from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate, Score
 from bioeval.document.messages import sentence_of
-from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
+from bioeval.document.terms import rate_of_term, word_for
 from bioeval.document.text import Enumeration, Explained, Phrase, Strong, Term, Text, parts
 from bioeval.views.writers.numbers import printed_column, printed_in_sentence
 
@@ -38,6 +27,7 @@ class Lines:
 
     def __init__(self, vocabulary: str = "lecture", task: str = ""):
         self.vocabulary, self.task = vocabulary, task
+        self.rates: dict[str, set[str]] = {}  # whose terms were written, by their task
 
     def within(self, section: Section) -> Lines:
         """Return the writer of the lines of a section."""
@@ -79,8 +69,9 @@ class Lines:
             case str():
                 return self._prose(text)
             case Term():
-                word = word_for(text.name, text.task or self.task, self.vocabulary)
-                return self.literal(word)
+                task = text.task or self.task
+                self.rates.setdefault(task or "verification", set()).add(rate_of_term(text.name))
+                return self.literal(word_for(text.name, task, self.vocabulary))
             case Phrase():
                 return self._phrase(text)
             case Message():
@@ -141,64 +132,7 @@ class Lines:
         """Return the sentence of a message."""
         return self.write(sentence_of(message))
 
-    def facts(self, facts: Facts, whole: Section) -> list[tuple[Fact, str]]:
-        """Return the facts that have a text; the terms of the other vocabulary are of `whole`."""
-        written = []
-        for fact in facts.facts:
-            if isinstance(fact.text, Vocabulary):
-                terms = in_other_vocabulary(rates_shown(whole), self.vocabulary)
-                written.append((fact, self.literal(terms)))
-            else:
-                written.append((fact, self.write(fact.text)))
-        return [(fact, text) for fact, text in written if text and fact.name]
-
 
 def written(text: Text, task: str = "") -> str:
     """Return a text as plain text, in the lecture's words."""
     return Lines(task=task).write(text)
-
-
-def rates_shown(section: Section) -> dict[str, set[str]]:
-    """Return the rates of each task whose terms a section and those within it use."""
-    shown: dict[str, set[str]] = {}
-
-    def collect(text: Any, task: str) -> None:
-        match text:
-            case Term():
-                if rate := rate_of_term(text.name):
-                    shown.setdefault(text.task or task or "verification", set()).add(rate)
-            case Phrase():
-                for part in parts(text):
-                    collect(part, text.task or task)
-            case Enumeration():
-                for part in text.texts:
-                    collect(part, task)
-            case Strong() | Explained():
-                collect(text.text, task)
-            case Message():
-                collect(sentence_of(text), task)
-
-    for place, block in walk(section):
-        for text in _texts(block):
-            collect(text, place.task or section.task)
-    return shown
-
-
-def _texts(block: Block) -> Iterable[Any]:
-    """Yield the texts of a block."""
-    match block:
-        case Paragraph():
-            yield block.text
-        case Facts():
-            yield from (fact.text for fact in block.facts)
-        case Table():
-            yield block.title
-            yield from (column.heading for column in block.columns)
-            yield from block.details
-            yield from block.remarks
-            for row in block.shown_rows:
-                yield from row
-        case Section():
-            yield block.title
-        case Messages():
-            yield from map(sentence_of, block.messages)

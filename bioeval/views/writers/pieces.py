@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from bioeval.document.blocks import Column, Facts, Messages, Paragraph, Section, Table
+from bioeval.document.blocks import (
+    Column,
+    Fact,
+    Facts,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
+    Vocabulary,
+    walk,
+)
 from bioeval.document.cells import Label, Quantity
+from bioeval.document.terms import in_other_vocabulary
 from bioeval.document.text import Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import Printed, printed_column
@@ -60,14 +71,25 @@ class Grid(NamedTuple):
 Piece = Line | Pairs | Points | Grid
 
 
-def pieces_of(
-    section: Section, cells: Lines, words: Lines, whole: Section | None = None, level: int = 0
-) -> Iterator[Piece]:
+def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     """Yield the pieces of a section that are not empty.
 
     `cells` writes the cells of tables, `words` all sentences.
     """
-    whole, cells, words = whole or section, cells.within(section), words.within(section)
+    facts = (x for _, block in walk(section) if isinstance(block, Facts) for x in block.facts)
+    other_terms = ""
+    if any(isinstance(fact.text, Vocabulary) for fact in facts):
+        every_term = Lines(words.vocabulary, words.task)
+        list(_pieces(section, every_term, every_term, "", 0))
+        other_terms = in_other_vocabulary(every_term.rates, words.vocabulary)
+    yield from _pieces(section, cells, words, other_terms, 0)
+
+
+def _pieces(
+    section: Section, cells: Lines, words: Lines, other_terms: str, level: int
+) -> Iterator[Piece]:
+    """Yield the pieces of a section, with the terms of the other vocabulary."""
+    cells, words = cells.within(section), words.within(section)
     if title := words.write(section.title):
         yield Line(title, "title", level)
         level += 1
@@ -76,14 +98,16 @@ def pieces_of(
             case Paragraph():
                 yield from _lines([block.text], block.role, words)
             case Facts():
-                if pairs := [
-                    (words.literal(x.name), text) for x, text in words.facts(block, whole)
-                ]:
+                pairs = [
+                    (words.literal(fact.name), words.write(_text_of(fact, other_terms)))
+                    for fact in block.facts
+                ]
+                if pairs := [(name, text) for name, text in pairs if name and text]:
                     yield Pairs(pairs)
             case Messages():
                 yield from _messages(block, words)
             case Section():
-                yield from pieces_of(block, cells, words, whole, level)
+                yield from _pieces(block, cells, words, other_terms, level)
             case Table():
                 grid = grid_of(block, cells)
                 if grid.columns:
@@ -91,6 +115,10 @@ def pieces_of(
                     yield from _lines(block.details, "remark", words)
                     yield grid
                     yield from _lines(block.remarks, "remark", words)
+
+
+def _text_of(fact: Fact, other_terms: str) -> Text:
+    return other_terms if isinstance(fact.text, Vocabulary) else fact.text
 
 
 def _lines(texts: Sequence[Text], role: str, words: Lines) -> Iterator[Line]:
