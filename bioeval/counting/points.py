@@ -90,7 +90,7 @@ def check_priors(priors: Any) -> np.ndarray:
     return array
 
 
-def is_supported(target: float, attempts: Any) -> Any:
+def is_supported(target: Any, attempts: Any) -> Any:
     """Return whether impostor attempts, perhaps of each part, support a rare FAR target."""
     return attempts >= 30 / target
 

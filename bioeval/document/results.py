@@ -431,7 +431,8 @@ def table_of(
         name = column.name if isinstance(column, Column) else column
         for dataset in by_system.values():
             if name in dataset:
-                heading = say(str(dataset[name].attrs.get("label", "")))
+                label = str(dataset[name].attrs.get("label", ""))
+                heading = "" if "<=" in label else say(label)
                 heads.append(column if isinstance(column, Column) else Column(name, heading))
                 break
     rows: list[list[Text | None]] = []

@@ -20,7 +20,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, Display, threshold_label
 from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text, pick
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.results.words import percent
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.thresholds.answers import new_people
@@ -266,8 +266,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "spread", single=True)
     ds = systems[0].dataset
-    unsupported = unsupported_targets(ds)
-    scalars = [row for row in averaged(ds) if unsupported.isdisjoint(row.at.items())]
+    scalars = [row for row in averaged(ds) if is_supported(ds, row.scalar.name, row.at)]
     rows = [row for row in scalars if len(row.each())]
     number = len(rows)
     plot = Display(systems, ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))

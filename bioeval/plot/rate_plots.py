@@ -22,7 +22,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, shown
 from bioeval.plot.plot_style import SIZE, SQUARE, Style
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
 from bioeval.stats.aggregate import aggregate
@@ -349,7 +349,6 @@ def _operating_points(
     """Yield both rates of the points shown: none at targets that are not supported."""
     if "fold_frr" in dataset:  # every point of the curves is one
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
-    unsupported = unsupported_targets(dataset)
     for x_name, y_name in variables:
         if x_name not in dataset or y_name not in dataset:
             continue
@@ -358,9 +357,11 @@ def _operating_points(
             y = 1 - y.isel(rank=0)
         if x.ndim == 1 and x.dims == y.dims:
             wanted = [True] * x.size
-            if x.dims[0] in TARGETS:
-                targets = dataset[x.dims[0]].values.tolist()
-                wanted = [(x.dims[0], target) not in unsupported for target in targets]
+            dim = str(x.dims[0])
+            if dim in TARGETS:
+                rate = y_name if dim == "far_target" else x_name
+                targets = dataset[dim].values.tolist()
+                wanted = [is_supported(dataset, rate, {dim: target}) for target in targets]
             yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 

@@ -226,7 +226,9 @@ def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
 
 
-def indexed(name: str, labels: Any, attrs: Mapping[str, str]) -> tuple[PandasIndex, xr.Variable]:
+def indexed(
+    name: str, labels: Any, attrs: Mapping[str, str | int]
+) -> tuple[PandasIndex, xr.Variable]:
     """Return the index of a coordinate, and the coordinate."""
     values = np.asarray(labels)
     index = _index(name, values)

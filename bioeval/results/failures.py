@@ -10,7 +10,7 @@ import xarray as xr
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results.dataset import tree_of
-from bioeval.results.variables import FAILURES
+from bioeval.results.variables import FAILURES, SUPPORTED, described
 
 _ASSUMED = (
     "ISO/IEC 19795-1, of zero-effort impostors and single attempts: FTA and FTE are taken as known "
@@ -111,6 +111,10 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
     for name, variable in ds.data_vars.items():
         for rate, values in _rates(str(name), variable.values, fta, fte).items():
             added[rate] = variable.dims, values, FAILURES[rate].attrs
+            support = f"{rate}{SUPPORTED}"
+            if (of_rate := f"{name}{SUPPORTED}") in ds:
+                about = described(FAILURES, support).attrs
+                added[support] = ds[of_rate].dims, ds[of_rate].values, about
     return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
 
 

@@ -30,9 +30,10 @@ from bioeval.results.support import (
     rank_message,
     searching_people,
     support_messages,
+    supported,
     tie_message,
 )
-from bioeval.results.variables import CLOSED_SET, OPEN_SET
+from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
 from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
 
@@ -294,6 +295,11 @@ class OpenSetAttempts:
             **points,
             "expected_false_accepts": far_targets * self.impostor,
         }
+        people, independent = searching_people(about, impostors), self.impostor
+        if people is not None:
+            independent = min(independent, people.number)
+        for name in {"dir_at_far", "dir_at_far_at_least", "dir_at_far_at_most"} & points.keys():
+            values[f"{name}{SUPPORTED}"] = supported(far_targets, independent)
         if about.people:
             everyone, enrolled = about.probe_subjects, about.enrolled_subjects
             attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}

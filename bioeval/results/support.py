@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
-from bioeval.results.variables import RANKS, TARGETS
+from bioeval.results.variables import RANKS, SUPPORTED
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 
@@ -56,39 +56,32 @@ class RuleOf(int):
 RULES = (RuleOf(3), RuleOf(30))
 
 
-def unsupported_targets(dataset: xr.Dataset, rate: str = "") -> frozenset[tuple[str, float]]:
-    """Return the targets of a result that the data do not support, with their coordinates.
+def supported(targets: Any, independent: Any) -> np.ndarray:
+    """Return 1 for each target that independent attempts support by the rule of 3, else 0.
 
-    A message of the result says so. Tables and plots show no rate at ``("far_target", 0.001)`` if
-    that is one of the targets; with `rate`, the rate by its lower-case name, of that rate alone.
+    `independent` are attempts, or fewer people or pairs of people, of one part or of each of
+    several; the targets are the last axis.
     """
-    targets = set[tuple[str, float]]()
-    for message in messages_of(dataset.attrs):
-        about = message.arguments
-        if message.code == "target-not-supported" and rate in ("", about["rate"]):
-            targets |= {(f"{about['chosen']}_target", x) for x in about["targets"]}
-    return frozenset(targets)
+    wanted = np.asarray(targets, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        needed = np.where(wanted > 0, RuleOf(3) / wanted, 0)
+    return (np.asarray(independent)[..., None] >= needed).astype(np.int8)
 
 
-def supported(
-    dataset: xr.Dataset, variable: str, dim: str | None, targets: np.ndarray | None
-) -> np.ndarray | None:
-    """Return whether people and attempts support a proportion at each of the targets of `dim`.
+def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> bool:
+    """Whether the data support a number at some labels; over further dimensions, in all places.
 
-    None of what needs no support: other numbers, and proportions without a target.
+    Also of a number that needs no support, as it is at no target.
     """
-    of_proportion = dataset.variables[variable].attrs.get("units") == "proportion"
-    if not of_proportion or targets is None or dim not in TARGETS:
-        return None
-    too_few: dict[str, list[float]] = {}
-    for message in messages_of(dataset.attrs):
-        about = message.arguments
-        if message.code == "target-not-supported" and f"{about['chosen']}_target" == dim:
-            too_few.setdefault(about["rate"], []).extend(about["targets"])
-    # Of FRR, DIR and FAR each has its own; what is made of them has the support of all.
-    own = next((x for x in ("frr", "dir", "far") if variable.startswith(x)), "")
-    lists = [too_few.get(own, [])] if own else [*too_few.values()]
-    return ~np.isin(targets, [x for each in lists for x in each])
+    support = dataset.variables.get(f"{name}{SUPPORTED}")
+    if support is None:
+        return True
+    values = support.values
+    for axis, dim in reversed([*enumerate(map(str, support.dims))]):
+        if dim in labels:
+            (place,) = np.flatnonzero(dataset.variables[dim].values == labels[dim])
+            values = values.take(place, axis)
+    return not (values == 0).any()
 
 
 def searching_people(about: Provenance, impostors: str) -> ComparedPeople | None:

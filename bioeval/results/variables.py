@@ -17,6 +17,9 @@ import numpy as np
 #: The end of the name of the nearest score that a threshold does not accept.
 NEXT = "_next"
 
+#: The end of the name of the support of a number at a target.
+SUPPORTED = "_supported"
+
 #: Of the values of a variable: of one that is a text, none; a difference has that of its measure.
 UNITS = (
     *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
@@ -870,16 +873,29 @@ def limits_of(
     """Describe the confidence limits of a variable."""
     where = f"end of the interval (attribute interval_method) of {name}"
     ends = {f"{name}_low": f"lower {where}", f"{name}_high": f"upper {where}"}
-    return {end: Variable(words, units, dims=dims) for end, words in ends.items()}
+    return {end: Variable(words, units, dims=dims, detail="data") for end, words in ends.items()}
+
+
+_SUPPORT = (
+    "1 where people and attempts support the target (rule of 3: no error among so many would show "
+    "it at 95 %), else 0"
+)
 
 
 def described(table: Mapping[str, Variable], name: str) -> Variable:
-    """Return the description of a variable, a limit, a next score, a dimension or a measure."""
+    """Return the description of a variable, a dimension or a measure.
+
+    Also of what stands beside a variable: its limits, its support, the score after a threshold.
+    """
     if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
         return variable
     if (of := name.removesuffix(NEXT)) != name:
         about = described(table, of)
-        return Variable(f"nearest score that is not accepted at {of}", "score", dims=about.dims)
+        words = f"nearest score that is not accepted at {of}"
+        return Variable(words, "score", dims=about.dims, detail="data")
+    if (of := name.removesuffix(SUPPORTED)) != name:
+        dims = tuple(x for x in described(table, of).dims if x in TARGETS)
+        return Variable(_SUPPORT, "1", dims=dims, detail="data", measure=of, statistic="supported")
     of = name.removesuffix("_low").removesuffix("_high")
     if of == name:
         raise KeyError(f"{name} has no description: give it one in the table of its dataset")

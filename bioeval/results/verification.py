@@ -21,6 +21,7 @@ from bioeval.results.dataset import (
 from bioeval.results.support import (
     note_thresholds_beyond_scores,
     support_messages,
+    supported,
     tie_message,
     without_attempts,
 )
@@ -43,11 +44,15 @@ def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
         "impostor_attempts": np.int64(attempts.impostor_attempts),
         "skipped_claims": np.int64(verified.skipped_claims),
     }
+    genuine, impostor = _genuine_pairs(verified), points.independent
     if people is not None:
         values |= {"subjects": np.int64(people.number), "disjoint_pairs": np.int64(people.disjoint)}
+        genuine, impostor = min(genuine, people.number), min(impostor, people.pairs)
     values |= in_units(points.values, verified.about.kind)
+    values["frr_at_far_supported"] = supported(wanted.targets, impostor)
     labels = {"far_target": wanted.targets}
     if len(wanted.frr_targets):
+        values["far_at_frr_supported"] = supported(wanted.frr_targets, genuine)
         labels["frr_target"] = wanted.frr_targets
     return values, labels
 
@@ -109,6 +114,12 @@ def _messages(verified: Verified) -> list[Message]:
     if impostor:
         wanted, symmetric = points.wanted, bool(points.symmetric)
         messages += support_messages(wanted.targets, points.independent, symmetric, "frr", people)
-        pairs = genuine / 2 if symmetric else genuine
+        pairs = _genuine_pairs(verified)
         messages += support_messages(wanted.frr_targets, pairs, symmetric, "far", people, "frr")
     return messages
+
+
+def _genuine_pairs(verified: Verified) -> float:
+    """Return the genuine attempts, each pair of a symmetric matrix once."""
+    genuine = verified.attempts.genuine_attempts
+    return genuine / 2 if verified.points.symmetric else genuine

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.results.support import supported
-from bioeval.results.variables import NEXT
+from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.views.tasks import FEW, asked_thresholds, report_ranks
 
 #: Columns of a frame by name: an array, or what all rows of the block have.
@@ -86,13 +85,12 @@ class NumbersOfDataset:
         if threshold := self._threshold_of(name):
             block["threshold"] = self._numbers(threshold, dims)
         block["attempts"] = self._attempts(name, dims)
-        block["supported"] = supported(self._dataset, name, places.get("at"), places.get("point"))
         if f"{name}_flagged" in self._variables:
             block["flagged"] = self._over(f"{name}_flagged", dims) == 1
         return block
 
     def _rows_with_numbers(self, block: Block, dims: Dims) -> Block:
-        """Return the rows of numbers that there can be, with their support if a variable has it.
+        """Return the rows of numbers that there can be, with their support if they need it.
 
         Nothing is compared with itself; where the support is missing, a number was not asked for.
         """
@@ -100,7 +98,7 @@ class NumbersOfDataset:
         for dim in dims:
             if f"other_{dim}" in dims:
                 kept &= block[dim] != block[f"other_{dim}"]
-        if (support := f"{block['measure']}_supported") in self._variables:
+        if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
             values = self._numbers(support, dims)
             kept &= ~np.isnan(values)
             block["supported"] = values == 1
@@ -124,7 +122,7 @@ class NumbersOfDataset:
             if labels and dim in self._variables:
                 shown[dim] = np.flatnonzero(np.isin(self._variables[dim].values, labels))
         # Where the support of a number is said, it was asked for.
-        supports = (x for x in map(str, self._variables) if x.endswith("_supported"))
+        supports = (x for x in map(str, self._variables) if x.endswith(SUPPORTED))
         asked = {dim for name in supports for dim in self._dims(name)}
         return {dim: places for dim, places in shown.items() if dim not in asked}
 

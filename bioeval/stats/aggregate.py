@@ -12,7 +12,15 @@ import xarray as xr
 from bioeval.base.arguments import require_list, require_numbers, require_text
 from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
 from bioeval.results.dataset import indexed, tree_of
-from bioeval.results.variables import COORDINATES, TASKS, VARIABLES, Variable, described, limits_of
+from bioeval.results.variables import (
+    COORDINATES,
+    SUPPORTED,
+    TASKS,
+    VARIABLES,
+    Variable,
+    described,
+    limits_of,
+)
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import (
     REPEATED_INTERVALS,
@@ -149,6 +157,9 @@ class _Aggregation:
             of = str(name).removesuffix("_low").removesuffix("_high")
             if is_text or (of != name and of in self.results):
                 continue
+            if str(name).endswith(SUPPORTED):
+                variables[name] = self._support(array)
+                continue
             inner = [str(dim) for dim in array.dims if dim not in self.over]
             values = self._in_front(array)
             found = _statistics(values, self.levels)
@@ -226,6 +237,15 @@ class _Aggregation:
             attempts = attempts + self._in_front(self.results[class_], like=self.results[name])
         with np.errstate(invalid="ignore"):
             return np.nansum(rates * attempts, axis=0) / np.nansum(attempts, axis=0)
+
+    def _support(self, support: xr.DataArray) -> xr.Variable:
+        """Return 1 where all numbers that are averaged are supported, else 0."""
+        inner = [str(dim) for dim in support.dims if dim not in self.over]
+        number = self.results[str(support.name).removesuffix(SUPPORTED)]
+        further = [dim for dim in number.dims if dim not in support.dims]
+        is_averaged = self._in_front(number.notnull().any(further), like=support) == 1
+        values = np.where(is_averaged, self._in_front(support), np.nan)
+        return xr.Variable(inner, np.fmin.reduce(values), support.attrs, fastpath=True)
 
     def _described(self, name: str) -> Variable | None:
         task = str(self.results.attrs.get("result_type", "")).replace("-", "_")

@@ -16,7 +16,7 @@ from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, w
 from bioeval.document.blocks import Paragraph, Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.stats.aggregate import aggregate
 from bioeval.tables.sections import sections_of
@@ -299,14 +299,19 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
 
 def _at_targets(dataset: xr.Dataset, ranks: list[int]) -> dict[str, list[dict[str, Any]]]:
     """Return the values at FAR and at FRR targets, and whether the data support each target."""
-    unsupported = unsupported_targets(dataset)
     by_dim = {}
     for dim in [x for x in TARGETS if x in dataset.dims]:
         rows = _at_places(dataset, dim, ranks)
         by_dim[f"{dim}s"] = [
-            row | {"supported": (dim, row[dim]) not in unsupported} for row in rows
+            row | {"supported": _all_supported(dataset, dim, row[dim])} for row in rows
         ]
     return by_dim
+
+
+def _all_supported(dataset: xr.Dataset, dim: str, target: float) -> bool:
+    rates = [x for x in ("frr_at_far", "far_at_frr", "dir_at_far") if x in dataset]
+    at_target = [x for x in rates if dim in dataset[x].dims]
+    return all(is_supported(dataset, rate, {dim: target}) for rate in at_target)
 
 
 def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str, Any]]:
@@ -339,14 +344,13 @@ def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
     document = attributes_but(dataset, *_ELSEWHERE)
     document["messages"] = [message_data(x) for x in messages_of_result(dataset)]
     statistics = aggregate(dataset, ("repeat", "fold"))
-    unsupported = unsupported_targets(dataset)
     rows: list[dict[str, Any]] = []
     for dims in dict.fromkeys(values.dims for values in statistics.data_vars.values()):
         for row in rows_over(statistics, *map(str, dims)):
             if not dims:
                 document |= row
                 continue
-            if any(place in unsupported for place in row.items()):
+            if not all(_all_supported(dataset, x, row[x]) for x in TARGETS if x in row):
                 row["supported"] = False
             rows.append(row)
     return document | {"statistics": rows, "folds": rows_of(fold_columns(dataset))}

@@ -21,8 +21,8 @@ from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.dataset import about_attrs, dataset
-from bioeval.results.support import support_messages, unsupported_targets
-from bioeval.results.variables import VARIABLES, Variable, figure
+from bioeval.results.support import is_supported, support_messages
+from bioeval.results.variables import SUPPORTED, VARIABLES, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import known_texts
@@ -176,6 +176,9 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
             value = scalars.get(name, np.nan)
             if over:
                 value = [value.get(place, np.nan) for place in _PLACES[over]]
+            if over == "far_target":
+                support = scalars.get(f"{name}{SUPPORTED}", {})
+                measured[f"{name}{SUPPORTED}"] = [support.get(x, np.nan) for x in FAR_TARGETS]
             measured[name] = value
     return measured, messages
 
@@ -197,8 +200,11 @@ def _dataset(
         if not any(name in x for x in rows):
             continue
         missing = [np.nan] * len(_PLACES[over]) if over else np.nan
-        values = np.array([x.get(name, missing) for x in rows], dtype=float)
-        variables[name] = ("card", over) if over else ("card",), values
+        dims = ("card", over) if over else ("card",)
+        for beside in (name, f"{name}{SUPPORTED}"):
+            if any(beside in x for x in rows):
+                values = np.array([x.get(beside, missing) for x in rows], dtype=float)
+                variables[beside] = dims, values
         names[name] = figure(name) or Variable("queries", "queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
     for over, labels in _PLACES.items():
@@ -243,7 +249,6 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
         if not shown:
             continue
         names = list(dict.fromkeys(name for name, *_ in shown))
-        unsupported = {x: unsupported_targets(ds, x.partition("_")[0]) for x in names}
         rows: list[list[Text | None]] = []
         for i, card in enumerate(ds["card"].values):
             if not any(np.isfinite(ds[name].values[i]).any() for name in names):
@@ -252,7 +257,8 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
             for name, over, k, place in shown:
                 cell = cell_of(ds, name, {"card": i, over: k}, shown="count")
                 if isinstance(cell, Quantity):
-                    cell = replace(cell, supported=(over, place) not in unsupported[name])
+                    at = {"card": card, over: place}
+                    cell = replace(cell, supported=is_supported(ds, name, at))
                 row.append(cell)
             rows.append(row)
         columns = [_column(name, over, place, task) for name, over, _, place in shown]

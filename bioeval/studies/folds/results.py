@@ -14,9 +14,11 @@ from bioeval.base.messages import Message
 from bioeval.counting.points import COSTS
 from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset, rates_of
-from bioeval.results.support import beyond_scores, support_messages
+from bioeval.results.support import beyond_scores, support_messages, supported
 from bioeval.results.variables import (
     FOLDS,
+    NEXT,
+    SUPPORTED,
     TASKS,
     VERIFICATION,
     Variable,
@@ -90,7 +92,7 @@ def fold_dataset(
         if options.rule.name == "none":
             for name in ("threshold", "threshold_next", *_DECISIONS):
                 values.pop(name, None)
-    values |= _rates(values)
+    values |= _rates(values) | _support(values, about, options)
     messages = list(_messages(values, plan, options, about))
     if options.rule.name == "fixed" and options.task == "verification":
         given = options.rule.values[0]
@@ -100,9 +102,9 @@ def fold_dataset(
     variables: Variables = {}
     for name in names:
         if name in values:
-            variables[name] = _placed(values[name], plan, described(names, name))
-            if f"{name}_next" in values:
-                variables[f"{name}_next"] = _placed(values[f"{name}_next"], plan, names[name])
+            for beside in (name, f"{name}{NEXT}", f"{name}{SUPPORTED}"):
+                if beside in values:
+                    variables[beside] = _placed(values[beside], plan, described(names, beside))
     coordinates: dict[str, np.ndarray] = {
         "repeat": np.arange(plan.shape[0]),
         "fold": np.arange(plan.shape[1]),
@@ -142,6 +144,25 @@ def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
         if count in values:
             rates[name] = ratio(values[count], values[attempts][..., None])
     return rates
+
+
+def _support(
+    values: SplitNumbers, about: Provenance, options: FoldOptions
+) -> dict[str, np.ndarray]:
+    """Return whether the test part of each split supports the targets, (split, targets)."""
+    if options.far_targets is None or options.task == "closed_set":
+        return {}
+    genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
+    searched = options.task == "open_set"
+    if about.people is not None:
+        people = values["subjects"][:, 1]
+        genuine = np.minimum(genuine, people)
+        impostor = np.minimum(impostor, people if searched else people * (people - 1) // 2)
+    at_far = "dir_at_far" if searched else "frr_at_far"
+    return {
+        f"{at_far}{SUPPORTED}": supported(options.far_targets, impostor),
+        f"far_at_frr{SUPPORTED}": supported(options.frr_targets, genuine),
+    }
 
 
 def _pooled(values: SplitNumbers, name: str) -> float:

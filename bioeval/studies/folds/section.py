@@ -30,7 +30,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.studies.folds.results import ALIKE, PARTS
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
@@ -137,25 +137,24 @@ def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
     An asterisk is at those whose thresholds were chosen on the test parts.
     """
     number = ds.sizes["repeat"] * ds.sizes["fold"]
-    unsupported = unsupported_targets(ds)
     cells = []
     for row in rows:
         out_of = row.scalar.denominator
         is_known = out_of and {*out_of} <= {*ds.data_vars}
         attempts = int(sum(_of_part(ds, x).sum() for x in out_of)) if is_known else None
-        is_supported = unsupported.isdisjoint(row.at.items())
+        supported = is_supported(ds, row.scalar.name, row.at)
         summaries: list[Text | None] = []
         for key in _SUMMARIES:
             value = row.training() if key == "train_mean" else row.summary(key)
             ends = _interval(row) if key == "mean" else None
             about: dict[str, Any] = {"variable": f"{row.name}_{key}", "at": row.at}
-            about["supported"] = is_supported
+            about["supported"] = supported
             chosen = row.at_own_threshold and (row.scalar.threshold or row.at)
             about["flagged"] = key == "mean" and bool(chosen)
             cell = cell_of_scalar(row.scalar, value, attempts=attempts, interval=ends, **about)
             left_out = key == "se" and not _of_listed_pairs(ds)
             summaries.append(cell if key == "mean" or (cell.is_defined and not left_out) else None)
-        folds = Count(int(row.summary("number")), supported=is_supported)
+        folds = Count(int(row.summary("number")), supported=supported)
         cells.append((row.name_in_text, *summaries, folds))
     all_there = all(row.summary("number") == number for row in rows)
     columns = [Column("measure")]

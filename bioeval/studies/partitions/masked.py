@@ -20,6 +20,7 @@ from bioeval.counting.thresholds import to_user
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, in_order
+from bioeval.results.support import supported
 from bioeval.results.variables import RANKS, TASKS, described
 from bioeval.results.verification import in_units
 from bioeval.scores.excluded import left_out_rows
@@ -37,7 +38,10 @@ Numbers = dict[str, np.ndarray]
 
 #: What is over ranks, over FAR targets, and which parts have which rank.
 OVER_RANKS = {"cms", "cms_count", "dir_at_far", "threshold_at_far", "threshold_at_far_next"}
-OF_TARGETS = {"frr_at_far", "threshold_at_far", "threshold_at_far_next", "expected_false_accepts"}
+OF_TARGETS = {
+    *("frr_at_far", "frr_at_far_supported", "expected_false_accepts"),
+    *("threshold_at_far", "threshold_at_far_next"),
+}
 SHOWN = "shown"
 
 
@@ -143,7 +147,9 @@ class MaskedTasks:
         _, values = point_values(attempts, self.wanted, counted_twice)
         values["expected_false_accepts"] *= times
         values["impostor_pairs"] = times * attempts.impostor_attempts // (1 + counted_twice)
-        subjects, disjoint = self._compared(parts, places)
+        subjects, pairs, disjoint = self._compared(parts, places)
+        genuine = times * attempts.genuine_attempts / (1 + counted_twice)
+        impostor = times * attempts.impostor_attempts / (1 + counted_twice)
         numbers: Numbers = {
             "genuine_attempts": times * attempts.genuine_attempts,
             "impostor_attempts": times * attempts.impostor_attempts,
@@ -151,14 +157,22 @@ class MaskedTasks:
             "subjects": subjects,
             "disjoint_pairs": disjoint,
         } | in_units(values, self.scores.kind)
+        support = supported(self.targets, np.minimum(impostor, pairs))
+        numbers["frr_at_far_supported"] = support
+        if len(frr_targets := self.wanted.frr_targets):
+            support = supported(frr_targets, np.minimum(genuine, subjects))
+            numbers["far_at_frr_supported"] = support
         return numbers
 
     def _compared(
         self, parts: MaskedParts, places: Sequence[Places]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of subjects, and of disjoint pairs of them that are compared."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the numbers of subjects, of their pairs that are compared, of disjoint pairs."""
         people = parts.people
-        pairs = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
+        pairs = (
+            people.probing * people.enrolled - people.both - people.both * (people.both - 1) // 2
+        )
+        disjoint = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
         if self._absent is not None:
             rows, columns = (x.astype(np.float32) for x in (parts.rows, parts.columns))
             for part in np.flatnonzero(((rows @ self._absent) * columns).sum(axis=1)).tolist():
@@ -166,8 +180,8 @@ class MaskedTasks:
                     self.scores.select(*places[part]), disjoint=True
                 )
                 assert compared is not None
-                pairs[part] = compared.disjoint
-        return people.every, pairs
+                pairs[part], disjoint[part] = compared.pairs, compared.disjoint
+        return people.every, pairs, disjoint
 
     @cached_property
     def _absent(self) -> np.ndarray | None:
@@ -254,9 +268,11 @@ class MaskedTasks:
         mated, enrolled = searches.is_mated, searches.is_enrolled
         of_roles = [people.probing - people.both, people.both]
         conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
+        searching = np.select(conditions, of_roles, people.probing)
+        made = every.impostor_attempts
         return {
             "genuine_attempts": every.genuine_attempts,
-            "impostor_attempts": every.impostor_attempts,
+            "impostor_attempts": made,
             "tied": searches.number(mated & (searches.tied > 0)),
             "target_probes": searches.number(enrolled),
             "non_target_probes": searches.number(~enrolled),
@@ -265,9 +281,10 @@ class MaskedTasks:
             "dir_at_far": np.where(is_shown, dir_, np.nan),
             "threshold_at_far": to_user(threshold, kind),
             "threshold_at_far_next": to_user(every.next_scores(threshold), kind),
-            "expected_false_accepts": targets * every.impostor_attempts[:, None],
+            "expected_false_accepts": targets * made[:, None],
+            "dir_at_far_supported": supported(targets, np.minimum(made, searching)),
             "genuine_subjects": people.both,
-            "impostor_subjects": np.select(conditions, of_roles, people.probing),
+            "impostor_subjects": searching,
             SHOWN: shown,
         }
 
@@ -325,13 +342,12 @@ class MaskedTasks:
 
     def _without_rare(self, numbers: Numbers) -> np.ndarray:
         """Leave out the rare FAR targets of parts that do not support them; return the others."""
-        given, targets = self.tasks.far_targets, self.targets
-        independent, some = numbers["impostor_pairs"], np.ones(len(targets), dtype=bool)
-        for k in range(len(given), len(targets)):
-            supported = is_supported(targets[k], independent)
-            some[k] = supported.any()
-            for name in OF_TARGETS & numbers.keys():
-                numbers[name][~supported, k] = np.nan
+        given, pairs = len(self.tasks.far_targets), numbers["impostor_pairs"]
+        is_asked = np.ones((len(pairs), len(self.targets)), dtype=bool)
+        is_asked[:, given:] = is_supported(self.targets[given:], pairs[:, None])
+        some = is_asked.any(axis=0)
         for name in OF_TARGETS & numbers.keys():
             numbers[name] = numbers[name][:, some]
-        return targets[some]
+            if not is_asked[:, some].all():
+                numbers[name] = np.where(is_asked[:, some], numbers[name], np.nan)
+        return self.targets[some]

@@ -17,7 +17,7 @@ from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.results.variables import GALLERY, GOM_POINTS, TASKS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
@@ -163,15 +163,14 @@ def partitions_section(results: ResultsBySystem) -> Section:
 def _task(path: str, ds: xr.Dataset) -> Section:
     """Return the scalars of a task."""
     rows: list[tuple[Text | None, ...]] = []
-    unsupported = unsupported_targets(ds)
     for row in averaged(ds):
         each = row.each()
         ends = (each.min(), each.max()) if len(each) else (math.nan, math.nan)
         numbers = (row.summary("mean"), row.summary("sd"), *map(float, ends))
-        is_supported = unsupported.isdisjoint(row.at.items())
-        about: dict[str, Any] = {"at": row.at, "supported": is_supported}
+        supported = is_supported(ds, row.scalar.name, row.at)
+        about: dict[str, Any] = {"at": row.at, "supported": supported}
         cells = [cell_of_scalar(row.scalar, x, **about) for x in numbers]
-        rows.append((row.name_in_text, *cells, Count(len(each), supported=is_supported)))
+        rows.append((row.name_in_text, *cells, Count(len(each), supported=supported)))
     title: Text = str(ds.attrs["task"])
     if path:
         title = say("{path}: {title}", path=Label(path), title=title)

@@ -15,7 +15,7 @@ from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.results.query_means import OF_MATCH
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.results.variables import (
     CLOSED_SET,
     FAILURES,
@@ -241,11 +241,11 @@ def _row(
         threshold = cell_of(dataset, limits, places)
     numbers = [value_of(dataset, x) for x in scalar.denominator]
     attempts = int(sum(filter(None, numbers))) if numbers and None not in numbers else None
-    is_supported = unsupported_targets(dataset).isdisjoint(labels.items())
+    supported = is_supported(dataset, name, labels)
     if isinstance(threshold, Quantity):
-        threshold = replace(threshold, supported=is_supported)
+        threshold = replace(threshold, supported=supported)
     about: dict[str, Any] = {"interval": ends, "variable": name, "at": labels}
-    about["supported"] = is_supported
+    about["supported"] = supported
     cell = cell_of_scalar(scalar, value(name), attempts=attempts, **about)
     return NumberRow(label, cell, threshold, why or _lacking(dataset) or say(_why(scalar)))
 

@@ -14,7 +14,7 @@ from bioeval.document.cells import Count, Label
 from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.results.variables import Variable
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import figure_scalars, places_of, values_at
@@ -32,11 +32,10 @@ def statistics_section(results: ResultsBySystem) -> Section:
 def _task(path: str, ds: xr.Dataset) -> Section:
     labels = ds["statistic"].values.tolist()
     has_limits = any(f"{name}_low" in ds for name in figure_scalars())
-    unsupported = unsupported_targets(ds)
     rows: list[tuple[Text | None, ...]] = []
     for scalar, text, places in _scalars(ds):
         at = {dim: label for dim, (_, label) in places.items()}
-        about: dict[str, Any] = {"at": at, "supported": unsupported.isdisjoint(at.items())}
+        about: dict[str, Any] = {"at": at, "supported": is_supported(ds, scalar.name, at)}
         index = {dim: place for dim, (place, _) in places.items()}
         values = [float(x) for x in values_at(ds[scalar.name].variable, index)]
         if has_limits:

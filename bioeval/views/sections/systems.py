@@ -17,7 +17,7 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import task_code
-from bioeval.results.support import unsupported_targets
+from bioeval.results.support import is_supported
 from bioeval.views.sections.header import alarms, optimistic
 from bioeval.views.sections.rows import SUPPORT, is_identification, rows_of_task
 from bioeval.views.tasks import averaged, system_of, systems, unit_of
@@ -68,9 +68,8 @@ def _task_of(dataset: xr.Dataset) -> _Task:
 def measures_of(dataset: xr.Dataset) -> Iterator[SystemNumber]:
     """Yield the measures of a result; of folds and partitions, means."""
     if in_parts(dataset):
-        unsupported = unsupported_targets(dataset)
         for row in averaged(dataset):
-            supported = unsupported.isdisjoint(row.at.items())
+            supported = is_supported(dataset, row.scalar.name, row.at)
             cell = cell_of_scalar(row.scalar, row.summary("mean"), at=row.at, supported=supported)
             yield SystemNumber(row.name_in_text, cell)
         return
