@@ -68,6 +68,30 @@ ANSWERS: dict[str, str] = {
         "No significant difference between {systems:names}: {measures:measures}."
     ),
     "systems-not-concluded": "No conclusion, as {why}: {measures:measures}.",
+    "errors-a-day": (
+        "Expected errors a day, of {people:count people}: {accepted:digits 3} impostors "
+        "accepted[, {rejected:digits 3} genuine people rejected]."
+    ),
+    "alarms-a-day": (
+        "Expected errors a day, of {people:count people}: {false_alarms:digits 3} false "
+        "alarms[, {missed:digits 3} listed people missed]."
+    ),
+    "people-for-interval": (
+        "A {confidence:rate} interval of the {frr} at most {width:digits 4} pp wide takes "
+        "{people:count people} with [{templates:count templates}][{attempts_of_subject:count "
+        "attempts}] each[, or {fewest_people:count} with {most_of_each:count}]."
+    ),
+    "people-needed": (
+        "To show a {far} of at most {target:rate} without a {false accept} takes "
+        "{rule_of_3:count people} (rule of 3); to expect 30 {false accepts}, {rule_of_30:count} "
+        "(rule of 30)[; to promise it with {confidence:rate} confidence by a strict threshold, "
+        "about {promise:count}]."
+    ),
+    "rates-of-tries": (
+        "At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far} of "
+        "{far_of_tries:rate} and a {frr} of {frr_of_tries:rate}[; with {fewest:count tries}, "
+        "{far_of_fewest:rate} and {frr_of_fewest:rate}]."
+    ),
     "most-errors": (
         "At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count "
         "subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} "

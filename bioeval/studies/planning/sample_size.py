@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from bioeval.document.blocks import (
     Column,
     Fact,
     Facts,
-    Paragraph,
     ResultsBySystem,
     Section,
     Table,
@@ -29,6 +28,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Count, Number
 from bioeval.document.results import (
+    answers,
     attempts_in_words,
     cell_of,
     messages_of_result,
@@ -67,7 +67,8 @@ SAMPLE_SIZE = {
     "template_icc": Variable("the same of two that share a template, less icc", "1"),
     "pairs_for_far": Variable("pairs of people that the FAR needs by the rule", "pairs"),
     "subjects_for_far": Variable(
-        "people who make as many pairs, all compared with each other; templates do not count",
+        "people who make as many pairs, all compared with each other; templates do not count. A "
+        "lower bound: pairs that share a person are not independent",
         "subjects",
     ),
     "subjects_for_frr": Variable(
@@ -225,7 +226,8 @@ def sample_size(
     if pilot is not None:
         curve = JudgedAttempts(pilot, confidence).far_curve()
         variables["pilot_subjects"] = np.int64(errors.subjects)
-        variables["people_estimated"] = people_to_promise(curve, far)[0]
+        promised, _ = people_to_promise(curve, far)
+        variables["people_estimated"] = promised
     attrs = {
         **(errors.attrs or {}),
         "result_type": "sample-size",
@@ -236,7 +238,36 @@ def sample_size(
         "assurance": ASSURANCE,
     }
     coordinates = {over: sizes, "rule": np.array(RULES)}
-    return dataset(variables, SAMPLE_SIZE, coordinates, {**attrs, **message_attrs(messages)})
+    result = dataset(variables, SAMPLE_SIZE, coordinates, attrs)
+    return result.assign_attrs(message_attrs([*_answers(result, over), *messages]))
+
+
+def _answers(ds: xr.Dataset, over: str) -> Iterator[Message]:
+    """Yield the people that the interval needs, `over` templates or attempts, and the FAR."""
+    confidence = float(ds.attrs["confidence"])
+    people, sizes = ds["subjects"].values.tolist(), ds[over].values.tolist()
+    rest: dict[str, Any] = {}
+    if len(sizes) > 1:
+        rest = {"fewest_people": people[-1], "most_of_each": sizes[-1]}
+    yield Message(
+        "people-for-interval",
+        confidence=confidence,
+        width=100 * float(ds.attrs["frr_width"]),
+        people=people[0],
+        **{over: sizes[0]},
+        **rest,
+    )
+    rule_of_3, rule_of_30 = ds["subjects_for_far"].values.tolist()
+    promise: dict[str, Any] = {}
+    if "people_estimated" in ds and ds["people_estimated"].notnull():
+        promise = {"promise": int(ds["people_estimated"]), "confidence": confidence}
+    yield Message(
+        "people-needed",
+        target=float(ds.attrs["far"]),
+        rule_of_3=rule_of_3,
+        rule_of_30=rule_of_30,
+        **promise,
+    )
 
 
 class GenuineErrors(NamedTuple):
@@ -536,18 +567,11 @@ def sample_size_section(results: ResultsBySystem) -> Section:
         "",
         (
             _facts(ds),
+            *answers(results),
             _plans(ds),
             _people(ds),
             _people_for_frr(ds),
             table_of_variables(ds, "rule", id="rules"),
-            Paragraph(
-                "All people are compared with each other. A pair of people counts once, however "
-                "many templates the two people have. The numbers of people are lower bounds, "
-                "because the rules assume independent pairs, but pairs that share a person are not "
-                "independent. Genuine pairs should come from different days, in at least two "
-                "sessions.",
-                "note",
-            ),
             result_messages(results),
         ),
         task="verification",

@@ -15,13 +15,12 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import DataError, nearest_name, received
-from bioeval.base.messages import message_attrs, messages_of
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
     Column,
     Fact,
     Facts,
-    Paragraph,
     ResultsBySystem,
     Section,
     Table,
@@ -29,6 +28,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Number, Threshold
 from bioeval.document.results import (
+    answers,
     attempts_in_words,
     cell_of,
     result_messages,
@@ -62,10 +62,15 @@ WORKLOAD = {
         "people a day who can cause the event, on average", "per day", shown="3"
     ),
     "per_day": Variable("expected events a day", "per day", shown="3"),
-    "expected": Variable("expected events in the period", "events", shown="3"),
+    "expected": Variable(
+        "expected events in the period; in brackets the range of most periods, if the rate is "
+        "exact and people are independent",
+        "events",
+        shown="3",
+    ),
     "predicted": Variable(
-        "expected events in the period, whose limits are those of a rate as uncertain as its "
-        "interval",
+        "expected events in the period; in brackets the range of most periods, if the rate is as "
+        "uncertain as its interval and people are independent",
         "events",
         shown="3",
     ),
@@ -309,8 +314,19 @@ def workload(
         predicted_high=counts[3],
         none_at_all=none,
     )
+    attrs |= message_attrs([_answer(people, point.names, per_day)], attrs)
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return dataset(variables, WORKLOAD, coordinates, attrs)
+
+
+def _answer(people: int, rates: tuple[str, str], per_day: np.ndarray) -> Message:
+    """Return the errors of a day of verification, or of a watch list."""
+    alarms, rejections = per_day.tolist()
+    code, names = "errors-a-day", ("accepted", "rejected")
+    if rates == _WATCH_LIST:
+        code, names = "alarms-a-day", ("false_alarms", "missed")
+    known = {} if math.isnan(rejections) else {names[1]: rejections}
+    return Message(code, people=people, **{names[0]: alarms}, **known)
 
 
 def far_of_alarms(alarms: Any, people: int, share: float) -> float:
@@ -479,17 +495,10 @@ def workload_section(results: ResultsBySystem) -> Section:
             Fact("Terms", Vocabulary()),
         )
     )
-    note = say(
-        "In brackets: the range with the number of errors in {confidence:rate} of "
-        "the periods. Known rate: the rate is taken to be exactly the measured one. Estimated "
-        "rate: the uncertainty of the measured rate is included. The ranges assume that people "
-        "are independent; if the same people come every day, the variation is larger.",
-        confidence=float(attrs["confidence"]),
-    )
     return Section(
         "workload",
         "",
-        (facts, *_errors(ds), Paragraph(note, "note"), result_messages(results)),
+        (facts, *answers(results), *_errors(ds), result_messages(results)),
         task=rates_are_of(attrs, searches=on_list),
     )
 

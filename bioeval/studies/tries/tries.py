@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,21 @@ from bioeval.base.arguments import (
     require_number,
 )
 from bioeval.base.errors import DataError
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.document.blocks import Block, Column, Messages, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count
-from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
+from bioeval.document.results import answers, cell_of, data_facts, result_messages, threshold_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.results.dataset import Variables, about_attrs, along, dataset
+from bioeval.results.dataset import (
+    Variables,
+    about_attrs,
+    along,
+    dataset,
+    threshold_with_next,
+)
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -42,7 +48,10 @@ _MOST_TRIES = 10**12
 _LOGGED = "of the visits as they are, accepted if one of their tries is"
 
 TRIES: dict[str, Variable] = {
-    "tries": Variable("number of tries at a claim", "tries"),
+    "tries": Variable(
+        "number of tries at a claim; those of all visits are pooled, and each claim counts once",
+        "tries",
+    ),
     "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     **entries(VERIFICATION, "far", "frr", "genuine_attempts", "impostor_attempts"),
     "far_logged": Variable(f"FAR {_LOGGED}", "proportion", "FMR"),
@@ -159,7 +168,27 @@ def tries(
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
     if not scores.claims:
         attrs["use"] = described_tries(scores)
-    return dataset(variables, TRIES, {"tries": np.array(numbers, dtype=np.int64)}, attrs)
+    ds = dataset(variables, TRIES, {"tries": np.array(numbers, dtype=np.int64)}, attrs)
+    return ds.assign_attrs(message_attrs(_answers(ds), attrs))
+
+
+def _answers(ds: xr.Dataset) -> Iterator[Message]:
+    """Yield the rates of the most tries, beside those of the fewest."""
+    numbers = ds["tries"].values.tolist()
+    far, frr = ds["far"].values.tolist(), ds["frr"].values.tolist()
+    if math.isnan(far[-1]) or math.isnan(frr[-1]):
+        return
+    fewest: dict[str, Any] = {}
+    if len(numbers) > 1:
+        fewest = {"fewest": numbers[0], "far_of_fewest": far[0], "frr_of_fewest": frr[0]}
+    yield Message(
+        "rates-of-tries",
+        **threshold_with_next(ds),
+        tries=numbers[-1],
+        far_of_tries=far[-1],
+        frr_of_tries=frr[-1],
+        **fewest,
+    )
 
 
 def check_tries(tries: Any) -> list[int]:
@@ -177,10 +206,10 @@ def tries_section(results: ResultsBySystem) -> Section:
     first = next(iter(results.values()))
     tables = [_table(path, ds, len(systems(results)) > 1) for path, ds in results.items()]
     messages = result_messages(results)
-    blocks: list[Block] = [data_facts(results), *tables, messages]
+    blocks: list[Block] = [data_facts(results), *answers(results), *tables, messages]
     if "" not in results:
         own = [x for x in messages.messages if x.code == "fewer-tries"]
-        blocks = [*tables, Messages(own)]
+        blocks = [*answers(results), *tables, Messages(own)]
     return Section("tries", "", blocks, task=rates_are_of(first.attrs))
 
 

@@ -6,7 +6,7 @@ import statistics
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from result_messages import codes
+from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.studies.planning import sample_size as planning
@@ -203,6 +203,10 @@ def test_doubts_are_said():
     few = be.sample_size(be.simulate(15, 3, random_state=1), far=0.01, frr_width=0.2)
     assert codes(few).count("plan-uncertain") == 2
     wide = be.sample_size(frr=0.02, icc=0.2, frr_width=0.05)
-    (message,) = be.messages(wide)
-    assert message.code == "plan-uncertain"
-    assert be.messages(be.sample_size(frr=0.02, icc=0.2)) == []
+    answers = ["people-for-interval", "people-needed"]
+    assert codes(wide) == [*answers, "plan-uncertain"]
+    plan = be.sample_size(frr=0.02, icc=0.2)
+    assert codes(plan) == answers
+    assert arguments(plan, "people-for-interval")["people"] == plan.subjects[0]
+    by_rule = arguments(plan, "people-needed")
+    assert [by_rule["rule_of_3"], by_rule["rule_of_30"]] == plan.subjects_for_far.values.tolist()
