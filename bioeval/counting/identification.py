@@ -157,7 +157,7 @@ class Searching:
         too_few: tuple[int, int, int] = (0, 0, 0),
     ) -> Searches:
         """Return the searches, from what the reducers have counted."""
-        about = (self.about or Provenance.of(self.scores)).without_claims(*too_few)
+        about = (self.about or Provenance.from_scores(self.scores)).without_claims(*too_few)
         of_templates = templates or ranked
         best, nearest = of_templates.best, of_templates.nearest
         of_people = people_of_probes(self.scores) >= 0

@@ -112,7 +112,7 @@ class CountSingleTemplates:
         self.thresholds = among_distances(scores, thresholds)
         count = len(thresholds)
         self.counts = SingleTemplateCounts(
-            about=Provenance.of(scores).searching(scores),
+            about=Provenance.from_scores(scores).searching(scores),
             ties=ties,
             thresholds=thresholds,
             di=np.zeros((2, count + 1, ranks), dtype=np.int64),

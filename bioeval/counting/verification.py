@@ -314,7 +314,7 @@ class Verified:
     @cached_property
     def about(self) -> Provenance:
         """The provenance of the scores."""
-        return Provenance.of(self.scores)
+        return Provenance.from_scores(self.scores)
 
     @property
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
@@ -334,10 +334,10 @@ class Verified:
     def compared(self) -> ComparedPeople | None:
         """How many people are compared; None where nobody is a person."""
         if self.claims is not None:
-            return ComparedPeople.listed(self.scores.codes, *self._sides, disjoint=True)
+            return ComparedPeople.from_list(self.scores.codes, *self._sides, disjoint=True)
         if self.scores.layout != "pairs" and self.about.people is None:
             return None
-        return ComparedPeople.of_scores(self.scores, disjoint=True)
+        return ComparedPeople.from_scores(self.scores, disjoint=True)
 
     @property
     def compares_all(self) -> bool:
@@ -345,7 +345,7 @@ class Verified:
         people, is_listed = self.about.people, self.scores.layout == "pairs"
         if is_listed or self.claims is not None or people is None or self.compared is None:
             return False
-        return self.compared.pairs == ComparedPeople.of_sides(*people).pairs
+        return self.compared.pairs == ComparedPeople.from_sides(*people).pairs
 
 
 def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> list[Any]:

@@ -26,228 +26,232 @@ SIDES = ("probe", "gallery template")
 _CELLS = 1 << 20
 
 
-def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Message]]:
-    """Return what two systems have in common, in the order of the first, and remarks.
+def aligned(first: Any, second: Any, called: Sequence[str]) -> tuple[Any, Any, list[Message]]:
+    """Return the common part of two systems, in the order of the first, and remarks.
 
-    Both are found by the names of templates, pairs also by their subjects where no two pairs have
-    the same; without names they are taken as they are. Attempts that one of them lacks are left out
-    of both.
+    Templates are found by their names, pairs also by their subjects where no two pairs have the
+    same; systems without names are taken in the order given. Attempts that one system lacks are
+    left out of both.
 
     Raises
     ------
     DataError
         If the systems have nothing in common, or are not over the same data.
     """
-    if not (isinstance(a, Scores) and isinstance(b, Scores) and a.layout != "top-k"):
-        require_same(a, b)
-        return a, b, []
-    if (a.layout == "pairs") != (b.layout == "pairs") or b.layout == "top-k":
-        require_same(a, b)
-    align = _common_pairs if a.layout == "pairs" else _common_templates
-    a, b, notes = align(a, b, called)
-    require_same(a, b)
-    a, b, lacking = _common_attempts(a, b, called)
-    return a, b, notes + lacking
+    if not (isinstance(first, Scores) and isinstance(second, Scores) and first.layout != "top-k"):
+        require_same(first, second)
+        return first, second, []
+    if (first.layout == "pairs") != (second.layout == "pairs") or second.layout == "top-k":
+        require_same(first, second)
+    align = _common_pairs if first.layout == "pairs" else _common_templates
+    first, second, notes = align(first, second, called)
+    require_same(first, second)
+    first, second, lacking = _common_attempts(first, second, called)
+    return first, second, notes + lacking
 
 
 # ---------------------------------------------------------------- common templates, common pairs
 
 
 def _common_templates(
-    a: Scores, b: Scores, called: Sequence[str]
+    first: Scores, second: Scores, called: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    """Return the rows and columns that two matrices have in common."""
     notes: dict[Message, None] = {}
     chosen: list[tuple[Any, Any]] = []
-    square = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (a, b))
+    square = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
     nouns = ("templates", "templates") if square else ("probes", "gallery templates")
     for side, noun in enumerate(nouns):
-        mine, theirs = _names_of(a, side), _names_of(b, side)
-        if mine is None or theirs is None:
+        names, other_names = _names_of(first, side), _names_of(second, side)
+        if names is None or other_names is None:
             chosen.append((None, None))
-            notes |= dict.fromkeys(without_names(mine, theirs, called))
+            notes |= dict.fromkeys(without_names(names, other_names, called))
             continue
-        rows, others, note = _common(mine, theirs, noun, called)
-        chosen.append((rows, others))
-        notes |= dict.fromkeys(note)
+        rows, other_rows_of_side, remarks = _common(names, other_names, noun, called)
+        chosen.append((rows, other_rows_of_side))
+        notes |= dict.fromkeys(remarks)
     (rows, other_rows), (columns, other_columns) = chosen
-    return _part(a, rows, columns), _part(b, other_rows, other_columns), [*notes]
+    return _part(first, rows, columns), _part(second, other_rows, other_columns), [*notes]
 
 
 def _names_of(scores: Scores, side: int) -> pd.Index | None:
-    """Return the names of a side, or a column `template` that merely counts."""
+    """Return the names of a side, or a column `template` that merely counts, or None."""
     names = (scores.probe_names, scores.gallery_names)[side]
     meta = (scores.probe_meta, scores.gallery_meta)[side]
     return as_names(meta["template"]) if names is None and "template" in meta else names
 
 
 def _common_pairs(
-    a: Scores, b: Scores, called: Sequence[str]
+    first: Scores, second: Scores, called: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    """Return the pairs that two lists have in common, their sides as in the first."""
-    mine, theirs = a.pairs.templates, b.pairs.templates
-    unordered = a.pairs.unordered and b.pairs.unordered
-    if mine is None or theirs is None:
-        if a.pair_names is not None and b.pair_names is not None:
-            rows, others, notes = _common(a.pair_names, b.pair_names, "pairs", called)
-            return _part(a, rows, None), _part(b, others, None), notes
-        mine, theirs, unordered = a.pairs.sides, b.pairs.sides, False
-        if mine is None or theirs is None or not (_are_different(mine) and _are_different(theirs)):
-            return a, b, without_names(_names_of_pairs(a), _names_of_pairs(b), called)
-    keys, other_keys = _keys(mine, theirs, unordered)
-    rows, others, notes = _common(keys, other_keys, "pairs", called, (mine, theirs))
-    a, b = _part(a, rows, None), _part(b, others, None)
-    return a, _turned_as(a, b) if unordered else b, notes
+    """Return the common pairs of two lists, with sides as in the first."""
+    templates, other_templates = first.pairs.templates, second.pairs.templates
+    unordered = first.pairs.unordered and second.pairs.unordered
+    if templates is None or other_templates is None:
+        if first.pair_names is not None and second.pair_names is not None:
+            rows, other_rows, notes = _common(first.pair_names, second.pair_names, "pairs", called)
+            return _part(first, rows, None), _part(second, other_rows, None), notes
+        templates, other_templates, unordered = first.pairs.sides, second.pairs.sides, False
+        if (
+            templates is None
+            or other_templates is None
+            or not (_are_different(templates) and _are_different(other_templates))
+        ):
+            return (
+                first,
+                second,
+                without_names(_names_of_pairs(first), _names_of_pairs(second), called),
+            )
+    keys, other_keys = _keys(templates, other_templates, unordered)
+    rows, other_rows, notes = _common(
+        keys, other_keys, "pairs", called, (templates, other_templates)
+    )
+    first, second = _part(first, rows, None), _part(second, other_rows, None)
+    return first, _turned_as(first, second) if unordered else second, notes
 
 
 def _names_of_pairs(scores: Scores) -> pd.Index | None:
-    """Return the names of pairs, or those of their probes; None without names."""
     return scores.probe_names if scores.pair_names is None else scores.pair_names
 
 
 def _are_different(sides: CodedSides) -> bool:
-    """Whether no two pairs have the same names, in this order."""
     return len(np.unique(np.column_stack([sides.a, sides.b]), axis=0)) == len(sides)
 
 
-def _keys(mine: CodedSides, theirs: CodedSides, unordered: bool) -> tuple[pd.Index, pd.Index]:
+def _keys(sides: CodedSides, other_sides: CodedSides, unordered: bool) -> tuple[pd.Index, pd.Index]:
     """Return a number for each pair of both lists, equal for equal names."""
     import pandas as pd
 
-    place = places(as_names(theirs.values), as_names(mine.values))
+    place = places(as_names(other_sides.values), as_names(sides.values))
     new = place < 0
-    place[new] = len(mine.values) + np.arange(np.count_nonzero(new))
-    number = len(mine.values) + len(theirs.values)
+    place[new] = len(sides.values) + np.arange(np.count_nonzero(new))
+    number = len(sides.values) + len(other_sides.values)
     keys = []
-    for codes, sides in ((np.arange(len(mine.values)), mine), (place, theirs)):
-        a, b = codes[sides.a].astype(np.int64), codes[sides.b].astype(np.int64)
+    for codes, coded in ((np.arange(len(sides.values)), sides), (place, other_sides)):
+        low, high = codes[coded.a].astype(np.int64), codes[coded.b].astype(np.int64)
         if unordered:
-            a, b = np.minimum(a, b), np.maximum(a, b)
-        keys.append(pd.Index(a * number + b))
+            low, high = np.minimum(low, high), np.maximum(low, high)
+        keys.append(pd.Index(low * number + high))
     return keys[0], keys[1]
 
 
 def _common(
-    mine: pd.Index,
-    theirs: pd.Index,
+    names: pd.Index,
+    other_names: pd.Index,
     noun: str,
     called: Sequence[str],
     pairs: tuple[CodedSides, CodedSides] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, list[Message]]:
-    """Return the places of common names in both, and a message on what is left out."""
-    if pairs is not None and (mine.has_duplicates or theirs.has_duplicates):
-        if np.array_equal(mine, theirs):
-            return np.arange(len(mine)), np.arange(len(theirs)), []
+    """Return the places of common names in both lists, and a message on the names left out."""
+    if pairs is not None and (names.has_duplicates or other_names.has_duplicates):
+        if np.array_equal(names, other_names):
+            return np.arange(len(names)), np.arange(len(other_names)), []
         raise DataError(
             "pairs that are listed more than once cannot be aligned by names; leave out "
             '`keep="repeated"`, or give attempts names of their own'
         )
-    place = places(mine, theirs)
-    common = np.flatnonzero(place >= 0)
+    other_place = places(names, other_names)
+    common = np.flatnonzero(other_place >= 0)
     if not len(common):
-        first, other = (example(x) for x in (mine, theirs))
+        first_example, other_example = (example(x) for x in (names, other_names))
         if pairs is not None:
-            first, other = (f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in pairs)
+            first_example, other_example = (
+                f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in pairs
+            )
         raise DataError(
-            f"the systems have different data: none of the {counted(len(mine), noun)} of "
-            f"{called[0]} is among those of {called[1]}, such as {first} and {other}; expected the "
-            "same names"
+            f"the systems have different data: none of the {counted(len(names), noun)} of "
+            f"{called[0]} is among those of {called[1]}, such as {first_example} and "
+            f"{other_example}; expected the same names"
         )
-    left_out = {called[0]: len(mine) - len(common), called[1]: len(theirs) - len(common)}
+    left_out = {called[0]: len(names) - len(common), called[1]: len(other_names) - len(common)}
     notes = []
     if any(left_out.values()):
         notes.append(Message("not-in-common", what=noun, left_out=left_out))
-    return common, place[common], notes
+    return common, other_place[common], notes
 
 
 def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -> Scores:
-    """Return some pairs, or some rows and columns of a matrix; the scores themselves if all."""
     chosen = [
-        None if x is None or np.array_equal(x, np.arange(size)) else x
-        for x, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
+        None if index is None or np.array_equal(index, np.arange(size)) else index
+        for index, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
     ]
     if chosen[0] is chosen[1] is None:
         return scores
     return scores.select(probes=chosen[0], gallery=chosen[1])
 
 
-def _turned_as(a: Scores, b: Scores) -> Scores:
-    """Return the pairs of `b` with their sides in the order of `a`."""
-    mine, theirs = a.pairs.templates, b.pairs.templates
-    assert mine is not None and theirs is not None
-    place = places(as_names(theirs.values), as_names(mine.values))
-    turned = mine.a != place[theirs.a]
-    return b.with_pairs(b.pairs.exchanged(turned)) if turned.any() else b
+def _turned_as(reference: Scores, scores: Scores) -> Scores:
+    templates, turned_templates = reference.pairs.templates, scores.pairs.templates
+    assert templates is not None and turned_templates is not None
+    place = places(as_names(turned_templates.values), as_names(templates.values))
+    turned = templates.a != place[turned_templates.a]
+    return scores.with_pairs(scores.pairs.exchanged(turned)) if turned.any() else scores
 
 
 # ---------------------------------------------------------------- common attempts
 
 
 def _common_attempts(
-    a: Scores, b: Scores, called: Sequence[str]
+    first: Scores, second: Scores, called: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    """Leave out of both systems what one of them lacks: masks, exclusions, excluded failures.
+    """Leave out of both systems each attempt that one of them lacks.
 
-    A failure that is rejected is an attempt, and no lack.
+    Masks, exclusions and excluded failures take attempts away; a rejected failure is an attempt.
     """
-    if a.layout == "pairs":
-        kept = [_made(x) for x in (a, b)]
-        if np.array_equal(kept[0], kept[1]):
-            return a, b, []
-        both = np.flatnonzero(kept[0] & kept[1])
-        lacking = [int(np.count_nonzero(x)) - len(both) for x in kept]
-        return a.select(both), b.select(both), [_not_in_common(called, lacking)]
-    if not any(map(_leaves_out, (a, b))):
-        return a, b, []
-    m, n = a.shape
-    masks = [np.empty((m, n), dtype=np.uint8) for _ in range(2)]
-    lacking, step = [0, 0], max(1, _CELLS // n)
-    for low in range(0, m, step):
-        high = min(low + step, m)
-        itself = a.probe_ids[low:high, None] == a.gallery_ids
-        kept = [_attempted(x, low, high) & ~itself for x in (a, b)]
-        both = kept[0] & kept[1]
-        for i, (scores, mask) in enumerate(zip((a, b), masks, strict=True)):
-            lacking[i] += int(np.count_nonzero(kept[i] & ~both))
-            mask[low:high] = np.where(both, _classes(scores, low, high), Mask.IGNORE)
+    if first.layout == "pairs":
+        is_attempt = [_attempted_pairs(system) for system in (first, second)]
+        if np.array_equal(is_attempt[0], is_attempt[1]):
+            return first, second, []
+        common = np.flatnonzero(is_attempt[0] & is_attempt[1])
+        lacking = [int(np.count_nonzero(flags)) - len(common) for flags in is_attempt]
+        return first.select(common), second.select(common), [_not_in_common(called, lacking)]
+    if not any(map(_leaves_out, (first, second))):
+        return first, second, []
+    probe_count, gallery_count = first.shape
+    masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
+    lacking, step = [0, 0], max(1, _CELLS // gallery_count)
+    for low in range(0, probe_count, step):
+        high = min(low + step, probe_count)
+        itself = first.probe_ids[low:high, None] == first.gallery_ids
+        is_attempt = [_attempted(system, low, high) & ~itself for system in (first, second)]
+        is_common = is_attempt[0] & is_attempt[1]
+        for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
+            lacking[i] += int(np.count_nonzero(is_attempt[i] & ~is_common))
+            mask[low:high] = np.where(is_common, _classes(scores, low, high), Mask.IGNORE)
     if not any(lacking):
-        return a, b, []
-    a, b = (
-        x._with(_source=x.cells.masked(mask)) if lacks else x
-        for x, mask, lacks in zip((a, b), masks, lacking, strict=True)
+        return first, second, []
+    first, second = (
+        system._with(_source=system.cells.masked(mask)) if lacks else system
+        for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
     )
-    return a, b, [_not_in_common(called, lacking)]
+    return first, second, [_not_in_common(called, lacking)]
 
 
 def _not_in_common(called: Sequence[str], lacking: Sequence[int]) -> Message:
-    """Return the message on comparisons of each system that the other lacks."""
     left_out = dict(zip(called, lacking, strict=True))
     return Message("not-in-common", what="comparisons", left_out=left_out)
 
 
-def _made(scores: Scores) -> np.ndarray:
-    """Return which pairs are attempts."""
+def _attempted_pairs(scores: Scores) -> np.ndarray:
     if scores.nan == "exclude" and scores.dtype.kind == "f":
         return ~np.isnan(scores.values)
     return np.ones(scores.shape[0], dtype=bool)
 
 
 def _leaves_out(scores: Scores) -> bool:
-    """Whether some comparisons of a matrix may be no attempts."""
     return scores.has_mask or bool(scores.exclude) or scores.nan == "exclude"
 
 
 def _attempted(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return which comparisons of rows ``low:high`` are attempts."""
     left_out = left_out_rows(scores, low, high)
-    made = np.ones((high - low, scores.shape[1]), dtype=bool) if left_out is None else ~left_out
+    is_attempt = (
+        np.ones((high - low, scores.shape[1]), dtype=bool) if left_out is None else ~left_out
+    )
     if scores.nan == "exclude" and scores.dtype.kind == "f":
-        made &= ~scores.cells.missing(low, high, failures=True)
-    return made
+        is_attempt &= ~scores.cells.missing(low, high, failures=True)
+    return is_attempt
 
 
 def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return the mask of rows ``low:high`` of which all are attempts."""
     if not knows_people(scores):
         return scores.cells.read_mask(low, high)
     genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
@@ -257,34 +261,44 @@ def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
 # ---------------------------------------------------------------- the same data
 
 
-def require_same(a: Scores, b: Scores) -> None:
+def require_same(first: Scores, second: Scores) -> None:
     """Raise :class:`DataError` unless two systems scored the same templates in the same order."""
-    if a.layout != b.layout or a.shape != b.shape:
+    if first.layout != second.layout or first.shape != second.shape:
         raise DataError(
-            f"the systems are not over the same data: the first is {a.layout} {a.shape}, the "
-            f"second {b.layout} {b.shape}"
+            f"the systems are not over the same data: the first is {first.layout} {first.shape}, "
+            f"the second {second.layout} {second.shape}"
         )
-    if a.layout == "pairs" and b.layout == "pairs":
-        require_equal(a.genuine, b.genuine, "genuine flags", "pair")
-        if a.pair_subjects is not None and b.pair_subjects is not None:
-            for k in (0, 1):
-                mine, theirs = a.pair_subjects[:, k], b.pair_subjects[:, k]
-                require_equal(mine, theirs, "subjects", "pair")
+    if first.layout == "pairs" and second.layout == "pairs":
+        require_equal(first.genuine, second.genuine, "genuine flags", "pair")
+        if first.pair_subjects is not None and second.pair_subjects is not None:
+            for side in (0, 1):
+                subjects, other_subjects = (
+                    first.pair_subjects[:, side],
+                    second.pair_subjects[:, side],
+                )
+                require_equal(subjects, other_subjects, "subjects", "pair")
         return
-    require_equal(a.probe_labels, b.probe_labels, "labels", SIDES[0])
-    require_equal(a.gallery_labels, b.gallery_labels, "labels", SIDES[1])
-    if a.layout == "top-k":
+    require_equal(first.probe_labels, second.probe_labels, "labels", SIDES[0])
+    require_equal(first.gallery_labels, second.gallery_labels, "labels", SIDES[1])
+    if first.layout == "top-k":
         return
-    mine, theirs = a.gallery_order.probe_position, b.gallery_order.probe_position
-    require_equal(mine, theirs, "templates compared with themselves", "probe")
+    subjects, other_subjects = (
+        first.gallery_order.probe_position,
+        second.gallery_order.probe_position,
+    )
+    require_equal(subjects, other_subjects, "templates compared with themselves", "probe")
 
 
-def require_equal(a: np.ndarray, b: np.ndarray, column: str, where: str) -> None:
+def require_equal(first: np.ndarray, second: np.ndarray, column: str, where: str) -> None:
     """Raise :class:`DataError` naming the first place `where` two columns differ."""
-    left, right = a.tolist(), b.tolist()
+    left, right = first.tolist(), second.tolist()
     if left == right:
         return
-    differ = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
+    differ = [
+        i
+        for i, (value, other_value) in enumerate(zip(left, right, strict=True))
+        if value != other_value
+    ]
     i = differ[0]
     raise DataError(
         f"the systems are not over the same data: {column} differ at {len(differ)} of {len(left)} "
@@ -293,26 +307,26 @@ def require_equal(a: np.ndarray, b: np.ndarray, column: str, where: str) -> None
     )
 
 
-def numbered_as(a: Scores, b: Scores) -> Scores:
-    """Return `b` with the numbers that `a` gives its subjects; both have the same labels.
+def numbered_as(reference: Scores, scores: Scores) -> Scores:
+    """Return `scores` with the numbers that `reference` gives its subjects; labels are equal.
 
-    They depend on the dtype of the labels and on the order of all of a file; people who are
-    left out together are the same numbers.
+    The numbers depend on the dtype of the labels and on the order of a whole file; people who are
+    left out together have the same numbers.
     """
-    if a.layout == "top-k" or b.layout == "top-k":
-        return b
-    if a.layout == "pairs" and b.layout == "pairs":
-        if knows_people(a) and knows_people(b):
-            return b._with(_pair_codes=a.codes)
-        return b
-    return b._with(_codes=a.codes)
+    if reference.layout == "top-k" or scores.layout == "top-k":
+        return scores
+    if reference.layout == "pairs" and scores.layout == "pairs":
+        if knows_people(reference) and knows_people(scores):
+            return scores._with(_pair_codes=reference.codes)
+        return scores
+    return scores._with(_codes=reference.codes)
 
 
 def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
-    """Return what each system lacks of the first one, and what it adds, where both have names."""
-    (first, reference), *others = systems.items()
+    """Return a sentence on the templates that a system lacks and adds, by the system's name."""
+    (first, reference), *further_systems = systems.items()
     sentences = {}
-    for name, scores in others:
+    for name, scores in further_systems:
         if "top-k" in (reference.layout, scores.layout) or reference.layout != scores.layout:
             continue
         align = _common_pairs if scores.layout == "pairs" else _common_templates

@@ -54,14 +54,14 @@ def as_array(values: Any, input_name: str) -> np.ndarray:
 
 
 def in_memory(values: Any, input_name: str) -> np.ndarray:
-    """Return an array; one of a library is read whole."""
+    """Return an array; a stored array of zarr or h5py is read whole."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
         return np.asarray(as_numpy(values, input_name))
     return np.asarray(values[...])
 
 
 def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
-    """Return the error of values that are not numbers, with the conversion of those that are."""
+    """Return the error of values that are no numbers; numbers as text have a hint."""
     have = "have" if str(input_name).endswith("s") else "has"
     wrong = f"{input_name} {have} dtype {array.dtype}; expected an integer or float dtype"
     if array.dtype.kind not in "USO":
@@ -70,8 +70,8 @@ def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
         try:
             float(value)
         except (TypeError, ValueError):
-            shown = str(value) if isinstance(value, str) else value
-            return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
+            text = str(value) if isinstance(value, str) else value
+            return DataError(f"{wrong}. {cut(repr(text), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
 
@@ -101,8 +101,8 @@ def as_values(values: Any) -> Any:
         raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
     if len(base.shape) != 2:
         raise DataError(
-            f"the scores have shape {tuple(base.shape)}; expected two dimensions, "
-            "(probes, gallery). For a list of pairs use Scores.from_pairs"
+            f"the scores have shape {tuple(base.shape)}; expected two dimensions, (probes, "
+            "gallery). For a list of pairs use Scores.from_pairs"
         )
     if 0 in base.shape:
         empty = "there are no probes" if base.shape[1] else "the gallery is empty"
@@ -128,20 +128,19 @@ def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
     if _is_half(values) or _is_half(values.T):
         return "half-matrix"
     diagonal = values.diagonal()
-    known = np.isfinite(diagonal)
-    if not known.any() or len(np.unique(diagonal[known])) == 1:
+    is_finite = np.isfinite(diagonal)
+    if not is_finite.any() or len(np.unique(diagonal[is_finite])) == 1:
         return ""
     if similarity:
         nearest = diagonal >= np.fmax.reduce(values, axis=1)
     else:
         nearest = diagonal <= np.fmin.reduce(values, axis=1)
-    if nearest[known].mean() > _FEW_NEAREST or _is_symmetric(values):
+    if nearest[is_finite].mean() > _FEW_NEAREST or _is_symmetric(values):
         return ""
     return "not-all-against-all"
 
 
 def _is_half(values: np.ndarray) -> bool:
-    """Whether all below the diagonal is one finite value, and not all above it."""
     value = values[-1, 0]
     if len(values) < 4 or not np.isfinite(value) or (values[-1, :-1] != value).any():
         return False
@@ -151,7 +150,6 @@ def _is_half(values: np.ndarray) -> bool:
 
 
 def _is_symmetric(values: np.ndarray) -> bool:
-    """Whether a matrix is symmetric but for rounding, its diagonal aside."""
     with np.errstate(invalid="ignore"):  # NaN of damaged files, of which processors complain
         values = values.astype(np.float64)
     np.fill_diagonal(values, 0.0)
@@ -187,7 +185,7 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
 
 
 def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
-    """Return the mask of integers for one that is True where there is an attempt."""
+    """Return a mask of boolean attempts as integers, as labels decide."""
     if codes is None:
         raise DataError(
             "mask is boolean, which says where attempts are and not which are genuine; give "
@@ -196,9 +194,9 @@ def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
     if not attempts.any():
         raise DataError("mask is False everywhere; expected True where there is an attempt")
     mask = np.zeros(attempts.shape, np.uint8)
-    for row, kept in enumerate(attempts):
-        genuine = codes.gallery[kept] == codes.probe[row]
-        mask[row, kept] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+    for row, is_attempt in enumerate(attempts):
+        genuine = codes.gallery[is_attempt] == codes.probe[row]
+        mask[row, is_attempt] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
     return mask
 
 
@@ -211,15 +209,20 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    m, n = mask.shape
+    row_count, column_count = mask.shape
     i, j = np.nonzero(mask == Mask.GENUINE)
     if square:
-        i, j = np.append(i, np.arange(m)), np.append(j, np.arange(m))
-    graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
+        i, j = np.append(i, np.arange(row_count)), np.append(j, np.arange(row_count))
+    graph = coo_matrix(
+        (np.ones(len(i), dtype=np.int8), (i, row_count + j)),
+        shape=(row_count + column_count, row_count + column_count),
+    )
     _, subject = connected_components(graph, directed=False)
-    gallery = subject[m:].astype(np.int64)
-    probe = subject[:m].astype(np.int64) if not square else gallery
-    mixed = any((mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(m))
+    gallery = subject[row_count:].astype(np.int64)
+    probe = subject[:row_count].astype(np.int64) if not square else gallery
+    mixed = any(
+        (mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(row_count)
+    )
     return probe, gallery, not mixed
 
 
@@ -251,9 +254,9 @@ def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
 
 
 def named_choice(chosen: Any) -> tuple[Any, ...] | None:
-    """Return what a mapping or a named tuple, as that of a splitter, chooses; None for others.
+    """Return the parts of a mapping or a named tuple; None of other choices.
 
-    That is probes and gallery, or the test part, which is compared with itself.
+    The parts are probes and gallery, or the test part, which is compared with itself.
     """
     if not isinstance(chosen, Mapping) and not hasattr(chosen, "_asdict"):
         return None
@@ -271,7 +274,7 @@ def named_choice(chosen: Any) -> tuple[Any, ...] | None:
 def read_block(
     base: Any, rows: np.ndarray | None, low: int, high: int, columns: np.ndarray | None
 ) -> np.ndarray:
-    """Return some rows of an array, a stored array or embeddings, with some of the columns."""
+    """Return rows ``low:high`` of a selection of an array, a stored array or embeddings."""
     if rows is None:
         block = np.asarray(base[low:high])
     elif isinstance(base, np.ndarray):
@@ -281,8 +284,8 @@ def read_block(
         block = base[rows[low:high]]
     else:
         # Computed and spooled rows are made once each.
-        wanted, back = np.unique(rows[low:high], return_inverse=True)
-        block = np.asarray(base[wanted])[back.reshape(-1)]
+        distinct_rows, place = np.unique(rows[low:high], return_inverse=True)
+        block = np.asarray(base[distinct_rows])[place.reshape(-1)]
     if columns is None:
         return block
     return np.take(block, columns, axis=1)
@@ -297,7 +300,7 @@ def writable_alias(array: np.ndarray) -> np.ndarray:
     if array.flags.writeable:
         return array.view(np.ndarray)
     memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
-    memory.owner = array  # type: ignore[attr-defined]  # which is kept with the alias
+    vars(memory)["owner"] = array  # lives as long as the alias
     return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
 
 
@@ -318,11 +321,11 @@ def lattice_step(values: np.ndarray, least: int) -> float:
         steps = gaps / step
         if not steps.sum() <= _SPARSE_STEPS * len(values):
             return 0.0
-        whole = np.rint(steps)
-        if not (abs(steps - whole) <= _STEP_ROUNDING).all():
+        whole_steps = np.rint(steps)
+        if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
             return 0.0
         # The mean step is free of the rounding of one.
-        return float((values[-1] - values[0]) / whole.sum())
+        return float((values[-1] - values[0]) / whole_steps.sum())
 
 
 def distance_dtype(dtype: np.dtype) -> np.dtype:
@@ -343,14 +346,14 @@ def with_failures(distances: np.ndarray, failed: np.ndarray) -> np.ndarray:
 
 
 def scored(attempts: np.ndarray) -> np.ndarray:
-    """Return what :func:`with_failures` made as scores: NaN where a comparison failed."""
+    """Return scores of attempts by :func:`with_failures`: NaN where a comparison failed."""
     scores = np.where(attempts == np.inf, attempts.dtype.type(np.nan), attempts)
     scores[attempts == np.finfo(attempts.dtype).max] = np.inf
     return scores
 
 
 def farthest(attempts: np.ndarray) -> np.ndarray:
-    """Return what :func:`with_failures` made with infinite scores and failures both at +inf."""
+    """Return attempts by :func:`with_failures` with infinite scores and failures both at +inf."""
     return np.where(attempts == np.finfo(attempts.dtype).max, np.inf, attempts)
 
 

@@ -73,7 +73,7 @@ class Block(NamedTuple):
 
     @property
     def twice(self) -> bool:
-        """Whether it stands for its mirror image, too: each value is an attempt either way."""
+        """Whether the block stands for its mirror image, too."""
         return self.rows is not None and not self.turned
 
     @property
@@ -90,19 +90,19 @@ class Block(NamedTuple):
             )
 
     def lines(self, first: int, step: int) -> Block:
-        """Return some of its rows: one of every `step`."""
-        some = slice(first, None, step)
-        values = np.ascontiguousarray(self.values[some])
-        return self._replace(values=values, probe=self.probe[some])
+        """Return a row of the block of every `step`, from the first on."""
+        rows = slice(first, None, step)
+        values = np.ascontiguousarray(self.values[rows])
+        return self._replace(values=values, probe=self.probe[rows])
 
     def adjacent(self, low: int, high: int) -> Block:
         """Return the probes ``low:high`` of adjacent rows that were read."""
         assert self.mated is not None
-        some = slice(low - self.number, high - self.number)
+        rows = slice(low - self.number, high - self.number)
         line, position = self.mated
-        cells = slice(*line.searchsorted([some.start, some.stop]))
-        mated = line[cells] - some.start, position[cells]
-        values, probe = self.values[some], self.probe[some]
+        cells = slice(*line.searchsorted([rows.start, rows.stop]))
+        mated = line[cells] - rows.start, position[cells]
+        values, probe = self.values[rows], self.probe[rows]
         return self._replace(values=values, probe=probe, number=low, mated=mated)
 
     def genuine(self) -> Genuine:
@@ -110,8 +110,12 @@ class Block(NamedTuple):
         assert self.mated is not None
         line, position = self.mated
         distance = self.values[line, position]
-        there = ~np.isnan(distance)
-        return self.probe[line[there], 0], self.gallery[0, position[there]], distance[there]
+        is_attempt = ~np.isnan(distance)
+        return (
+            self.probe[line[is_attempt], 0],
+            self.gallery[0, position[is_attempt]],
+            distance[is_attempt],
+        )
 
     def impostors(self) -> Block:
         """Return a copy without mates: NaN in their place."""
@@ -121,7 +125,7 @@ class Block(NamedTuple):
 
     @property
     def probes(self) -> np.ndarray:
-        """The probes, as rows of the scores, one for each line."""
+        """The probe of each line, as a row of the scores."""
         return self.probe.reshape(-1)
 
     @property
@@ -238,15 +242,15 @@ class Mates:
         if not self.rejected:
             return attempts, 0
         scores = scored(attempts)
-        there = ~np.isnan(scores)
-        return scores[there], len(scores) - int(np.count_nonzero(there))
+        is_score = ~np.isnan(scores)
+        return scores[is_score], len(scores) - int(np.count_nonzero(is_score))
 
     @cached_property
     def _nearest(self) -> np.ndarray:
         nearest = np.full(self.probes, np.nan, dtype=self.distance.dtype)
-        some = np.flatnonzero(self.number)
-        if len(some):
-            nearest[some] = np.minimum.reduceat(self.distance, self.first[some])
+        probe = np.flatnonzero(self.number)
+        if len(probe):
+            nearest[probe] = np.minimum.reduceat(self.distance, self.first[probe])
         return nearest
 
     @cached_property
@@ -257,7 +261,7 @@ class Mates:
 
     @cached_property
     def place(self) -> np.ndarray:
-        """The first of these in the gallery's own order; beyond all for a probe without mates."""
+        """The first nearest mate in the gallery's own order; beyond all without mates."""
         place = np.full(self.probes, np.iinfo(np.int64).max)
         nearest = self.distance == self._nearest[self.probe]
         np.minimum.at(place, self.probe[nearest], self.gallery[nearest])

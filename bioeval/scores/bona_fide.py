@@ -33,7 +33,9 @@ _NO_SPECIES = frozenset(("", "none", "n/a", "na", "nan", "<na>", "nat"))
 def _letters(cell: str) -> str:
     """Return a cell in lower case, without blanks, underscores, hyphens and dashes."""
     return "".join(
-        x for x in cell.casefold() if not x.isspace() and x != "_" and category(x) != "Pd"
+        letter
+        for letter in cell.casefold()
+        if not letter.isspace() and letter != "_" and category(letter) != "Pd"
     )
 
 
@@ -69,12 +71,13 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
     names = [written[value] for value in values]
     folded: dict[str, str] = {}
     for name in written.values():
-        other = folded.setdefault(name.strip().casefold(), name)
-        if other != name:
+        first_spelling = folded.setdefault(name.strip().casefold(), name)
+        if first_spelling != name:
             number = Counter(names)
             raise DataError(
-                f"{subject(input_name)} has the species {other!r} ({number[other]:,}) and {name!r} "
-                f"({number[name]:,}), different in case or spaces alone; write both in one way"
+                f"{subject(input_name)} has the species {first_spelling!r} "
+                f"({number[first_spelling]:,}) and {name!r} ({number[name]:,}), different in case "
+                "or spaces alone; write both in one way"
             )
     species = np.full(len(labels), "", dtype=object)
     species[~missing] = names
@@ -85,9 +88,9 @@ def attacks_of(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows and which gallery templates are attack presentations, by their column."""
     if scores.layout == "pairs":
         return _are_attacks(scores.pairs.attack, scores.shape[0]), np.zeros(0, dtype=bool)
-    m, n = scores.shape
-    rows = _are_attacks(scores.probe_meta.get(ATTACK), m)
-    return rows, _are_attacks(scores.gallery_meta.get(ATTACK), n)
+    probe_count, gallery_count = scores.shape
+    rows = _are_attacks(scores.probe_meta.get(ATTACK), probe_count)
+    return rows, _are_attacks(scores.gallery_meta.get(ATTACK), gallery_count)
 
 
 def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
@@ -129,20 +132,20 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
-        plain_options = dict(zip(options, map(_plain, options.values()), strict=True))
-        return function(*map(_plain, args), **plain_options)
+        plain_options = dict(zip(options, map(_without_attacks, options.values()), strict=True))
+        return function(*map(_without_attacks, args), **plain_options)
 
     return called
 
 
-def _plain(scores: Any) -> Any:
-    """Return what was given without attack presentations: scores, or several by name."""
+def _without_attacks(scores: Any) -> Any:
+    """Return scores, or systems by name, without attack presentations; all else unchanged."""
     if isinstance(scores, Scores):
         return without_attacks(scores)
     # Systems by name. Results are mappings as well, with attributes; they hold no scores.
     if isinstance(scores, Mapping) and not hasattr(scores, "attrs"):
         items = list(scores.items())
-        parts = {name: _plain(x) for name, x in items}
-        if any(parts[name] is not x for name, x in items):
+        parts = {name: _without_attacks(system) for name, system in items}
+        if any(parts[name] is not system for name, system in items):
             return parts
     return scores

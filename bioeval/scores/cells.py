@@ -45,10 +45,10 @@ class Cells:
 
     def __post_init__(self) -> None:
         """Say where the values are, and how many."""
-        (m, n), where = self.source.shape, rows_of(self.source)
+        (row_count, column_count), where = self.source.shape, rows_of(self.source)
         self.shape = (
-            m if self.rows is None else len(self.rows),
-            n if self.columns is None else len(self.columns),
+            row_count if self.rows is None else len(self.rows),
+            column_count if self.columns is None else len(self.columns),
         )
         self.dtype = np.dtype(self.source.dtype)
         self.streams, self.is_stored = where == "embeddings", where == "container"
@@ -57,7 +57,7 @@ class Cells:
         self.in_memory = isinstance(self.source, np.ndarray) or self._to_make
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how they are made again elsewhere: a matrix that was made is then an array."""
+        """Pickle source, mask and selection; a matrix made of embeddings is an array."""
         return Cells, (self.source, self.mask, self.rows, self.columns)
 
     @property
@@ -72,7 +72,7 @@ class Cells:
 
     @property
     def embeddings(self) -> EmbeddingSource | None:
-        """What computes the values from embeddings, if they are not in memory."""
+        """The embeddings that the values are computed from; None of values in memory."""
         if self._to_make:
             return self.source.source
         return self.source if self.streams else None
@@ -95,7 +95,7 @@ class Cells:
         return read_block(self.mask, self.rows, low, high, taken(self.columns, order))
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return some rows, like those of an array."""
+        """Return rows by a slice or indices, as an array does."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             return self.read(*rows.indices(self.shape[0])[:2])
         index = taken(self.rows, np.arange(self.shape[0])[rows])
@@ -111,15 +111,15 @@ class Cells:
         """Return the mask as an array, or None."""
         return None if self.mask is None else self.read_mask(0, self.shape[0])
 
-    def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def read_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the values of the cells ``(rows, columns)``."""
         i, j = taken(self.rows, rows), taken(self.columns, columns)
         if self.in_memory:
             return self.base[i, j]
         cells, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
         starts = np.flatnonzero(np.diff(i[order], prepend=-1))
-        for some in np.split(order, starts[1:]) if len(order) else ():
-            cells[some] = np.asarray(self.base[i[some[0]] : i[some[0]] + 1])[0, j[some]]
+        for places in np.split(order, starts[1:]) if len(order) else ():
+            cells[places] = np.asarray(self.base[i[places[0]] : i[places[0]] + 1])[0, j[places]]
         return cells
 
     def is_ignored(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -134,19 +134,19 @@ class Cells:
         A row has the scores of all templates of the gallery: another template changes each row.
         Which comparisons are left out is no matter: it is that of a protocol, not of the data.
         """
-        m = self.shape[0]
-        if not m:
+        row_count = self.shape[0]
+        if not row_count:
             return digest_of_values([])
-        rows = np.unique(np.linspace(0, m - 1, _ROWS_OF_DIGEST).astype(np.int64))
+        rows = np.unique(np.linspace(0, row_count - 1, _ROWS_OF_DIGEST).astype(np.int64))
         if (source := self.embeddings) is not None:  # a row alone would compute those around it
-            few = source.of_rows(taken(self.rows, rows))
-            few = few if self.columns is None else few[:, self.columns]
+            values = source.of_rows(taken(self.rows, rows))
+            values = values if self.columns is None else values[:, self.columns]
         elif self.in_memory:
-            few = read_block(self.base, taken(self.rows, rows), 0, len(rows), self.columns)
+            values = read_block(self.base, taken(self.rows, rows), 0, len(rows), self.columns)
         else:
-            few = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
+            values = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
         itself = probe_ids[rows][:, None] == gallery_ids
-        return digest_of_values([np.where(itself, few.dtype.type(0), few)])
+        return digest_of_values([np.where(itself, values.dtype.type(0), values)])
 
     # ---------------------------------------------------------------- other cells
 
@@ -185,9 +185,9 @@ class Cells:
         return self
 
     def missing(self, low: int, high: int, failures: bool) -> np.ndarray:
-        """Return which cells of rows ``low:high`` are masked, or have failed if that is asked.
+        """Return which cells of rows ``low:high`` are masked or, where `failures` count, failed.
 
-        What the mask of a protocol leaves out is not among them.
+        Cells that the mask of a protocol leaves out are not missing.
         """
         missing = np.zeros((high - low, self.shape[1]), dtype=bool)
         mask = getattr(self.mask, "given", self.mask)
@@ -213,7 +213,7 @@ class Cells:
 
 
 def taken(places: Any, index: Any) -> Any:
-    """Return some of the places, by an index; None stands for all."""
+    """Return a selection of places by an index; None stands for all places."""
     if places is None or index is None:
         return index if places is None else places
     return places[index]

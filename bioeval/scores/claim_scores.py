@@ -121,7 +121,7 @@ def claim_scores(
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
     fused = by_closeness(fusion, scores.kind)
-    excluded, given = left_out(scores), scores
+    excluded, unselected = left_out(scores), scores
     first = number = np.arange(scores.shape[0])
     if attempts is not None:
         _attempts_of(scores, attempts)  # the column is there
@@ -133,14 +133,14 @@ def claim_scores(
     if attempts is not None:
         first, number = _attempts_of(scores, attempts)
     tries = int(np.bincount(number).max())
-    made_of = _distances(scores, number, templates, fused)
-    distances, column = made_of.distance, made_of.column
-    made = ~np.isnan(distances)  # else no template is left to compare with
+    claimed = _distances(scores, number, templates, fused)
+    distances, column = claimed.distance, claimed.column
+    is_attempt = ~np.isnan(distances)  # else no template is left to compare with
     is_genuine = scores.codes.probe[first][:, None] == scores.codes.gallery[column]
     nan, mask = scores.nan, None
-    if nan == "reject" and made.any():  # a claim that failed is NaN as well
-        distances, mask = scored(distances), None if made.all() else made
-    elif not made.all():
+    if nan == "reject" and is_attempt.any():  # a claim that failed is NaN as well
+        distances, mask = scored(distances), None if is_attempt.all() else is_attempt
+    elif not is_attempt.all():
         nan = "exclude"
     meta = dict(scores.gallery_meta)
     if templates == "multi":
@@ -157,15 +157,17 @@ def claim_scores(
         name=scores.name,
         distractor_ids=scores.distractor_ids,
     )
-    m, n = claims.shape
+    attempt_count, claimed_count = claims.shape
     # A row is an attempt and no template, though it has the name of its first try.
-    claims = claims._with(probe_ids=np.arange(n, n + m, dtype=np.int64))
+    claims = claims._with(
+        probe_ids=np.arange(claimed_count, claimed_count + attempt_count, dtype=np.int64)
+    )
 
     def named(places: np.ndarray) -> np.ndarray:
         row, column = np.nonzero(places)
         return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
 
-    lacking, few = named(made_of.lacks_tries), named(made_of.lacks_templates)
+    lacking, lacking_templates = named(claimed.lacks_tries), named(claimed.lacks_templates)
     return marking(claims, scores.distractor_ids, scores.junk_ids)._with(
         origin=scores.origin,
         metric=scores.metric,
@@ -178,60 +180,64 @@ def claim_scores(
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
         claims=_in_words(tries, attempts, templates, fused, enrol)
-        + _numbers_of_tries(number, made, is_genuine)
-        + _end_of_visits(made_of.own, number),
+        + _numbers_of_tries(number, is_attempt, is_genuine)
+        + _end_of_visits(claimed.own, number),
         claims_title=_title(attempts, templates, fused, enrol),
         tries=tries,
         _incomplete=lacking if len(lacking) else None,
-        _too_few=FewTemplates(few, order_of(fused)) if len(few) else None,
-        _tries=Tries(given, scores, number, n, templates, fused) if tries > 1 else None,
+        _too_few=FewTemplates(lacking_templates, order_of(fused))
+        if len(lacking_templates)
+        else None,
+        _tries=Tries(unselected, scores, number, claimed_count, templates, fused)
+        if tries > 1
+        else None,
     )
 
 
 def tries_of(scores: Scores) -> tuple[Scores, np.ndarray]:
-    """Return each try at a claim, its scores fused over the templates, and the visit of each.
+    """Return each try at a claim, its scores fused over the templates, and the visit of the try.
 
     Scores are claims, whose visits may have several tries, or else each probe is a visit of one.
     """
-    made: Tries | None = scores._tries
-    if made is None:
+    tries: Tries | None = scores._tries
+    if tries is None:
         if not scores.claims:
             scores = claim_scores(scores)
         return scores, np.arange(scores.shape[0])
-    fusion: Any = made.fusion  # one of distances: the same of any kind
-    alone = claim_scores(made.enrolled, templates=made.templates, fusion=fusion)
-    kept = np.flatnonzero(np.isin(made.number, scores.probe_ids - made.first_id))
-    visit = np.unique(made.number[kept], return_inverse=True)[1].reshape(-1)
-    return alone.select(kept, scores.gallery_ids), visit
+    fusion: Any = tries.fusion  # one of distances: the same of any kind
+    alone = claim_scores(tries.enrolled, templates=tries.templates, fusion=fusion)
+    probes = np.flatnonzero(np.isin(tries.number, scores.probe_ids - tries.first_id))
+    visit = np.unique(tries.number[probes], return_inverse=True)[1].reshape(-1)
+    return alone.select(probes, scores.gallery_ids), visit
 
 
 def deciding_tries(
     claims: Scores, row: np.ndarray, column: np.ndarray
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]] | None:
-    """Return which try decided each of some claims, and the metadata of all; None of single tries.
+    """Return the deciding try of each claim, and the metadata of all tries; None of single tries.
 
     `row` and `column` are the places of claims that have a score. A try is a row of the scores that
     the claims were made of; of equal ones it is the first.
     """
-    made: Tries | None = claims._tries
-    if made is None:
+    tries_of_claims: Tries | None = claims._tries
+    if tries_of_claims is None:
         return None
-    attempt = claims.probe_ids[row] - made.first_id
-    asked = np.flatnonzero(np.isin(made.number, attempt))
-    tries = made.enrolled.select(probes=asked)
-    fusion: Any = made.fusion  # one of distances: the same of any kind
-    alone = claim_scores(tries, templates=made.templates, fusion=fusion)
+    attempt = claims.probe_ids[row] - tries_of_claims.first_id
+    candidates = np.flatnonzero(np.isin(tries_of_claims.number, attempt))
+    tries = tries_of_claims.enrolled.select(probes=candidates)
+    fusion: Any = tries_of_claims.fusion  # one of distances: the same of any kind
+    alone = claim_scores(tries, templates=tries_of_claims.templates, fusion=fusion)
     sign = -1 if alone.kind in LARGER_IS_CLOSER else 1
     distance = sign * alone.values[:, claims.gallery_ids[column]]
-    distance = np.where(made.number[asked, None] == attempt, distance, np.nan)
-    nearest = asked[np.nanargmin(distance, axis=0)]
-    given, wanted = made.given, made.enrolled.probe_ids[nearest]
-    order = np.argsort(given.probe_ids, kind="stable")
-    return order[np.searchsorted(given.probe_ids[order], wanted)], given.probe_meta
+    distance = np.where(tries_of_claims.number[candidates, None] == attempt, distance, np.nan)
+    nearest = candidates[np.nanargmin(distance, axis=0)]
+    unselected, ids = tries_of_claims.given, tries_of_claims.enrolled.probe_ids[nearest]
+    order = np.argsort(unselected.probe_ids, kind="stable")
+    return order[np.searchsorted(unselected.probe_ids[order], ids)], unselected.probe_meta
 
 
 def _kind(scores: Scores, tries: int, templates: str) -> Kind:
-    """Return the kind of claims: of one log-likelihood ratio each they are ratios, too.
+    """Return the kind of claims: ratios where a claim is made of one log-likelihood ratio.
 
     The largest, a mean or a median of several is no ratio of what was observed.
     """
@@ -241,7 +247,7 @@ def _kind(scores: Scores, tries: int, templates: str) -> Kind:
     return scores.kind
 
 
-class _Made(NamedTuple):
+class _ClaimDistances(NamedTuple):
     """Distances of claims, NaN of one that is no attempt, and why some are none.
 
     `column` is a column of the scores for each subject, or template, that is claimed; `own` the
@@ -256,8 +262,8 @@ class _Made(NamedTuple):
     lacks_templates: np.ndarray
 
 
-def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) -> _Made:
-    """Return the distance of each claim; `number` is the attempt of each probe."""
+def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) -> _ClaimDistances:
+    """Return the distances of claims; `number` (tries,) is the attempt of each probe."""
     column = scores.gallery_order.columns[0]
     fuses, may_be_few = templates == "multi", templates == "multi" and order_of(fusion) > 1
     if fuses:
@@ -296,11 +302,11 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
     lacks_templates = compared & np.isnan(least)
     lacks &= ~np.isnan(least)
     least[lacks] = np.nan
-    return _Made(least, column, own, lacks, lacks_templates)
+    return _ClaimDistances(least, column, own, lacks, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
-    """Return which tries of a block, compared with others, were not compared with each subject.
+    """Return which tries of a block lack all comparisons with a subject, but not with others.
 
     A try that the protocol does not compare with any template of the subject is not missing.
     """
@@ -313,7 +319,7 @@ def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
 
 
 def _in_float64(block: Block) -> np.ndarray:
-    """Return the distances of a block in float64, a copy, by which failures are told alike."""
+    """Return a float64 copy of a block's distances, in which failures are alike in any dtype."""
     values = block.values.astype(np.float64)
     if not block.rejected:
         return values
@@ -323,7 +329,6 @@ def _in_float64(block: Block) -> np.ndarray:
 
 
 def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
-    """Whether all gallery templates of a subject have the same value in a metadata column."""
     distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
     pairs = scores.codes.gallery * len(distinct) + codes.reshape(-1)
     return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))
@@ -332,11 +337,11 @@ def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
 def _in_words(
     tries: int, attempts: str | None, templates: str, fusion: str, enrol: str | None
 ) -> str:
-    """Return what an attempt is, and what it is compared with."""
+    """Return the sentence that says what an attempt is, and with which templates it is compared."""
     enrolled = "all templates of the claimed subject"
     if enrol is not None:
-        most, column = _parse_enrol(enrol)
-        enrolled = f"the first {counted(most, 'templates')} of the claimed subject"
+        number, column = _parse_enrol(enrol)
+        enrolled = f"the first {counted(number, 'templates')} of the claimed subject"
         if column:
             enrolled += f" in the order of {column}"
     if templates == "single":
@@ -353,11 +358,10 @@ def _in_words(
 
 
 def _title(attempts: str | None, templates: str, fusion: str, enrol: str | None) -> str:
-    """Return what the rates of claims are of, for a title."""
     compared = "one template" if templates == "single" else "all templates"
     if enrol is not None:
-        most, _ = _parse_enrol(enrol)
-        first = counted(most, "templates")
+        number, _ = _parse_enrol(enrol)
+        first = counted(number, "templates")
         compared = f"one of the first {first}" if templates == "single" else f"first {first}"
     if templates == "multi" and fusion != "best":
         compared += f", fused by {fusion}"
@@ -365,15 +369,15 @@ def _title(attempts: str | None, templates: str, fusion: str, enrol: str | None)
 
 
 def described_tries(scores: Scores) -> str:
-    """Return what a try is where scores are no claims, as :func:`tries_of` has them."""
+    """Return the words for a try of scores that are no claims, as :func:`tries_of` has them."""
     return scores.claims or _in_words(1, None, "multi", "best", None)
 
 
-def _numbers_of_tries(number: np.ndarray, made: np.ndarray, is_genuine: np.ndarray) -> str:
-    """Return in words that genuine and impostor claims have unequal numbers of tries, if so."""
+def _numbers_of_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
+    """Return a clause on unequal numbers of tries of genuine and impostor claims, or nothing."""
     size = np.bincount(number)
     means = []
-    for of_class in (made & is_genuine, made & ~is_genuine):
+    for of_class in (is_attempt & is_genuine, is_attempt & ~is_genuine):
         claims = of_class.sum(axis=1)
         means.append(float(size @ claims / max(claims.sum(), 1)))
     if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
@@ -394,9 +398,9 @@ def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
     is_last = np.ones(len(order), dtype=bool)
     is_last[:-1] = np.diff(number[order]) > 0
     distance, size_of = own[order], size[number[order]]
-    known = ~np.isnan(distance)
-    ended = distance[known & is_last & (size_of < size.max())]
-    before = distance[known & ~is_last]
+    has_distance = ~np.isnan(distance)
+    ended = distance[has_distance & is_last & (size_of < size.max())]
+    before = distance[has_distance & ~is_last]
     if min(len(ended), len(before)) < _LEAST_TRIES:
         return ""
     threshold = np.quantile(ended, 1 - _UNLIKE, method="higher")
@@ -411,7 +415,6 @@ def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
 def _known_column(
     meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
 ) -> np.ndarray:
-    """Return a metadata column without unknown values, which an argument names."""
     if not isinstance(column, str) or column not in meta:
         listed = f"there are {', '.join(meta)}" if meta else "there are none"
         raise DataError(
@@ -464,17 +467,16 @@ def _joined_visits(scores: Scores, number: np.ndarray, column: str | None) -> li
             visits = np.unique(np.stack([number, day]), axis=1)[0]
             reasons[f"have tries of two dates, by {name!r}"] = np.bincount(visits) > 1
     messages = []
-    for why, joined in reasons.items():
+    for reason, joined in reasons.items():
         if joined.any():
             probe = int(_first(number)[np.argmax(joined)])
             visit, person = scores.probe_meta[column][probe], scores.probe_labels[probe]
-            about = {"visits": int(joined.sum()), "why": why, "column": column}
+            about = {"visits": int(joined.sum()), "why": reason, "column": column}
             messages.append(Message("visits-joined", **about, visit=str(visit), person=str(person)))
     return messages
 
 
 def _first(number: np.ndarray) -> np.ndarray:
-    """Return the first try of each attempt."""
     return np.unique(number, return_index=True)[1]
 
 
@@ -482,21 +484,20 @@ def _first(number: np.ndarray) -> np.ndarray:
 
 
 def _parse_enrol(enrol: object) -> tuple[int, str]:
-    """Return how many templates are enrolled, and the metadata column that orders them."""
     word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
     column = _written(column)[0]
     is_whole = number.isascii() and number.isdigit() and int(number) > 0
     if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
         raise DataError(
-            f"`enrol` is {received(enrol)}; expected the first templates of each "
-            "subject, such as 'first:3' (in the order of their names) or 'first:3:COLUMN' (in the "
-            "order of a metadata column)"
+            f"`enrol` is {received(enrol)}; expected the first templates of each subject, such as "
+            "'first:3' (in the order of their names) or 'first:3:COLUMN' (in the order of a "
+            "metadata column)"
         )
     return int(number), column
 
 
 def _written(column: str) -> tuple[str, str]:
-    """Return the column after ``first:K:``, and what it says on how dates are written."""
+    """Split ``day-first`` or ``month-first`` from the column after ``first:K:``; "" if neither."""
     name, colon, way = column.rpartition(":")
     return (name, way) if colon and way in (DAY_FIRST, MONTH_FIRST) else (column, "")
 
@@ -510,15 +511,15 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     method, order_of_fusion = parse_fusion(fusion)
     if templates == "multi" and method == "kth" and order_of_fusion > number:
         raise DataError(
-            f"`fusion` is {fusion!r}, but {counted(number, 'templates')} of each "
-            f"subject are enrolled; expected kth:{number} or less, or more templates"
+            f"`fusion` is {fusion!r}, but {counted(number, 'templates')} of each subject are "
+            f"enrolled; expected kth:{number} or less, or more templates"
         )
     subject = scores.codes.gallery
-    most = int(np.bincount(subject).max())
-    if number > most:
+    largest = int(np.bincount(subject).max())
+    if number > largest:
         raise DataError(
-            f"`enrol` is {enrol}, but no subject has more than "
-            f"{counted(most, 'templates')} in the gallery; expected at most {most}"
+            f"`enrol` is {enrol}, but no subject has more than {counted(largest, 'templates')} in "
+            f"the gallery; expected at most {largest}"
         )
     _, written = _written(enrol)
     order = np.lexsort((_places(scores, column, written), subject))
@@ -527,17 +528,16 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     enrolled = np.sort(order[rank < number])
     if scores.layout != "all-against-all":
         return scores.select(gallery=enrolled)
-    rest = np.setdiff1d(np.arange(scores.shape[0]), enrolled)
-    if not len(rest):
+    probes = np.setdiff1d(np.arange(scores.shape[0]), enrolled)
+    if not len(probes):
         raise DataError(
             f"`enrol` is {enrol} and leaves no template to probe with: no subject has "
-            f"more than {counted(most, 'templates')}"
+            f"more than {counted(largest, 'templates')}"
         )
-    return scores.select(probes=rest, gallery=enrolled)
+    return scores.select(probes=probes, gallery=enrolled)
 
 
 def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
-    """Return messages on enrolled templates: too few, or the first by their order alone."""
     if enrol is None:
         return []
     number, column = _parse_enrol(enrol)
@@ -545,8 +545,8 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
     if not column and not _named_places(scores)[1]:
         notes.append(Message("first-by-order", what="those enrolled"))
     codes = scores.codes
-    each = np.bincount(codes.gallery)[codes.people(codes.gallery)]
-    fewer = int(np.count_nonzero(each < number))
+    numbers = np.bincount(codes.gallery)[codes.people(codes.gallery)]
+    fewer = int(np.count_nonzero(numbers < number))
     code = "fewer-templates-than-enrolled"
     if fewer:
         notes.append(Message(code, subjects=fewer, templates=number))
@@ -554,12 +554,11 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
 
 
 def _named_places(scores: Scores) -> tuple[np.ndarray, str]:
-    """Return the place of each template of the gallery by its name, and what decides it."""
+    """Return the place of each gallery template by its name, and the column of the names."""
     return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
 
 
 def _places(scores: Scores, column: str, written: str) -> np.ndarray:
-    """Return the place of each template of the gallery: in a column, then by its name."""
     place, _ = _named_places(scores)
     if not column:
         return place

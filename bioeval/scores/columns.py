@@ -41,15 +41,17 @@ class CodedSides:
         self.values, self.a, self.b = list(values), a, b
 
     @classmethod
-    def of(
+    def from_names(
         cls, names: np.ndarray, input_name: str, checked: Callable[..., Any] = as_labels
     ) -> CodedSides:
         """Return names given as an array, (p, 2)."""
-        a, b = names.T.tolist()
+        names_a, names_b = names.T.tolist()
         of_any_type = NO_PERSON if checked is as_subjects else ()
-        coded = Codes(checked(a, input_name), checked(b, input_name), input_name, of_any_type)
-        a, b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
-        return cls(coded.values.tolist(), a, b)
+        coded = Codes(
+            checked(names_a, input_name), checked(names_b, input_name), input_name, of_any_type
+        )
+        names_a, names_b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
+        return cls(coded.values.tolist(), names_a, names_b)
 
     def __len__(self) -> int:
         return len(self.a)

@@ -30,76 +30,76 @@ _CELLS = 1 << 20
 class Completeness:
     """With how many gallery templates each probe was compared, of those it is to be compared with.
 
-    - `compared`, `wanted` (int64 (m,)): both empty where nothing is missing
+    - `compared`, `expected` (int64 (m,)): both empty where nothing is missing
     - `incomplete` (int): how many probes were compared with only a part of the gallery, but with
       some of it
     """
 
     compared: np.ndarray
-    wanted: np.ndarray
+    expected: np.ndarray
 
     def __post_init__(self) -> None:
         """Count the probes whose candidates are incomplete."""
-        partly = (self.compared > 0) & (self.compared < self.wanted)
+        partly = (self.compared > 0) & (self.compared < self.expected)
         self.incomplete = int(np.count_nonzero(partly))
 
     @classmethod
-    def of(cls, scores: ScoreData) -> Completeness:
-        """Count the comparisons of each probe; only where some may be missing is anything read."""
+    def from_scores(cls, scores: ScoreData) -> Completeness:
+        """Count the comparisons of each probe; nothing is read where none may be missing."""
         none = np.zeros(0, dtype=np.int64)
         failures = scores.nan == "exclude" and scores.dtype.kind == "f"
         if scores.layout in ("pairs", "top-k") or not (scores.has_mask or failures):
             return cls(none, none)
-        m, n = scores.shape
-        missing, left_out = np.zeros((2, m), dtype=np.int64)
+        probe_count, gallery_count = scores.shape
+        missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
         rules = has_rules(scores)
         itself = columns_of_probes(scores)
-        step = max(1, _CELLS // n)
-        for low in range(0, m, step):
-            high = min(low + step, m)
+        step = max(1, _CELLS // gallery_count)
+        for low in range(0, probe_count, step):
+            high = min(low + step, probe_count)
             absent = scores.cells.missing(low, high, scores.nan == "exclude")
-            known = np.flatnonzero(itself[low:high] >= 0)
-            absent[known, itself[low:high][known]] = False
+            has_itself = np.flatnonzero(itself[low:high] >= 0)
+            absent[has_itself, itself[low:high][has_itself]] = False
             if rules and absent.any():
                 absent &= ~left_out_by_protocol(scores, np.arange(low, high))
             missing[low:high] = _true_in_rows(absent)
         if not missing.any():
             return cls(none, none)
         left_out[itself >= 0] = 1
-        for low in range(0, m if rules else 0, step):
-            rows = np.arange(low, min(low + step, m))
+        for low in range(0, probe_count if rules else 0, step):
+            rows = np.arange(low, min(low + step, probe_count))
             left_out[rows] = _true_in_rows(left_out_by_protocol(scores, rows))
-        return cls(n - left_out - missing, n - left_out)
+        return cls(gallery_count - left_out - missing, gallery_count - left_out)
 
-    def among(self, probes: np.ndarray) -> Completeness:
-        """Return that of some probes, by a boolean choice."""
+    def of_probes(self, probes: np.ndarray) -> Completeness:
+        """Return the completeness of the probes of a boolean choice."""
         if self.nothing_missing:
             return self
-        return Completeness(self.compared[probes], self.wanted[probes])
+        return Completeness(self.compared[probes], self.expected[probes])
 
     @property
     def nothing_missing(self) -> bool:
         """Whether all comparisons are there, of all probes."""
-        return not len(self.wanted)
+        return not len(self.expected)
 
     @property
     def searches(self) -> int:
-        """How many probes were compared with anything, where some are incomplete."""
+        """The number of probes with a comparison, where some probes are incomplete."""
         return int(np.count_nonzero(self.compared))
 
     @property
     def attrs(self) -> dict[str, int]:
-        """The numbers of candidates as attributes of a result, where some are incomplete.
+        """The numbers of candidates as attributes of a result, where some probes are incomplete.
 
-        They are the fewest and the most templates that a probe which searches was compared with,
-        and the most that one should have been.
+        Counted are the fewest and the most templates that a searching probe was compared with, and
+        the most templates that a probe should have been compared with.
         """
         searches = self.compared > 0
         return {
             "incomplete_probes": self.incomplete,
             "candidates_least": int(self.compared[searches].min()),
             "candidates_most": int(self.compared[searches].max()),
-            "candidates": int(self.wanted[searches].max()),
+            "candidates": int(self.expected[searches].max()),
         }
 
     def messages(self) -> list[Message]:
@@ -120,6 +120,6 @@ class Completeness:
 
 
 def _true_in_rows(flags: np.ndarray) -> np.ndarray:
-    """Return how many of each row are true, quickly where few are."""
+    """Return the number of true flags in each row, quickly where few are true."""
     places = np.flatnonzero(flags.reshape(-1))
     return np.bincount(places // flags.shape[1], minlength=len(flags))

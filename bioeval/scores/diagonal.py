@@ -15,13 +15,15 @@ _NEAREST, _TELLING_ROWS, _EQUAL_ROWS = 0.95, 12, 3
 
 
 def same_labels(scores: Scores) -> bool:
-    """Whether probes and gallery, each a list of its own templates, have equal labels."""
+    """Whether the probes and the gallery are two lists of templates with equal labels."""
     if scores.layout != "probe-against-gallery":
         return False
-    m, n = scores.shape
-    apart = np.array_equal(scores.probe_ids, np.arange(n, n + m))  # else chosen from one list
+    probe_count, gallery_count = scores.shape
+    are_two_lists = np.array_equal(
+        scores.probe_ids, np.arange(gallery_count, gallery_count + probe_count)
+    )  # else chosen from one list
     labels = scores.codes.labelled
-    return apart and np.array_equal(labels.probe, labels.gallery)
+    return are_two_lists and np.array_equal(labels.probe, labels.gallery)
 
 
 def counts_diagonal(scores: Scores) -> bool:
@@ -45,10 +47,10 @@ def counts_diagonal(scores: Scores) -> bool:
     diagonal = values[row, column].copy()
     values[row, column] = np.nan
     nearest = np.fmin.reduce(values, axis=1)
-    known = np.isfinite(diagonal)
-    one_score = known.sum() >= _EQUAL_ROWS and len(np.unique(diagonal[known])) == 1
-    if one_score and (diagonal < nearest)[known].all():
+    is_finite = np.isfinite(diagonal)
+    one_score = is_finite.sum() >= _EQUAL_ROWS and len(np.unique(diagonal[is_finite])) == 1
+    if one_score and (diagonal < nearest)[is_finite].all():
         return True
     several = np.bincount(scores.codes.gallery)[view.codes.probe] > 1
-    is_nearest = (diagonal <= nearest)[several & known]
+    is_nearest = (diagonal <= nearest)[several & is_finite]
     return len(is_nearest) >= _TELLING_ROWS and bool(is_nearest.mean() > _NEAREST)

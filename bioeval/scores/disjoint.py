@@ -30,8 +30,8 @@ def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people:
     """Return the pairs of two subjects among some pairs, each once in either order, (2, pairs)."""
     key = np.empty(0, dtype=np.int64)
     for begin in range(0, len(probe_person), PIECE):
-        a, b = probe_person[begin : begin + PIECE], claimed_person[begin : begin + PIECE]
-        low, high = np.minimum(a, b), np.maximum(a, b)
+        probe, claimed = probe_person[begin : begin + PIECE], claimed_person[begin : begin + PIECE]
+        low, high = np.minimum(probe, claimed), np.maximum(probe, claimed)
         key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
         key.sort()  # several times faster than numpy's search for distinct values
         key = key[np.diff(key, prepend=-1) > 0]
@@ -48,33 +48,33 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     failures = scores.nan == "exclude" and scores.dtype.kind == "f"
     if not (rules or failures or scores.has_mask):
         return None
-    codes, (m, n) = scores.codes, scores.shape
+    codes, (probe_count, gallery_count) = scores.codes, scores.shape
     columns = np.flatnonzero(~codes.no_person[codes.gallery])
     columns = columns[np.argsort(codes.gallery[columns], kind="stable")]
     subject, starts = np.unique(codes.gallery[columns], return_index=True)
     number, complete = len(codes.values), True
-    held = [np.empty((2, 0), dtype=np.int64)]
-    step = max(1, _CELLS // max(n, 1))
-    for low in range(0, m if len(columns) else 0, step):
-        high = min(low + step, m)
+    pairs = [np.empty((2, 0), dtype=np.int64)]
+    step = max(1, _CELLS // max(gallery_count, 1))
+    for low in range(0, probe_count if len(columns) else 0, step):
+        high = min(low + step, probe_count)
         absent = left_out_rows(scores, low, high)
-        absent = np.zeros((high - low, n), dtype=bool) if absent is None else absent
+        absent = np.zeros((high - low, gallery_count), dtype=bool) if absent is None else absent
         if failures:
             absent = absent | scores.cells.missing(low, high, failures=True)
         is_compared = np.logical_or.reduceat(~absent[:, columns], starts, axis=1)
         probe = codes.probe[low:high]
-        other = ~codes.no_person[probe][:, None] & (probe[:, None] != subject)
-        complete &= bool((is_compared | ~other).all())
-        row, place = np.nonzero(is_compared & other)
-        held.append(distinct_pairs(probe[row], subject[place], number))
-        if sum(x.shape[1] for x in held[1:]) > max(PIECE, held[0].shape[1]):
-            held = [_joined(held, number)]
-    return None if complete else _joined(held, number)
+        is_other_person = ~codes.no_person[probe][:, None] & (probe[:, None] != subject)
+        complete &= bool((is_compared | ~is_other_person).all())
+        row, place = np.nonzero(is_compared & is_other_person)
+        pairs.append(distinct_pairs(probe[row], subject[place], number))
+        if sum(x.shape[1] for x in pairs[1:]) > max(PIECE, pairs[0].shape[1]):
+            pairs = [_joined(pairs, number)]
+    return None if complete else _joined(pairs, number)
 
 
 def _joined(pairs: list[np.ndarray], people: int) -> np.ndarray:
-    both = np.concatenate(pairs, axis=1)
-    return distinct_pairs(both[0], both[1], people)
+    joined = np.concatenate(pairs, axis=1)
+    return distinct_pairs(joined[0], joined[1], people)
 
 
 def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
@@ -90,10 +90,10 @@ def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: in
     degree = np.bincount(pairs.ravel(), minlength=people)
     mate = np.full(people, -1, dtype=np.int64)
     # Subjects with few others first: seldom is there more to be gained.
-    one, other = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
-    match_in_order(one, other, mate)
+    person, partner = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
+    match_in_order(person, partner, mate)
     if (mate >= 0).sum() < (degree > 0).sum() - 1:
-        both = np.concatenate([pairs, pairs[::-1]], axis=1)
-        neighbour = both[1, np.argsort(both[0], kind="stable")]
+        directed = np.concatenate([pairs, pairs[::-1]], axis=1)
+        neighbour = directed[1, np.argsort(directed[0], kind="stable")]
         match_most(np.append(0, np.cumsum(degree)), neighbour, mate)
     return mate

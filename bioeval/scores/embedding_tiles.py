@@ -43,7 +43,7 @@ class TemplateTiles:
         cls, starts: np.ndarray, most: int, side_by_side: int = SIDE_BY_SIDE
     ) -> TemplateTiles:
         """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
-        sizes, n = np.diff(starts), int(starts[-1])
+        sizes, template_count = np.diff(starts), int(starts[-1])
         cuts = [0]
         while cuts[-1] < len(sizes):
             last = int(np.searchsorted(starts, starts[cuts[-1]] + most, side="right")) - 1
@@ -57,7 +57,7 @@ class TemplateTiles:
         rank = np.empty(len(sizes), dtype=np.int64)
         rank[by_size] = np.arange(len(sizes))
         subject = np.repeat(np.arange(len(sizes)), sizes)
-        layer = np.arange(n) - starts[subject]
+        layer = np.arange(template_count) - starts[subject]
         order = np.lexsort((rank[subject], layer, tile[subject]))
         begin = starts[np.array(cuts)]
         layers = [
@@ -126,16 +126,16 @@ class EmbeddingTiles:
         if source.metric in ("cosine", "l2"):
             (rows, left), (columns, right) = self._left[i], self._right[j]
             np.matmul(left, right.T, out=tile)
-            near, cosine = source._near, source.metric == "cosine"
-            finish_euclidean.on_one_thread(tile, 0, rows, columns, near, cosine)
+            near_share, cosine = source._near, source.metric == "cosine"
+            finish_euclidean.on_one_thread(tile, 0, rows, columns, near_share, cosine)
             if source._scale != 1.0:
                 tile[...] = source._unscaled(tile)
             return tile
-        x = self.rows.order[self.rows[i]]
-        y = self.columns.order[self.columns[j]]
+        probe = self.rows.order[self.rows[i]]
+        entry = self.columns.order[self.columns[j]]
         tile[...] = np.nan
-        tile[: len(x), : len(y)] = source._distances(
-            source._left[x], source._right[y], str(source.metric), np.empty_like(buffer)
+        tile[: len(probe), : len(entry)] = source._distances(
+            source._left[probe], source._right[entry], str(source.metric), np.empty_like(buffer)
         )
         tile += 0.0  # no zero has a sign
         return tile
@@ -152,7 +152,7 @@ class _PaddedSide:
 
     @cached_property
     def _filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The vectors that products take, their squared lengths, and their rows in the source."""
+        """Vectors of products (total, f), squared lengths (total,), rows in the source (total,)."""
         side, total = self.side, self.starts[-1]
         place = np.repeat(self.starts[:-1], self.tiles.sizes())
         place += np.arange(len(place)) - np.repeat(self.tiles.starts[:-1], self.tiles.sizes())
@@ -165,11 +165,11 @@ class _PaddedSide:
         return vectors, squared, rows
 
     def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
-        """Return what the kernel needs of a tile, and its vectors."""
-        some = slice(self.starts[tile], self.starts[tile + 1])
+        """Return the embeddings of a tile for the kernel, and for products."""
+        places = slice(self.starts[tile], self.starts[tile + 1])
         vectors, squared, rows = self._filled
         exact, factor = self._exact
-        return Embeddings(exact, factor, squared[some], rows[some]), vectors[some]
+        return Embeddings(exact, factor, squared[places], rows[places]), vectors[places]
 
     @cached_property
     def _exact(self) -> tuple[np.ndarray, np.ndarray]:

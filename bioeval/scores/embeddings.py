@@ -128,12 +128,12 @@ def require_features(values: np.ndarray, labels: np.ndarray, input_name: str) ->
 
 
 def _tells_people(values: np.ndarray, labels: np.ndarray) -> bool:
-    """Whether the first column alone is constant within people, and different between them."""
+    """Whether the first column alone is constant within people, and differs between people."""
     if len(np.unique(values[:, 0])) == len(values):
         return False
-    _, whose = np.unique([*map(str, labels.tolist())], return_inverse=True)
-    order = np.argsort(whose, kind="stable")
-    starts = np.flatnonzero(np.diff(whose[order], prepend=-1))
+    _, person = np.unique([*map(str, labels.tolist())], return_inverse=True)
+    order = np.argsort(person, kind="stable")
+    starts = np.flatnonzero(np.diff(person[order], prepend=-1))
     if not 2 < len(starts) < len(order):
         return False
 
@@ -163,7 +163,7 @@ class _Side:
     squared: np.ndarray
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return some templates of the side; arrays that are one stay one."""
+        """Return rows of a side; where two arrays are one, the rows of both are one."""
         products = self.products[rows]
         exact = products if self.exact is self.products else self.exact[rows]
         return replace(
@@ -176,16 +176,17 @@ class _Side:
 
     @cached_property
     def filled(self) -> np.ndarray:
-        """The vectors that products take, filled up with zeros."""
-        n, features = self.products.shape
-        rows = filled_up(n)
-        if rows == n:
+        """The products' vectors, filled up with rows of zeros."""
+        template_count, features = self.products.shape
+        rows = filled_up(template_count)
+        if rows == template_count:
             return self.products
-        return np.concatenate([self.products, np.zeros((rows - n, features), self.products.dtype)])
+        return np.concatenate(
+            [self.products, np.zeros((rows - template_count, features), self.products.dtype)]
+        )
 
     @cached_property
     def in_kernel(self) -> Any:
-        """The side in the form that kernels take."""
         exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
         return Embeddings(exact, factor, self.squared, np.arange(len(self.squared)))
 
@@ -259,8 +260,8 @@ class EmbeddingSource:
         if self.tile == 1:
             out[...] = self[low:high]
             return out
-        many = math.prod(self.shape) >= MANY_TO_MAKE
-        if many and high - low < TILE and same_in_any_tile(self.features, self.dtype):
+        is_large = math.prod(self.shape) >= MANY_TO_MAKE
+        if is_large and high - low < TILE and same_in_any_tile(self.features, self.dtype):
             out[...] = self._block(slice(low, high))  # a tile would have more rows
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
@@ -274,7 +275,6 @@ class EmbeddingSource:
             rows[...] = tile[first - i * TILE : last - i * TILE]
 
         def compute(turns: Iterator[int]) -> None:
-            """Compute the tiles whose turn comes to this thread, and copy them from its cache."""
             buffer = np.empty(TILE**2, dtype=self.dtype)
             for turn in turns:
                 i, j = places[turn]
@@ -290,12 +290,12 @@ class EmbeddingSource:
         return out
 
     def _part(self, side: int, tile: int) -> _Side:
-        """Return the embeddings of one side in a tile, always as the same arrays."""
+        """Return the embeddings of a side in a tile, as the same arrays in every call."""
         if self.symmetric:
             side = 0
         if (side, tile) not in self._parts:
-            whole = (self._left, self._right)[side]
-            self._parts[side, tile] = whole[tile * TILE : (tile + 1) * TILE]
+            embeddings = (self._left, self._right)[side]
+            self._parts[side, tile] = embeddings[tile * TILE : (tile + 1) * TILE]
         return self._parts[side, tile]
 
     @cached_property
@@ -332,19 +332,19 @@ class EmbeddingSource:
 
         Until then distances are computed by other tiles, which must have the same bits.
         """
-        many = math.prod(self.shape) >= MANY_TO_MAKE
-        if many and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
+        is_large = math.prod(self.shape) >= MANY_TO_MAKE
+        if is_large and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
             return MatrixToMake(self)
         return self.whole()
 
     def whole(self) -> np.ndarray:
         """Return all rows."""
-        m, n = self.shape
+        probe_count, gallery_count = self.shape
         if self.tile > 1:
-            return self.read(0, m)
-        out = np.empty((m, n), dtype=self.dtype)
-        step = max(1, _BLOCK // n)
-        for low in range(0, m, step):
+            return self.read(0, probe_count)
+        out = np.empty((probe_count, gallery_count), dtype=self.dtype)
+        step = max(1, _BLOCK // gallery_count)
+        for low in range(0, probe_count, step):
             out[low : low + step] = self[low : low + step]
         return out
 
@@ -362,15 +362,14 @@ class EmbeddingSource:
         return self._unscaled(out)
 
     def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
-        """Return the distances of some rows and columns."""
         metric = self.metric
         if callable(metric):
-            x, y = self.sides[0][rows], self.sides[1][columns]
-            out = np.asarray(as_numpy(metric(x, y), "the scores of the metric"))
-            if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
+            probe, gallery = self.sides[0][rows], self.sides[1][columns]
+            out = np.asarray(as_numpy(metric(probe, gallery), "the scores of the metric"))
+            if out.shape != (len(probe), len(gallery)) or out.dtype.kind not in "biuf":
                 raise DataError(
                     f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
-                    f"distances of shape {(len(x), len(y))}"
+                    f"distances of shape {(len(probe), len(gallery))}"
                 )
             return out.astype(self.dtype, copy=False)
         left, right = self._left[rows], self._right[columns]
@@ -379,23 +378,25 @@ class EmbeddingSource:
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(len(distances) * TILE, dtype=self.dtype)
             for turn in turns:
-                some = slice(turn * TILE, (turn + 1) * TILE)
-                distances[:, some] = self._distances(left, right[some], metric, buffer)
+                columns_of_tile = slice(turn * TILE, (turn + 1) * TILE)
+                distances[:, columns_of_tile] = self._distances(
+                    left, right[columns_of_tile], metric, buffer
+                )
 
         on_all_threads(compute, -(-distances.shape[1] // TILE))
         return distances
 
     def _distances(self, left: _Side, right: _Side, metric: str, buffer: np.ndarray) -> np.ndarray:
-        """Return distances, computed on one thread and perhaps in `room`."""
+        """Return the distances of two sides, computed on one thread, perhaps in the `buffer`."""
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
 
-            x, y = left.exact, right.exact
+            probe, gallery = left.exact, right.exact
             name = "cityblock" if metric == "l1" else "chebyshev"
-            out = cdist(x, y, name).astype(self.dtype, copy=False)
+            out = cdist(probe, gallery, name).astype(self.dtype, copy=False)
             # The largest difference leaves NaN out, and with it a failed template.
-            out[np.isnan(x).any(axis=1)] = np.nan
-            out[:, np.isnan(y).any(axis=1)] = np.nan
+            out[np.isnan(probe).any(axis=1)] = np.nan
+            out[:, np.isnan(gallery).any(axis=1)] = np.nan
             return out
         shape = len(left.products), len(right.products)
         products = buffer[: math.prod(shape)].reshape(shape)
@@ -431,14 +432,14 @@ class MatrixToMake:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what is pickled: the matrix once it is made, before that the embeddings."""
+        """Pickle the matrix once it is made, before that the embeddings."""
         if self._matrix is not None:
             return np.asarray, (self._matrix,)
         return MatrixToMake, (self._source,), {"counted": self.counted}
 
     @property
     def source(self) -> EmbeddingSource | None:
-        """What computes the distances; None once the matrix is made."""
+        """The source of the distances; None once the matrix is made."""
         return self._source if self._matrix is None else None
 
     def made(self) -> np.ndarray:
@@ -462,7 +463,6 @@ class _SomeColumns(EmbeddingSource):
             self._right = source._right[columns]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return the distances of some probes (a slice or indices) to these columns."""
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
@@ -498,7 +498,6 @@ class _OneThread:
 
 @cache
 def _libraries() -> Any:
-    """Return the libraries of linear algebra, whose number of threads can be limited."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -506,7 +505,7 @@ def _libraries() -> Any:
 
 @contextmanager
 def _any_thread_may_limit() -> Iterator[None]:
-    """Let this thread limit OpenBLAS, and afterwards any other.
+    """Free the limit of OpenBLAS from its thread, before this thread sets it and afterwards.
 
     Newer versions of threadpoolctl ignore all threads but the first that has set a limit, until it
     gives that up.
@@ -526,9 +525,9 @@ _ONE_THREAD = _OneThread()
 
 
 def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
-    """Run steps of work side by side, and the products in each on the thread of its own.
+    """Run steps of work side by side; a thread computes the products of its steps alone.
 
-    So none waits for another, and last digits do not depend on the number of threads.
+    No thread waits for another, and last digits do not depend on the number of threads.
     """
     with _ONE_THREAD:
         in_turns(compute, steps)
@@ -541,15 +540,18 @@ def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
     They are summed over the features in the same order by most libraries, but none promises it.
     """
     rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
+    probe, gallery = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
     with _ONE_THREAD:
-        whole = x @ y.T
+        products = probe @ gallery.T
         for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
-            rows, columns = rng.permutation(len(x))[:height], rng.permutation(len(y))[:width]
-            some = whole[np.ix_(rows, columns)]
-            if not np.array_equal(x[rows] @ y[columns].T, some):
+            rows, columns = (
+                rng.permutation(len(probe))[:height],
+                rng.permutation(len(gallery))[:width],
+            )
+            expected = products[np.ix_(rows, columns)]
+            if not np.array_equal(probe[rows] @ gallery[columns].T, expected):
                 return False
-            if not np.array_equal((y[columns] @ x[rows].T).T, some):
+            if not np.array_equal((gallery[columns] @ probe[rows].T).T, expected):
                 return False
     return True
 
@@ -560,18 +562,17 @@ def filled_up(rows: int) -> int:
 
 
 def _multiply(left: _Side, right: _Side, out: np.ndarray) -> None:
-    """Compute the products of two sides."""
-    x, y = left.filled, right.filled
-    if out.shape == (len(x), len(y)):
-        np.matmul(x, y.T, out=out)
+    probe, gallery = left.filled, right.filled
+    if out.shape == (len(probe), len(gallery)):
+        np.matmul(probe, gallery.T, out=out)
     else:
-        out[...] = np.matmul(x, y.T)[: out.shape[0], : out.shape[1]]
+        out[...] = np.matmul(probe, gallery.T)[: out.shape[0], : out.shape[1]]
 
 
 def _finish_few(
     products: np.ndarray, first: int, x: Embeddings, y: Embeddings, near: Any, cosine: bool
 ) -> None:
-    """Do what :func:`finish_euclidean` does, to the last bit, without a loop to compile."""
+    """Finish products as :func:`finish_euclidean` does, to the last bit, without compiling."""
     products = products[:, first : first + len(y.squared)]
     total = x.squared[:, None] + y.squared
     products *= -2
@@ -597,9 +598,9 @@ def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
     largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
     info = np.finfo(dtype)
     exponent = math.frexp(largest)[1]
-    inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
+    is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
     # Of subnormal numbers the power would overflow; the largest one brings them into range.
-    if largest == 0 or inside:
+    if largest == 0 or is_in_range:
         return 1.0
     return 2.0 ** min(-exponent, info.maxexp - 1)
 
@@ -609,7 +610,7 @@ NEAR = {"float64": 1e-6, "float32": 1e-3}
 
 
 def known_metric(metric: Metric) -> Metric:
-    """Return a metric under its name here; raise :class:`DataError` unless it is one."""
+    """Return the metric's name in :data:`METRICS`; raise :class:`DataError` of an unknown name."""
     if callable(metric):
         return metric
     if isinstance(metric, str):
@@ -625,8 +626,7 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
         if kind is None:
             raise DataError(
                 "`metric` is a function, and does not say whether smaller or larger "
-                'scores are closer; give `kind="distance"` or '
-                '`kind="similarity"`'
+                'scores are closer; give `kind="distance"` or `kind="similarity"`'
             )
         require_choice("kind", kind, VALUED)
         return kind
@@ -673,7 +673,6 @@ def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) ->
 
 
 def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
-    """Return the vectors of one side from which a metric computes distances."""
     exact, factor = plain, np.ones(len(plain))
     if metric in ("l1", "linf"):  # which make no products; failed templates have no length either
         squared = np.where(np.isnan(plain).any(axis=1), np.nan, factor)
@@ -688,7 +687,7 @@ def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
 def _units(
     plain: np.ndarray, metric: str, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return unit vectors in a dtype, and embeddings with the factors of unrounded ones."""
+    """Return unit vectors in a dtype, embeddings, and the factors between the two."""
     products, length = np.empty(plain.shape, dtype), np.empty(len(plain))
     step = max(1, _BLOCK // plain.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -705,15 +704,15 @@ def _units(
         return products, plain, factor
 
 
-def _unit(x: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors and their divisors: the lengths or sums of the embeddings."""
+def _unit(embeddings: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit vectors (n, f) and their divisors (n,): lengths, or sums of features."""
     if metric == "bhattacharyya":
-        total = x.sum(axis=1, keepdims=True)
-        return np.sqrt(x / total), total[:, 0]
-    scale = np.abs(x).max(axis=1, keepdims=True)  # keeps the squares in range
-    x = x / scale
-    length = np.sqrt(np.einsum("ij,ij->i", x, x))
-    return x / length[:, None], scale[:, 0] * length
+        total = embeddings.sum(axis=1, keepdims=True)
+        return np.sqrt(embeddings / total), total[:, 0]
+    scale = np.abs(embeddings).max(axis=1, keepdims=True)  # keeps the squares in range
+    embeddings = embeddings / scale
+    length = np.sqrt(np.einsum("ij,ij->i", embeddings, embeddings))
+    return embeddings / length[:, None], scale[:, 0] * length
 
 
 def _of_coefficients(
@@ -733,11 +732,11 @@ def _of_coefficients(
 
 
 def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
-    """Return the distances of each embedding of one side from that of the other, in float64."""
-    x = left.exact * left.factor[:, None]
-    y = right.exact * right.factor[:, None]
+    """Return the distance of each row of one side from the same row of the other, in float64."""
+    probe = left.exact * left.factor[:, None]
+    gallery = right.exact * right.factor[:, None]
     with np.errstate(over="ignore"):
-        difference = np.abs(x - y)
+        difference = np.abs(probe - gallery)
         if metric == "l1":
             return difference.sum(axis=1)
     if metric == "linf":
@@ -745,9 +744,9 @@ def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
     squared = np.einsum("ij,ij->i", difference, difference)
     if metric == "bhattacharyya":
         with np.errstate(divide="ignore"):
-            far = np.maximum(-np.log(np.einsum("ij,ij->i", x, y)), 0.0)
-        near = squared < 2 * NEAR["float64"]
-        return np.where(near, -np.log1p(-np.where(near, squared, 0.0) / 2), far)
+            far = np.maximum(-np.log(np.einsum("ij,ij->i", probe, gallery)), 0.0)
+        is_near = squared < 2 * NEAR["float64"]
+        return np.where(is_near, -np.log1p(-np.where(is_near, squared, 0.0) / 2), far)
     if metric == "cosine":
         return squared / 2.0
     return np.sqrt(squared)
@@ -784,8 +783,8 @@ def average_embeddings(
     groups = [_group_codes(columns, name, side) for name in names]
     templates, first, template = np.unique(groups[0], return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
-    kept = ~np.isnan(embeddings).any(axis=1)
-    values, keys = embeddings[kept], np.column_stack(groups)[kept]
+    is_valid = ~np.isnan(embeddings).any(axis=1)
+    values, keys = embeddings[is_valid], np.column_stack(groups)[is_valid]
     for depth in range(len(names), 0, -1):
         values, keys = _means(values, keys[:, :depth])
     means = np.full((len(templates), embeddings.shape[1]), np.nan)
@@ -814,12 +813,11 @@ def average_embeddings(
 
 
 def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarray:
-    """Return the codes of a column by which embeddings are averaged."""
     if not name or name not in columns:
-        there = [column for column in columns if column]
+        named_columns = [column for column in columns if column]
         raise DataError(
             f"average names {name!r}, but the {side} metadata have "
-            f"{', '.join(there) or 'no columns'}.{nearest_name(str(name), there)}"
+            f"{', '.join(named_columns) or 'no columns'}.{nearest_name(str(name), named_columns)}"
         )
     missing = missing_values(columns[name])
     if missing.any():

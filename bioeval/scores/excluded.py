@@ -27,8 +27,8 @@ def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
         raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
     if texts and scores.layout == "top-k":
         raise ProtocolError(
-            "`exclude` needs a matrix of scores: top-K lists leave out by camera "
-            "alone, with removed= of bioeval.reid"
+            "`exclude` needs a matrix of scores: top-K lists leave out by camera alone, with "
+            "removed= of bioeval.reid"
         )
     for text in texts:
         require_text("exclude", text)
@@ -65,8 +65,8 @@ def excluded_rows(
     """Return which cells of some rows exclusions leave out."""
     columns = slice(None) if order is None else order
     mates = scores.codes.probe[rows, None] == scores.codes.gallery[columns]
-    held = scores.exclusions.hold(np.arange(scores.shape[0])[rows, None], columns, mates)
-    return np.zeros(mates.shape, dtype=bool) | held
+    left_out = scores.exclusions.hold(np.arange(scores.shape[0])[rows, None], columns, mates)
+    return np.zeros(mates.shape, dtype=bool) | left_out
 
 
 def masked(scores: AnyScores, mask: Any) -> AnyScores:
@@ -82,20 +82,20 @@ def left_out_rows(
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
     if scores.exclusions.rules:
-        held = excluded_rows(scores, slice(low, high), order)
-        left_out = held if left_out is None else left_out | held
+        excluded_cells = excluded_rows(scores, slice(low, high), order)
+        left_out = excluded_cells if left_out is None else left_out | excluded_cells
     return left_out
 
 
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the comparisons of a matrix that failed, but for what is left out.
+    """Yield rows, columns and classes of the failed comparisons that nothing leaves out.
 
-    They are rows, columns, and whether each is genuine.
+    A class is True for a genuine comparison.
     """
-    m, n = scores.shape
-    step = max(1, _CELLS // n)
-    for low in range(0, m, step):
-        high = min(low + step, m)
+    probe_count, gallery_count = scores.shape
+    step = max(1, _CELLS // gallery_count)
+    for low in range(0, probe_count, step):
+        high = min(low + step, probe_count)
         failed = scores.cells.missing(low, high, failures=True)
         if not failed.any():
             continue
@@ -118,11 +118,11 @@ def has_rules(scores: ScoreData) -> bool:
 
 def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
     """Return which comparisons of some rows are not to be made: with itself, or excluded."""
-    gone = scores.probe_ids[rows, None] == scores.gallery_ids
+    left_out = scores.probe_ids[rows, None] == scores.gallery_ids
     if scores.exclusions.rules:
         mates = scores.codes.probe[rows, None] == scores.codes.gallery
-        gone |= scores.exclusions.hold(rows[:, None], slice(None), mates)
-    return gone | scores.cells.removed(rows)
+        left_out |= scores.exclusions.hold(rows[:, None], slice(None), mates)
+    return left_out | scores.cells.removed(rows)
 
 
 def incomplete_claims(scores: ScoreData) -> tuple[int, int]:
@@ -132,20 +132,20 @@ def incomplete_claims(scores: ScoreData) -> tuple[int, int]:
 
 def claims_of_few_templates(scores: ScoreData) -> tuple[int, int]:
     """Return how many genuine and impostor claims had too few templates for their fusion."""
-    few = scores._too_few
-    return (0, 0) if few is None else _claims_among(scores, few.claims)
+    too_few = scores._too_few
+    return (0, 0) if too_few is None else _claims_among(scores, too_few.claims)
 
 
 def _claims_among(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
-    """Return how many of some claims, by their identities, are genuine and impostor claims."""
+    """Count the genuine and the impostor claims by identities of probe and gallery, (k, 2)."""
     probe, gallery = claims.T
-    there = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
+    is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
     subjects = []
-    for wanted, ids, codes in (
+    for claimed_ids, ids, codes in (
         (probe, scores.probe_ids, scores.codes.probe),
         (gallery, scores.gallery_ids, scores.codes.gallery),
     ):
         order = np.argsort(ids)
-        subjects.append(codes[order[np.searchsorted(ids[order], wanted[there])]])
+        subjects.append(codes[order[np.searchsorted(ids[order], claimed_ids[is_present])]])
     genuine = int(np.count_nonzero(subjects[0] == subjects[1]))
-    return genuine, int(np.count_nonzero(there)) - genuine
+    return genuine, int(np.count_nonzero(is_present)) - genuine

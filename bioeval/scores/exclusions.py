@@ -52,7 +52,7 @@ class Exclusion:
     def codes(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> Codes:
-        """Return codes of both sides, which are equal where the value is the same, or the two.
+        """Return codes of both sides, equal where both have one value, or the two stated values.
 
         The code of an unknown value is negative.
         """
@@ -61,10 +61,10 @@ class Exclusion:
             return codes
         names = codes.values.tolist()
         sides = []
-        for other, (wanted, side) in enumerate(
+        for code, (value, side) in enumerate(
             zip(self.values, (codes.probe, codes.gallery), strict=True), start=1
         ):
-            codes_of_names = [0 if is_written(name, wanted) else other for name in names]
+            codes_of_names = [0 if is_written(name, value) else code for name in names]
             sides.append(
                 np.append(codes_of_names, [-2, -1])[side]
             )  # the last are of unknown values
@@ -74,26 +74,26 @@ class Exclusion:
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> None:
         """Raise :class:`DataError` unless both sides have the column, and templates the values."""
-        known = [name for name in probe_meta if name in gallery_meta]
-        if self.column not in known:
+        common = [name for name in probe_meta if name in gallery_meta]
+        if self.column not in common:
             side = "gallery" if self.column in probe_meta else "probe"
             raise DataError(
                 f"exclude names {self.column!r}, but the {side} metadata have no such column; "
-                f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
-                f"{nearest_name(self.column, known)}"
+                f"{'both sides have: ' + ', '.join(common) if common else 'there are none'}."
+                f"{nearest_name(self.column, common)}"
             )
-        wanted, names = self.missing_value(probe_meta, gallery_meta)
-        if wanted is not None:
+        missing, names = self.missing_value(probe_meta, gallery_meta)
+        if missing is not None:
             raise DataError(
-                f"exclude has {self.text!r}, but no template has the {self.column} {wanted!r}; "
+                f"exclude has {self.text!r}, but no template has the {self.column} {missing!r}; "
                 f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}."
-                f"{nearest_name(wanted, names)}"
+                f"{nearest_name(missing, names)}"
             )
 
     def missing_value(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> tuple[str | None, list[str]]:
-        """Return the first of the two values that no template has, and those that there are."""
+        """Return the first stated value that no template has, or None, and the values there are."""
         if self.values is None:
             return None, []
         names = self.codes(probe_meta, gallery_meta).values.tolist()
@@ -111,7 +111,7 @@ class ExclusionRule:
     def holds(
         self, probe: np.ndarray | slice | int, gallery: np.ndarray | slice | int
     ) -> np.ndarray:
-        """Return where it holds, of places that NumPy broadcasts."""
+        """Return where the exclusion holds, of places that NumPy broadcasts."""
         return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
 
     def number(self, subjects: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> int:
@@ -123,13 +123,13 @@ class ExclusionRule:
         place = np.full(1 + max(probe_ids.max(initial=0), gallery_ids.max(initial=0)), -1)
         place[gallery_ids] = np.arange(len(gallery_ids))
         itself = place[probe_ids]
-        known = itself >= 0
-        same = self.codes.probe[known] == self.codes.gallery[itself[known]]
+        has_itself = itself >= 0
+        same = self.codes.probe[has_itself] == self.codes.gallery[itself[has_itself]]
         equal = _equal_pairs(*sides) - int(same.sum())
         if not self.exclusion.differs:
             return equal
-        every = _equal_pairs(*((who, np.zeros_like(who)) for who in person))
-        return every - int(known.sum()) - equal
+        all_pairs = _equal_pairs(*((who, np.zeros_like(who)) for who in person))
+        return all_pairs - int(has_itself.sum()) - equal
 
 
 #: Two templates of no person are not compared, as if an exclusion of all pairs said so.
@@ -139,7 +139,6 @@ NO_PERSON_TWICE = Exclusion("no person", "no person", None, differs=False, of_al
 def _equal_pairs(
     probe: tuple[np.ndarray, np.ndarray], gallery: tuple[np.ndarray, np.ndarray]
 ) -> int:
-    """Return the number of pairs of both sides whose two codes are equal."""
     size = 3 + max(int(side[1].max(initial=0)) for side in (probe, gallery))
     keys = [person.astype(np.int64) * size + value + 2 for person, value in (probe, gallery)]
     values, numbers = np.unique(keys[1], return_counts=True)
@@ -176,7 +175,7 @@ class Exclusions:
         gallery_meta: Mapping[str, np.ndarray],
         subjects: Codes | None = None,
     ) -> Self:
-        """Return what texts say, of columns of both sides, and what subjects of no person do."""
+        """Return the exclusions of texts by columns of both sides, and of subjects of no person."""
         rules = [
             ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
             for exclusion in map(Exclusion.parse, texts)
@@ -211,12 +210,12 @@ class Exclusions:
     @cached_property
     def of_columns(self) -> tuple[np.ndarray, Exclusions]:
         """Gallery templates that are left out for every probe, in order, and the other rules."""
-        columns, others = np.zeros(0, dtype=np.int64), []
+        columns, further_rules = np.zeros(0, dtype=np.int64), []
         for rule in self.rules:
             probe = rule.codes.probe
             if rule.exclusion.of_all and len(probe) and (probe == probe[0]).all():
-                gone = np.flatnonzero(rule.holds(slice(0, 1), slice(None)))
-                columns = np.union1d(columns, gone)
+                left_out = np.flatnonzero(rule.holds(slice(0, 1), slice(None)))
+                columns = np.union1d(columns, left_out)
             else:
-                others.append(rule)
-        return columns, Exclusions(others)
+                further_rules.append(rule)
+        return columns, Exclusions(further_rules)

@@ -161,18 +161,17 @@ def parse_names(
             raise DataError(
                 f"{where}: entry {row} is {type(name).__name__}; expected names of images, as text"
             )
-    known = PATTERNS[pattern]
-    matches = [known.compiled.fullmatch(_base(name)) for name in listed]
+    form = PATTERNS[pattern]
+    matches = [form.compiled.fullmatch(_base(name)) for name in listed]
     if None in matches:
         raise DataError(f"{where}: {_complaint(listed, matches, pattern)}")
-    keys = list(known.compiled.groupindex)
+    keys = list(form.compiled.groupindex)
     columns = zip(*(match.groups() for match in matches if match is not None), strict=True)
     values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
     return ParsedNames(values.pop("label"), values)
 
 
 def _base(name: str) -> str:
-    """Return the name without its folders and without blanks around it."""
     return name.strip().replace("\\", "/").rpartition("/")[2]
 
 
@@ -186,22 +185,20 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 
 def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
-    """Return the message about names of another form, with the data set they may belong to."""
     row = matches.index(None)
     first = names[row]
     text = (
         f"{matches.count(None)} of {len(names)} names are not of the form of {pattern} "
         f"({PATTERNS[pattern].example}); the first is {first!r} (line {row + 1})"
     )
-    more = _forms_of(first)  # not `pattern`, whose form it has not
-    if more:
-        return f"{text}. It has the form of {' and of '.join(more)}"
+    forms = _forms_of(first)  # not `pattern`, whose form it has not
+    if forms:
+        return f"{text}. It has the form of {' and of '.join(forms)}"
     return text
 
 
 def _forms_of(name: str) -> list[str]:
-    """Return the data sets whose names of images have the form of a name."""
-    return [k for k, known in PATTERNS.items() if known.compiled.fullmatch(_base(name))]
+    return [data_set for data_set, form in PATTERNS.items() if form.compiled.fullmatch(_base(name))]
 
 
 def looks_like(name: str) -> str | None:

@@ -41,11 +41,11 @@ class KindVerdict:
     message: Message | None = None
 
     @classmethod
-    def of(cls, scores: Scores) -> Self:
+    def from_scores(cls, scores: Scores) -> Self:
         """Return the verdict on some attempts from everywhere; "ok" of ranks and of top-K lists."""
         if scores.kind == "order" or scores.layout == "top-k":
             return cls("ok")
-        sample = SampledAttempts.of(scores)
+        sample = SampledAttempts.from_scores(scores)
         if sample is None:
             return cls("ok")
         return cls.of_attempts(
@@ -106,5 +106,5 @@ def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:
 
 def kind_notes(scores: Scores) -> list[Message]:
     """Return the message that the kind or the labels of scores are doubtful, if they are."""
-    message = KindVerdict.of(scores).message
+    message = KindVerdict.from_scores(scores).message
     return [] if message is None else [message]

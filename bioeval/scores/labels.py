@@ -75,7 +75,7 @@ def as_labels(labels: Any, input_name: str) -> np.ndarray:
 def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
     """Return the labels of subjects as a 1-D array, checked for length; whole floats are integers.
 
-    A missing one is of no person; all missing ones are None, or empty where the others are texts.
+    A missing label is of no person, and becomes None, or empty where all other labels are texts.
     """
     array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
     if length is not None and len(array) != length:
@@ -164,15 +164,14 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
         issubclass(kind, complex | np.complexfloating) for kind in set(map(type, array.tolist()))
     )
     if array.dtype.kind not in "biufSUOMm" or is_complex:
-        held = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
+        contents = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
         raise DataError(
-            f"{input_name} has {held}; expected hashable labels, such as real numbers or text"
+            f"{input_name} has {contents}; expected hashable labels, such as real numbers or text"
         )
     return array
 
 
 def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
-    """Return labels as an array of objects, each of them one hashable value."""
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):
         array[i] = label
@@ -236,7 +235,7 @@ def scalar_of(value: Any) -> Any:
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """Give a homogeneous list numpy's own dtype where no label changes by it."""
+    """Return a homogeneous list in numpy's own dtype, unless that changes a label."""
     plain = np.array(list(array))
     if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
         return array  # numpy strips trailing NULs, which would join different labels
@@ -274,21 +273,21 @@ def known_texts(column: np.ndarray, name: str) -> set[str]:
     return set(map(str, column[~unknown_values(column, name)].tolist()))
 
 
-def require_one_type(a: np.ndarray, b: np.ndarray, input_name: str) -> None:
-    """Raise :class:`DataError` where values that are compared look alike and are never equal.
+def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> None:
+    """Raise :class:`DataError` where compared values look alike and are never equal.
 
-    That is where no type of one side is one of the other, or two values of different types are
-    written alike, such as 1 and "1". Missing values are of no type.
+    Either no type occurs on both sides, or two values of different types are written alike, such
+    as 1 and "1". Missing values are of no type.
     """
-    sides = [_objects(side[~missing_values(side)]) for side in (a, b)]
-    one, other = (
+    sides = [_objects(side[~missing_values(side)]) for side in (left, right)]
+    types, other_types = (
         _examples(side[:1] if x.dtype.kind != "O" else side)
-        for x, side in zip((a, b), sides, strict=True)
+        for x, side in zip((left, right), sides, strict=True)
     )
     pair: tuple[Any, ...] = ()
-    if one and other and not one.keys() & other.keys():
-        pair = next(iter(one.values())), next(iter(other.values()))
-    elif len(one.keys() | other.keys()) > 1:
+    if types and other_types and not types.keys() & other_types.keys():
+        pair = next(iter(types.values())), next(iter(other_types.values()))
+    elif len(types.keys() | other_types.keys()) > 1:
         written: dict[Any, Any] = {}
         for value in map(plain, [*sides[0], *sides[1]]):
             like = written.setdefault(likeness(value), value)
@@ -304,14 +303,13 @@ def require_one_type(a: np.ndarray, b: np.ndarray, input_name: str) -> None:
 
 
 def _examples(values: list) -> dict[Any, Any]:
-    """Return a value of each type that occurs."""
     first = {type(x): x for x in reversed(values) if type(x) is not tuple}
     tuples = [x for x in values if type(x) is tuple]
     return {_type_of(x): x for x in map(plain, [*first.values(), *tuples])}
 
 
 def _type_of(value: Any) -> Any:
-    """Return the name of a type whose values can be equal; of a tuple, those of its parts."""
+    """Return the name of a type whose values can be equal; of a tuple, the names of its parts."""
     if isinstance(value, tuple):
         return tuple(map(_type_of, value))
     for name, types in (("number", Number), ("text", str)):
@@ -324,7 +322,7 @@ def _type_of(value: Any) -> Any:
 
 
 def likeness(value: Any) -> Any:
-    """Return what a label looks like whatever its type: text of a number as the number."""
+    """Return a label as it looks, whatever its type: the text of a number is the number."""
     value = plain(value)
     if isinstance(value, tuple):
         return tuple(map(likeness, value))
@@ -368,8 +366,8 @@ class Codes:
         """
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            every = np.concatenate([gallery, probe]) if not same else gallery
-            self.values, codes = np.unique(every, return_inverse=True)
+            joined = np.concatenate([gallery, probe]) if not same else gallery
+            self.values, codes = np.unique(joined, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
         else:
             typed = [
@@ -377,10 +375,10 @@ class Codes:
                 for side in (probe, gallery)
             ]
             require_one_type(typed[0], typed[1], input_name)
-            both = _objects(gallery)
+            objects = _objects(gallery)
             if not same:
-                both += _objects(probe)
-            self.values, codes = _factorize(both, input_name)
+                objects += _objects(probe)
+            self.values, codes = _factorize(objects, input_name)
         self.gallery = codes[: len(gallery)]
         self.probe = self.gallery if same else codes[len(gallery) :]
 
@@ -404,7 +402,7 @@ class Codes:
         return {plain(v): i for i, v in enumerate(_objects(self.values[: self._people]))}
 
     def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
-        """Return codes in which each template with one of the labels `ids` has one of its own."""
+        """Return codes in which each template with a label among `ids` has a code of its own."""
         by_label = self.labelled
         no_person = by_label.of_no_person(ids)
         if not no_person.any():
@@ -416,11 +414,11 @@ class Codes:
         distractors = [side >= people for side in sides]
         templates = [probe_ids[distractors[0]], gallery_ids[distractors[1]]]
         distinct, first = np.unique(np.concatenate(templates), return_index=True)
-        labels = np.concatenate([side[x] for side, x in zip(sides, distractors, strict=True)])[
-            first
-        ]
-        for side, x, which in zip(sides, distractors, templates, strict=True):
-            side[x] = people + np.searchsorted(distinct, which)
+        labels = np.concatenate(
+            [side[is_distractor] for side, is_distractor in zip(sides, distractors, strict=True)]
+        )[first]
+        for side, is_distractor, ids_of_side in zip(sides, distractors, templates, strict=True):
+            side[is_distractor] = people + np.searchsorted(distinct, ids_of_side)
         codes = Codes.known(values[np.append(np.arange(people), labels)], *sides)
         codes._people, codes._labels = people, values
         codes._label = np.append(np.arange(people), labels)
@@ -435,7 +433,7 @@ class Codes:
         return alike if sum(map(len, alike)) >= _MANY * len(self.values) else []
 
     def unmated(self, ids: Sequence[Any]) -> Codes:
-        """Return the codes of the labels, but for probes with one of the labels `ids`: no person's.
+        """Return the codes of labels; probes with a label among `ids` have a code of no person.
 
         In the gallery all templates with one of these labels are one.
         """
@@ -472,7 +470,6 @@ class Codes:
         return distinct[~self.no_person[distinct]]
 
     def of_no_person(self, ids: Sequence[Any]) -> np.ndarray:
-        """Return which codes are of labels of no person, which `ids` lists."""
         return are_of_no_person(self.values, ids)
 
     def labels_of_no_person(self, ids: Sequence[Any]) -> list[str]:
@@ -481,8 +478,8 @@ class Codes:
         is_borne = present(np.concatenate([by_label.probe, by_label.gallery]), len(by_label.values))
         labels = by_label.values[is_borne & by_label.of_no_person(ids)]
         missing = are_of_no_person(labels, [""])
-        shown = [*map(repr, map(plain, labels[~missing].tolist()))]
-        return [*shown, "missing"] if missing.any() else shown
+        labels_in_words = [*map(repr, map(plain, labels[~missing].tolist()))]
+        return [*labels_in_words, "missing"] if missing.any() else labels_in_words
 
     def codes_of(self, labels: np.ndarray, input_name: str) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
@@ -495,11 +492,11 @@ def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
 
     An unknown value equals nothing: its code is -1 in the probes and -2 in the gallery.
     """
-    known = [~unknown_values(side, name) for side in (probe, gallery)]
-    among = Codes(probe[known[0]], gallery[known[1]], f"the column {name!r}")
+    is_known = [~unknown_values(side, name) for side in (probe, gallery)]
+    codes_of_known = Codes(probe[is_known[0]], gallery[is_known[1]], f"the column {name!r}")
     codes = [np.full(len(probe), -1), np.full(len(gallery), -2)]
-    codes[0][known[0]], codes[1][known[1]] = among.probe, among.gallery
-    return Codes.known(among.values, *codes)
+    codes[0][is_known[0]], codes[1][is_known[1]] = codes_of_known.probe, codes_of_known.gallery
+    return Codes.known(codes_of_known.values, *codes)
 
 
 # Zeros before a number, and those after its point.
@@ -547,15 +544,15 @@ def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
 
 def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:
     """Return which labels are among `ids`, as numbers or as texts of any case, blanks stripped."""
-    wanted = {*map(_as_id, ids)}
-    missing = missing_values(labels) if "" in wanted else np.zeros(len(labels), dtype=bool)
+    compared_ids = {*map(_as_id, ids)}
+    missing = missing_values(labels) if "" in compared_ids else np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind in "iufb":
-        return missing | np.isin(labels, [x for x in wanted if not isinstance(x, str)])
-    return missing | np.array([_as_id(x) in wanted for x in labels.tolist()], dtype=bool)
+        return missing | np.isin(labels, [x for x in compared_ids if not isinstance(x, str)])
+    return missing | np.array([_as_id(x) in compared_ids for x in labels.tolist()], dtype=bool)
 
 
 def _as_id(label: Any) -> Any:
-    """Return a label as ids of no person are compared: the number that it is, else its text."""
+    """Return the number that a label is, else its text in lower case, for a comparison."""
     value = label.decode(errors="replace") if isinstance(label, bytes) else plain(label)
     if not isinstance(value, str):
         return value
@@ -566,23 +563,22 @@ def _as_id(label: Any) -> Any:
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:
     """Return which of the codes below a number occur."""
-    there = np.zeros(number, dtype=bool)
-    there[codes] = True
-    return there
+    occurs = np.zeros(number, dtype=bool)
+    occurs[codes] = True
+    return occurs
 
 
 def _objects(array: Any) -> Any:
-    """Return the values of an array as Python's, moments of any unit as one type."""
+    """Return the values of an array as Python objects, moments of any unit as one type."""
     if array.dtype.kind in "Mm":
         array = array.astype(f"{array.dtype.kind}8[us]")
     return array.tolist()
 
 
-def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether numpy can join two label arrays without changing any label."""
-    if a.dtype.kind in "iub" and b.dtype.kind in "iub":
-        return np.result_type(a, b).kind in "iub"
-    return a.dtype.kind == b.dtype.kind
+def _comparable(left: np.ndarray, right: np.ndarray) -> bool:
+    if left.dtype.kind in "iub" and right.dtype.kind in "iub":
+        return np.result_type(left, right).kind in "iub"
+    return left.dtype.kind == right.dtype.kind
 
 
 def plain(label: Any) -> Any:
@@ -605,7 +601,6 @@ def is_written(value: Any, wanted: str) -> bool:
 
 
 def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
@@ -694,26 +689,25 @@ def natural_places(names: np.ndarray) -> np.ndarray:
 def places_in_order(
     meta: Mapping[str, np.ndarray], number: int, names: Any = None
 ) -> tuple[np.ndarray, str]:
-    """Return the place of each of a number of templates, and the column that decides it.
+    """Return the place of each template, and the name of the column that decides it.
 
-    A column that numbers the templates of a subject comes first, then their names; templates that
-    neither tells apart are in the order in which they are. Without either this order is all there
-    is, and the name of the column is empty.
+    A column that numbers the templates of a subject comes first, then their names, then the order
+    of the templates. Without both columns the name is empty.
     """
     if names is not None:
         meta = {**meta, "template": names.to_numpy()}
-    known = [
+    columns_in_use = [
         next((x for x in columns if x in meta and not missing_values(meta[x]).any()), "")
         for columns in (NUMBER_COLUMNS, NAME_COLUMNS)
     ]
-    keys = [natural_places(meta[x]) for x in reversed(known) if x]
+    keys = [natural_places(meta[x]) for x in reversed(columns_in_use) if x]
     place = np.empty(number, dtype=np.int64)
     place[np.lexsort([np.arange(number), *keys])] = np.arange(number)
-    return place, known[0] or known[1]
+    return place, columns_in_use[0] or columns_in_use[1]
 
 
 def columns_of(table: Any) -> Mapping[str, Any] | None:
-    """Return the columns of a mapping or of a table (pandas, polars); None for others."""
+    """Return the columns of a mapping or of a table (pandas, polars); None of another object."""
     if isinstance(table, Mapping):
         return table
     names = getattr(table, "column_names", getattr(table, "columns", None))

@@ -59,16 +59,16 @@ class ListRules:
         """Check the arguments of a reader."""
         unordered = require_flag("unordered", unordered)
         words = () if keep is None else keep
-        kept = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
-        for word in kept:
+        keep_words = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
+        for word in keep_words:
             require_choice("keep", word, KEEP)
-        if unordered and "repeated" in kept:
+        if unordered and "repeated" in keep_words:
             raise DataError(
                 "`unordered` counts each pair once, and "
                 '`keep="repeated"` counts it as often as it is listed; leave one of '
                 "the two out"
             )
-        return cls(kept, unordered)
+        return cls(keep_words, unordered)
 
 
 @dataclass
@@ -98,7 +98,7 @@ class ListedTemplates:
         self.names, self.values, self.genuine, self.where = names, values, genuine, where
 
     def kept(self, rules: ListRules) -> tuple[np.ndarray | None, list[Message]]:
-        """Return which pairs are attempts (None: all), and notes on the others.
+        """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
         Raises
         ------
@@ -113,9 +113,9 @@ class ListedTemplates:
         if counts.repeated:
             option = '; `keep="repeated"` counts each line'
             notes.append(Message("repeated-pairs", pairs=counts.repeated, how="", option=option))
-        kept = "self" in rules.keep
-        same_template = self._compared_with_themselves(counts, kept)
-        if counts.itself and not kept:
+        keeps_self = "self" in rules.keep
+        same_template = self._compared_with_themselves(counts, keeps_self)
+        if counts.itself and not keeps_self:
             about = {"comparisons": counts.itself, "option": '`keep="self"`'}
             notes.append(Message("self-comparisons-left-out", **about))
         if not counts.keep.any():
@@ -138,20 +138,20 @@ class ListedTemplates:
         table[self.names.a, self.names.b] = 1 + self.genuine
         if np.count_nonzero(table) < len(self.names) or ((table | table.T) == 3).any():
             return False
-        both = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
-        if both and rules.unordered:
+        in_both_orders = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
+        if in_both_orders and rules.unordered:
             return False
-        counts.both = int(both) // 2
+        counts.both = int(in_both_orders) // 2
         counts.distinct = len(self.names) - counts.both
         return True
 
     def _keys(self) -> np.ndarray:
         """Return a number for each pair, made of both templates, their order and the class."""
-        a, b = self.names.a, self.names.b
-        keys = np.minimum(a, b).astype(np.int64)
+        first, second = self.names.a, self.names.b
+        keys = np.minimum(first, second).astype(np.int64)
         for factor, term in (
-            (len(self.names.values), np.maximum(a, b)),
-            (2, a > b),
+            (len(self.names.values), np.maximum(first, second)),
+            (2, first > second),
             (2, self.genuine),
         ):
             keys *= factor
@@ -159,7 +159,6 @@ class ListedTemplates:
         return keys
 
     def _examine(self, counts: _LineCounts, rules: ListRules) -> None:
-        """Find the pairs that are listed more than once."""
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
@@ -177,24 +176,24 @@ class ListedTemplates:
         if repeated:
             self._repeated(counts, *_again(keys >> 1))
         if merged:
-            apart = counts.keep[later]
-            self._merged(counts, later[apart], first[apart])
+            is_kept = counts.keep[later]
+            self._merged(counts, later[is_kept], first[is_kept])
 
     def _repeated(self, counts: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
-        """Leave out the lines that repeat an ordered pair, and find those with another score."""
-        one, other = self.values[first], self.values[later]
-        different = (one != other) & ~(np.isnan(one) & np.isnan(other))
+        """Leave out the lines that repeat an ordered pair; note pairs with another score."""
+        first_score, later_score = self.values[first], self.values[later]
+        different = (first_score != later_score) & ~(np.isnan(first_score) & np.isnan(later_score))
         counts.different.append(np.stack([first[different], later[different]]))
         counts.repeated = len(later)
         counts.keep[later] = False
 
     def _merged(self, counts: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
-        """Leave out one order of pairs, and find those with another score."""
-        one = self.values[first].astype(np.float64)
-        other = self.values[later].astype(np.float64)
+        """Leave out one order of pairs; note pairs with another score."""
+        first_score = self.values[first].astype(np.float64)
+        later_score = self.values[later].astype(np.float64)
         with np.errstate(invalid="ignore"):
-            gap = np.where(one == other, 0.0, np.abs(one - other))
-        gap[np.isnan(one) & np.isnan(other)] = 0.0
+            gap = np.where(first_score == later_score, 0.0, np.abs(first_score - later_score))
+        gap[np.isnan(first_score) & np.isnan(later_score)] = 0.0
         largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
         different = ~(gap <= _ROUNDING * float(largest))
         counts.different.append(np.stack([first[different], later[different]]))
@@ -206,7 +205,7 @@ class ListedTemplates:
         counts.keep[np.where(turned, first, later)] = False
 
     def _compared_with_themselves(self, counts: _LineCounts, keep: bool) -> int:
-        """Find comparisons of a template with itself; return the number of these templates."""
+        """Find self-comparisons; return the number of templates with such a comparison."""
         itself = np.flatnonzero((self.names.a == self.names.b) & counts.keep)
         counts.itself = len(itself)
         counts.keep[itself] = keep
@@ -215,14 +214,13 @@ class ListedTemplates:
             number = len(impostors)
             compare = "compares" if number == 1 else "compare"
             raise DataError(
-                f"{counted(number, 'impostor pairs')} {compare} a template "
-                f"with itself ({_first(number, self.where, impostors[:_EXAMPLES])}); correct the "
-                "list, or give each template its own name"
+                f"{counted(number, 'impostor pairs')} {compare} a template with itself "
+                f"({_first(number, self.where, impostors[:_EXAMPLES])}); correct the list, or give "
+                "each template its own name"
             )
         return len(np.unique(self.names.a[itself]))
 
     def _refuse(self, counts: _LineCounts, rules: ListRules) -> None:
-        """Raise where a pair has two classes, or two scores."""
         number, examples = self._trouble(counts.contradictory)
         if number:
             raise DataError(
@@ -241,34 +239,36 @@ class ListedTemplates:
             )
 
     def _trouble(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
-        """Return the number of pairs that are refused, and the first of them with their rows."""
+        """Return the number of refused pairs, and the first pairs with their rows."""
         if not rows:
             return 0, ""
         first, later = np.concatenate(rows, axis=1)
         pairs, place = np.unique(first, return_index=True)
         examples = []
-        for one, other in zip(pairs[:_EXAMPLES], later[place[:_EXAMPLES]], strict=True):
-            a, b = (self.names.values[side[one]] for side in (self.names.a, self.names.b))
-            text = self.where([int(one), int(other)])
+        for row, later_row in zip(pairs[:_EXAMPLES], later[place[:_EXAMPLES]], strict=True):
+            first_name, second_name = (
+                self.names.values[side[row]] for side in (self.names.a, self.names.b)
+            )
+            text = self.where([int(row), int(later_row)])
             if scores:
-                text += f": {float(self.values[one])!r} and {float(self.values[other])!r}"
-            examples.append(f"{a!r} and {b!r} ({text})")
-        more = " and others" if len(pairs) > len(examples) else ""
-        return len(pairs), f"{', '.join(examples)}{more}"
+                text += f": {float(self.values[row])!r} and {float(self.values[later_row])!r}"
+            examples.append(f"{first_name!r} and {second_name!r} ({text})")
+        ending = " and others" if len(pairs) > len(examples) else ""
+        return len(pairs), f"{', '.join(examples)}{ending}"
 
 
 def _notes_on_orders(counts: _LineCounts, pairs: int, rules: ListRules) -> list[Message]:
-    """Return a note on the pairs that are listed in one order, where nearly all are in both.
+    """Return a note on the pairs listed in one order, where nearly all pairs are in both.
 
     In a list that was drawn by chance, some pairs have both orders.
     """
     if rules.unordered and not counts.merged:
         return []
     if rules.unordered:
-        how = " in the other order"
+        order_in_words = " in the other order"
         if counts.rounded:
-            how += f" ({counts.rounded:,} with a score that differs by rounding)"
-        return [Message("repeated-pairs", pairs=counts.merged, how=how, option="")]
+            order_in_words += f" ({counts.rounded:,} with a score that differs by rounding)"
+        return [Message("repeated-pairs", pairs=counts.merged, how=order_in_words, option="")]
     if not MOSTLY * pairs <= counts.both < pairs:
         return []
     consequence = ", the others in both, as two attempts each"
@@ -301,14 +301,14 @@ def require_classes(
 
 
 def require_one_subject(names: CodedSides, a: np.ndarray, b: np.ndarray, where: Where) -> None:
-    """Raise where a template is of two subjects; `a` and `b` number those of both sides."""
+    """Raise where a template is of two subjects; `a` and `b` number the subjects of both sides."""
     of_name = np.full(len(names.values), -1, dtype=np.int64)
     of_name[names.b[::-1]], of_name[names.a[::-1]] = b[::-1], a[::-1]
     for codes, subjects in ((names.a, a), (names.b, b)):
         for row in np.flatnonzero(of_name[codes] != subjects)[:1]:
             name = names.values[codes[row]]
-            other = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
-            rows = sorted({int(other), int(row)})
+            first_row = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
+            rows = sorted({int(first_row), int(row)})
             raise DataError(
                 f"the template {name!r} is of two subjects ({where(rows)}); equal names are one "
                 "template: correct the subjects, or give each template its own name"
@@ -316,12 +316,10 @@ def require_one_subject(names: CodedSides, a: np.ndarray, b: np.ndarray, where: 
 
 
 def _number(number: int, nouns: str) -> str:
-    """Return a number with its noun and verb: ``1 pair is``, ``2 pairs are``."""
     return f"{counted(number, nouns)} {'is' if number == 1 else 'are'}"
 
 
 def _first(number: int, where: Where, rows: Sequence[int]) -> str:
-    """Name the first of some pairs."""
     return ("first: " if number > len(rows) else "") + where(rows)
 
 
@@ -331,9 +329,9 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[Messag
     for end in (np.inf, -np.inf):
         infinite = np.flatnonzero(values == end)
         if len(infinite):
-            near = (kind in LARGER_IS_CLOSER) == (end > 0)
+            is_nearest = (kind in LARGER_IS_CLOSER) == (end > 0)
             about = {
-                "accepted": "every" if near else "no",
+                "accepted": "every" if is_nearest else "no",
                 "first": f" ({where([int(infinite[0])])})",
             }
             notes.append(Message("infinite-scores", scores=len(infinite), **about))
@@ -345,7 +343,7 @@ EXAMPLE_PATTERN = r"id(\d+)/"
 
 
 def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
-    r"""Return a pattern that takes the subject from names of templates, else one as an example.
+    r"""Return a pattern that takes the subject from names of templates, else an example.
 
     `truth` are the numbers of the names of both sides of some pairs, and whether they are genuine:
     the subjects then agree with it.
@@ -359,13 +357,13 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
     patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
     patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
     patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
-    few = names[:10_000] if not truth else names
+    sample = names[:10_000] if not truth else names
     for pattern in patterns:
-        matches = [re.search(pattern, str(name)) for name in few]
+        matches = [re.search(pattern, str(name)) for name in sample]
         subjects = [match[1] for match in matches if match]
-        if len(subjects) < len(few) or not 1 < len(set(subjects)) <= len(few) / 2:
+        if len(subjects) < len(sample) or not 1 < len(set(subjects)) <= len(sample) / 2:
             continue
-        who = np.unique(subjects, return_inverse=True)[1].reshape(-1)
-        if not truth or ((who[truth[0]] == who[truth[1]]) == truth[2]).all():
+        person = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+        if not truth or ((person[truth[0]] == person[truth[1]]) == truth[2]).all():
             return pattern
     return EXAMPLE_PATTERN

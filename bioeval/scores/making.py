@@ -61,7 +61,7 @@ ARGUMENTS = (("labels", "probe_meta"), ("gallery_labels", "gallery_meta"))
 
 
 def length_of(labels: Any) -> int:
-    """Return the number of labels, -1 for what has no length."""
+    """Return the number of labels; -1 of labels without a length."""
     try:
         return len(labels)
     except TypeError:  # such as an array of no dimension
@@ -107,42 +107,44 @@ def sides_of_matrix(
     names: Any,
     no_person: Sequence[Any],
 ) -> Attributes:
-    """Return what is known of both sides of a matrix, and its checked mask as ``mask``.
+    """Return the attributes of both sides of a matrix, and its checked mask as ``mask``.
 
     `labels` and `metas` are of the probes and of the gallery, `values` as they were given: a table
     may name its rows and columns. Labels `no_person` are of nobody.
     """
-    m, n = shape
+    probe_count, gallery_count = shape
     probe, gallery = _given_sides(values, labels, mask, metas, names)
     for side in (probe, gallery):
         side.join(names)
-    one_side = m == n and gallery.labels is None and gallery.meta is None
-    known = probe.order.names, (probe if one_side else gallery).order.names
-    mask, _, remarks = table_in_order(mask, known, "`mask`")
+    one_side = probe_count == gallery_count and gallery.labels is None and gallery.meta is None
+    template_names = probe.order.names, (probe if one_side else gallery).order.names
+    mask, _, remarks = table_in_order(mask, template_names, "`mask`")
     if probe.labels is None:
         one_set = gallery.meta is None or not columns_of(gallery.meta)
-        made = _sides_of_mask(mask, gallery.labels, m, n, one_set=one_set)
+        sides = _sides_of_mask(mask, gallery.labels, probe_count, gallery_count, one_set=one_set)
     elif gallery.labels is None:
-        made = _square_sides(probe.labels, gallery.meta, m, n)
+        sides = _square_sides(probe.labels, gallery.meta, probe_count, gallery_count)
     else:
-        made = _two_sides(probe.labels, gallery.labels, m, n)
-    columns = as_meta(probe.meta, m, "probe_meta")
-    enrolled = None if gallery.meta is None else as_meta(gallery.meta, n, "gallery_meta")
-    square = made["probe_ids"] is made["gallery_ids"]
-    made |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
-    made |= _names_of_sides(made, known, names)
-    made["remarks"] = tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks))
+        sides = _two_sides(probe.labels, gallery.labels, probe_count, gallery_count)
+    columns = as_meta(probe.meta, probe_count, "probe_meta")
+    enrolled = (
+        None if gallery.meta is None else as_meta(gallery.meta, gallery_count, "gallery_meta")
+    )
+    square = sides["probe_ids"] is sides["gallery_ids"]
+    sides |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
+    sides |= _names_of_sides(sides, template_names, names)
+    sides["remarks"] = tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks))
     if probe.labels is not None:
-        codes = made["_codes"].apart(no_person, made["probe_ids"], made["gallery_ids"])
+        codes = sides["_codes"].apart(no_person, sides["probe_ids"], sides["gallery_ids"])
         checked = None if mask is None else as_mask(mask, shape, codes)
-        made |= {"_codes": codes, "mask": checked}
-    return made
+        sides |= {"_codes": codes, "mask": checked}
+    return sides
 
 
 def _given_sides(
     values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
 ) -> tuple[GivenSide, GivenSide]:
-    """Return what is given of both sides.
+    """Return the labels, metadata and order of the probes and of the gallery, as they were given.
 
     Without labels the index and the columns of a table are labels, and no names.
     """
@@ -171,15 +173,14 @@ def _given_sides(
 
 
 def _order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
-    """Return the order of the templates of a side along an axis, whose index may be labels."""
-    known = names_of_given(names, side)
-    if known is None and are_subjects(index_names(values, axis), labels):
+    """Return the order of the templates along an axis; an index of labels is no order."""
+    template_names = names_of_given(names, side)
+    if template_names is None and are_subjects(index_names(values, axis), labels):
         return RowOrder(None)
-    return RowOrder(values, names=known, axis=axis)
+    return RowOrder(values, names=template_names, axis=axis)
 
 
 def _have_names(metas: tuple[Any, Any], names: Any) -> bool:
-    """Whether metadata name the templates of both sides."""
     if names is None or any(meta is None for meta in metas):
         return False
     return all(declared_names(columns_of(meta) or {}) is not None for meta in metas)
@@ -226,76 +227,82 @@ def _take_columns_from_rows(probe: GivenSide, gallery: GivenSide, names: Any) ->
         )
     probe.join(names)
     gallery.labels = as_subjects(probe.labels, "`labels`", len(rows))[place]
-    known = as_meta(probe.meta, len(rows), "probe_meta")
-    gallery.meta = {name: column[place] for name, column in known.items()}
+    metadata = as_meta(probe.meta, len(rows), "probe_meta")
+    gallery.meta = {name: column[place] for name, column in metadata.items()}
 
 
 def _names_of_sides(
-    made: Attributes, known: tuple[pd.Index | None, pd.Index | None], names: Any
+    sides: Attributes, template_names: tuple[pd.Index | None, pd.Index | None], names: Any
 ) -> Attributes:
     """Return the names of both sides, and the identities of probes, by their names.
 
     Names that are the labels of their templates, or count them, are none.
     """
-    labelled = made.get("_labelled", True)
-    square = made["probe_ids"] is made["gallery_ids"]
-    probe, gallery = (known[0],) * 2 if square else known
-    labels = (made["probe_labels"], made["gallery_labels"]) if labelled else (None, None)
+    labelled = sides.get("_labelled", True)
+    square = sides["probe_ids"] is sides["gallery_ids"]
+    probe, gallery = (template_names[0],) * 2 if square else template_names
+    labels = (sides["probe_labels"], sides["gallery_labels"]) if labelled else (None, None)
     if are_no_names((probe, gallery), labels):
         probe = gallery = None
-    for side, names_of_side, what in (("probe", probe, "row"), ("gallery", gallery, "column")):
-        number = len(made[f"{side}_ids"])
+    for side, names_of_side, noun in (("probe", probe, "row"), ("gallery", gallery, "column")):
+        number = len(sides[f"{side}_ids"])
         if names_of_side is not None and len(names_of_side) != number:
             raise DataError(
-                f"`names` has {len(names_of_side)} names, but the scores have {number} {what}s; "
+                f"`names` has {len(names_of_side)} names, but the scores have {number} {noun}s; "
                 "expected one name for each"
             )
-        require_each_once(names_of_side, what)
-    found: Attributes = {"_probe_names": probe, "_gallery_names": gallery}
+        require_each_once(names_of_side, noun)
+    names_found: Attributes = {"_probe_names": probe, "_gallery_names": gallery}
     if square:
-        return found
+        return names_found
     if probe is None or gallery is None:
         if names is not None:
-            refuse_unknown_names(made["_probe_meta"], made["_gallery_meta"], labels)
-        return found
-    codes = made["_codes"]
+            refuse_unknown_names(sides["_probe_meta"], sides["_gallery_meta"], labels)
+        return names_found
+    codes = sides["_codes"]
     subjects = (codes.probe, codes.gallery, codes.values) if labelled else None
     entry = same_templates(probe, gallery, subjects)
-    found["probe_ids"] = np.where(entry >= 0, made["gallery_ids"][entry], made["probe_ids"])
-    return found
+    names_found["probe_ids"] = np.where(entry >= 0, sides["gallery_ids"][entry], sides["probe_ids"])
+    return names_found
 
 
-def _two_sides(labels: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
-    """Return labels and identities of different templates on both sides."""
-    if m != n and (length_of(labels), length_of(gallery_labels)) == (n, m):
+def _two_sides(
+    labels: Any, gallery_labels: Any, probe_count: int, gallery_count: int
+) -> Attributes:
+    if probe_count != gallery_count and (length_of(labels), length_of(gallery_labels)) == (
+        gallery_count,
+        probe_count,
+    ):
         raise DataError(
-            f"the scores have shape ({m}, {n}), but there are {counted(n, 'labels')} of probes "
-            f"and {m:,} of the gallery: is the matrix transposed? Expected a row for each "
-            "probe; give scores.T, or exchange the labels"
+            f"the scores have shape ({probe_count}, {gallery_count}), but there are "
+            f"{counted(gallery_count, 'labels')} of probes and {probe_count:,} of the gallery: is "
+            "the matrix transposed? Expected a row for each probe; give scores.T, or exchange the "
+            "labels"
         )
-    probe = as_subjects(labels, "`labels`", m)
-    gallery = as_subjects(gallery_labels, "`gallery_labels`", n)
+    probe = as_subjects(labels, "`labels`", probe_count)
+    gallery = as_subjects(gallery_labels, "`gallery_labels`", gallery_count)
     return {
         "probe_labels": probe,
         "gallery_labels": gallery,
-        "probe_ids": np.arange(n, n + m, dtype=np.int64),
-        "gallery_ids": np.arange(n, dtype=np.int64),
+        "probe_ids": np.arange(gallery_count, gallery_count + probe_count, dtype=np.int64),
+        "gallery_ids": np.arange(gallery_count, dtype=np.int64),
         "_codes": Codes(probe, gallery, of_any_type=NO_PERSON),
     }
 
 
-def _square_sides(labels: Any, gallery_meta: Any, m: int, n: int) -> Attributes:
-    """Return the labels and identities of the rows for the columns, too."""
-    if m != n:
+def _square_sides(
+    labels: Any, gallery_meta: Any, probe_count: int, gallery_count: int
+) -> Attributes:
+    if probe_count != gallery_count:
         raise DataError(
-            f"the scores have shape ({m}, {n}); without gallery_labels the same templates "
-            "are on both sides, and the matrix must be square. Give gallery_labels for a "
-            "probe-against-gallery matrix"
+            f"the scores have shape ({probe_count}, {gallery_count}); without gallery_labels the "
+            "same templates are on both sides, and the matrix must be square. Give gallery_labels "
+            "for a probe-against-gallery matrix"
         )
     if gallery_meta is not None:
         raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
-    labels = as_subjects(labels, "`labels`", m)
-    ids = np.arange(n, dtype=np.int64)
+    labels = as_subjects(labels, "`labels`", probe_count)
+    ids = np.arange(gallery_count, dtype=np.int64)
     return {
         "probe_labels": labels,
         "gallery_labels": labels,
@@ -306,26 +313,30 @@ def _square_sides(labels: Any, gallery_meta: Any, m: int, n: int) -> Attributes:
     }
 
 
-def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int, one_set: bool) -> Attributes:
-    """Return as subjects what a mask says of each cell; both sides may be `one_set`."""
+def _sides_of_mask(
+    mask: Any, gallery_labels: Any, probe_count: int, gallery_count: int, one_set: bool
+) -> Attributes:
+    """Return the subjects that a mask's genuine cells connect; both sides may be `one_set`."""
     if mask is None:
         raise DataError(
-            "`labels` is missing; expected the subject of each row, or a mask of "
-            "genuine and impostor"
+            "`labels` is missing; expected the subject of each row, or a mask of genuine and "
+            "impostor"
         )
     if gallery_labels is not None:
         raise DataError("`gallery_labels` is given without `labels`; expected both")
-    mask = as_mask(mask, (m, n), None)
-    square = one_set and m == n and not mask.diagonal().any()
+    mask = as_mask(mask, (probe_count, gallery_count), None)
+    square = one_set and probe_count == gallery_count and not mask.diagonal().any()
     probe, gallery, consistent = subjects_of_mask(mask, square)
-    gallery_ids = np.arange(n, dtype=np.int64)
+    gallery_ids = np.arange(gallery_count, dtype=np.int64)
     return {
         "mask": mask,
         "_labelled": False,
         "_mask_is_consistent": consistent,
         "probe_labels": probe,
         "gallery_labels": gallery,
-        "probe_ids": gallery_ids if square else np.arange(n, n + m, dtype=np.int64),
+        "probe_ids": gallery_ids
+        if square
+        else np.arange(gallery_count, gallery_count + probe_count, dtype=np.int64),
         "gallery_ids": gallery_ids,
         "_codes": Codes(probe, gallery),
     }
@@ -371,20 +382,19 @@ def compared_embeddings(
     left = as_embeddings(probe, "probe embeddings")
     if (gallery is None) != (gallery_labels is None):
         option = "gallery_labels" if gallery is None else "gallery"
-        other = "gallery" if gallery is None else "gallery_labels"
-        raise DataError(f"{option} is given without {other}; expected both or neither")
+        missing_argument = "gallery" if gallery is None else "gallery_labels"
+        raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
     side = _embedded_side(probe, labels, probe_meta, names, 0)
     if len(left) != length_of(side.labels) == left.shape[1]:
         raise DataError(
-            f"the probe embeddings have shape {left.shape}, but there are "
-            f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
-            "template; give embeddings.T"
+            f"the probe embeddings have shape {left.shape}, but there are {left.shape[1]:,} "
+            "labels: are they transposed? Expected a row for each template; give embeddings.T"
         )
     side.join(names)
     subjects, probe_meta = as_subjects(side.labels, "labels", len(left)), side.meta
     if not (named or names_features(getattr(probe, "columns", ()))):
         require_features(left, subjects, "probe embeddings")
-    right, known, remarks = left, (side.order.names, None), side.order.remarks
+    right, template_names, remarks = left, (side.order.names, None), side.order.remarks
     if gallery is not None:
         right = as_embeddings(gallery, "gallery embeddings")
         other_side = _embedded_side(gallery, gallery_labels, gallery_meta, names, 1)
@@ -393,23 +403,23 @@ def compared_embeddings(
         gallery_meta = other_side.meta
         if not names_features(getattr(gallery, "columns", ())):
             require_features(right, gallery_labels, "gallery embeddings")
-        known = side.order.names, other_side.order.names
+        template_names = side.order.names, other_side.order.names
         remarks |= other_side.order.remarks
     listed = [average] if isinstance(average, str) else require_list("average", average)
     rows, averaged = len(left), tuple(require_text("average", name) for name in listed)
     left_out: dict[str, str] = {}
     if averaged:
-        known = (None, None)  # the embeddings have these names, and not the templates
+        template_names = (None, None)  # the embeddings have these names, and not the templates
         left, subjects, probe_meta, left_out = _averaged(
             left, subjects, probe_meta, averaged, "probe"
         )
         if gallery is None:
             right = left
         else:
-            right, gallery_labels, gallery_meta, others = _averaged(
+            right, gallery_labels, gallery_meta, left_out_of_gallery = _averaged(
                 right, gallery_labels, gallery_meta, averaged, "gallery"
             )
-            left_out = others | left_out
+            left_out = left_out_of_gallery | left_out
     source = EmbeddingSource(left, right, metric, dtype)
     kind = kind_of_metric(metric, kind)
     limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
@@ -423,7 +433,7 @@ def compared_embeddings(
             "kind": kind,
             "probe_meta": probe_meta,
             "gallery_meta": gallery_meta,
-            "names": names if known[0] is known[1] is None else known,
+            "names": names if template_names[0] is template_names[1] is None else template_names,
         },
         {
             "origin": origin,
@@ -435,7 +445,6 @@ def compared_embeddings(
 
 
 def _embedded_side(values: Any, labels: Any, meta: Any, names: Any, side: int) -> GivenSide:
-    """Return what is given of the embeddings of a side."""
     labels = joined_labels(labels, ARGUMENTS[side][0])
     return GivenSide(labels, meta, _order_of_side(values, 0, labels, names, side), ARGUMENTS[side])
 
@@ -468,7 +477,7 @@ def searched_lists(
     leave_out_query: bool | None,
     query_positions: Any,
 ) -> Attributes:
-    """Return top-K lists and what is known of their queries and entries."""
+    """Return the attributes of top-K lists, of their queries and of their entries."""
     if gallery_labels is None:
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
@@ -478,36 +487,38 @@ def searched_lists(
     entries.join("auto")
     queries.join("auto")
     enrolled = as_subjects(entries.labels, "`gallery_labels`")
-    n = len(enrolled)
-    if n == 0:
+    entry_count = len(enrolled)
+    if entry_count == 0:
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
     distances = queries.order.bring(distances, "`distances`", may_be_plain=True)
     query_positions = queries.order.bring(query_positions, "`query_positions`", may_be_plain=True)
-    lists = TopKLists.of(indices, distances, n, kind)
-    q = len(lists.indices)
+    lists = TopKLists.from_arrays(indices, distances, entry_count, kind)
+    query_count = len(lists.indices)
     searched = as_subjects(queries.labels, "`labels`")
-    if len(searched) != q:
+    if len(searched) != query_count:
         raise DataError(
-            f"`labels` has {len(searched)} labels for {q} lists; expected one per query"
+            f"`labels` has {len(searched)} labels for {query_count} lists; expected one per query"
         )
     codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
-    made: Attributes = {
+    attributes: Attributes = {
         "probe_labels": searched,
         "gallery_labels": enrolled,
-        "probe_ids": np.arange(n, n + q, dtype=np.int64),
-        "gallery_ids": np.arange(n, dtype=np.int64),
-        "_probe_meta": as_meta(queries.meta, q, "probe_meta"),
-        "_gallery_meta": as_meta(entries.meta, n, "gallery_meta"),
+        "probe_ids": np.arange(entry_count, entry_count + query_count, dtype=np.int64),
+        "gallery_ids": np.arange(entry_count, dtype=np.int64),
+        "_probe_meta": as_meta(queries.meta, query_count, "probe_meta"),
+        "_gallery_meta": as_meta(entries.meta, entry_count, "gallery_meta"),
         "_codes": codes,
     }
-    made |= _names_of_sides(made, (queries.order.names, entries.order.names), "auto")
+    attributes |= _names_of_sides(attributes, (queries.order.names, entries.order.names), "auto")
     named = None
-    if made["_probe_names"] is not None and made["_gallery_names"] is not None:
-        named = np.where(made["probe_ids"] < n, made["probe_ids"], -1)
+    if attributes["_probe_names"] is not None and attributes["_gallery_names"] is not None:
+        named = np.where(attributes["probe_ids"] < entry_count, attributes["probe_ids"], -1)
     own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
     entry, remarks = own.find()
     if entry is not None:
-        made["probe_ids"] = np.where(entry >= 0, entry, np.arange(n, n + q))
-        lists = lists.without(entry)
-    every = dict.fromkeys(remarks) | queries.order.remarks | entries.order.remarks
-    return made | {"_source": lists, "remarks": tuple(every)}
+        attributes["probe_ids"] = np.where(
+            entry >= 0, entry, np.arange(entry_count, entry_count + query_count)
+        )
+        lists = lists.leave_out(entry)
+    all_remarks = dict.fromkeys(remarks) | queries.order.remarks | entries.order.remarks
+    return attributes | {"_source": lists, "remarks": tuple(all_remarks)}

@@ -147,21 +147,21 @@ class Scores(ScoreViews):
         distractor_ids: Sequence[int | str] | None = None,
         names: Any = "auto",
     ):
-        """Check what is given, and mark what is left out."""
-        made = as_values(values)
+        """Check the arguments, and mark the comparisons that are left out."""
+        matrix = as_values(values)
         self._set(**checked_words(kind, nan, name), **memory_attributes())
         distractors = as_ids(distractor_ids)
         metas = probe_meta, gallery_meta
         sides = sides_of_matrix(
             values,
-            made.shape,
+            matrix.shape,
             (labels, gallery_labels),
             mask,
             metas,
             names,
             ids_of_no_person(distractors),
         )
-        self._set(_source=Cells(made, sides.pop("mask")), distractor_ids=distractors, **sides)
+        self._set(_source=Cells(matrix, sides.pop("mask")), distractor_ids=distractors, **sides)
         self._set(exclude=as_exclusions(self, exclude))
 
     @classmethod
@@ -262,8 +262,8 @@ class Scores(ScoreViews):
         of_metric = {name: how.pop(name) for name in OF_EMBEDDINGS if name in how}
         of_metric |= {"as_read": as_read, "named": named}
         exclude = how.pop("exclude", ())  # which may name a column that is left out
-        made, arguments, attributes = compared_embeddings(*sides, **of_metric)
-        scores = cls(made[0], made[1], made[2], **arguments, **how)
+        compared, arguments, attributes = compared_embeddings(*sides, **of_metric)
+        scores = cls(compared[0], compared[1], compared[2], **arguments, **how)
         remarks = tuple(dict.fromkeys([*attributes.pop("remarks"), *scores.remarks]))
         scores = scores._with(**attributes, remarks=remarks)
         scores._set(exclude=as_exclusions(scores, exclude))
@@ -339,7 +339,7 @@ class Scores(ScoreViews):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
         order = RowOrder(scores)
-        listed = PairList.of(
+        listed = PairList.from_arrays(
             scores,
             order.bring(genuine, "`genuine`"),
             subjects=order.bring(subjects, "`subjects`"),
@@ -350,12 +350,12 @@ class Scores(ScoreViews):
         require_choice("kind", kind, KINDS)
         ids = as_ids(distractor_ids)
         where = lambda rows: places("pair", rows)  # noqa: E731
-        listed, kept, notes = listed.attempts(rules, kind, where, ids_of_no_person(ids))
+        listed, attempt, notes = listed.attempts(rules, kind, where, ids_of_no_person(ids))
         remarks = [*order.remarks, *notes]
-        made = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
+        trials = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
         if order.names is not None:
-            made = made._with(pair_names=order.names[kept])
-        return marking(made, ids)
+            trials = trials._with(pair_names=order.names[attempt])
+        return marking(trials, ids)
 
     @classmethod
     def _of_pairs(
@@ -367,11 +367,11 @@ class Scores(ScoreViews):
         name: str | None = None,
         remarks: Sequence[Message] = (),
     ) -> Scores:
-        """Return the scores of a list of pairs, of which each is an attempt."""
-        made = cls.__new__(cls)
-        made._set(**checked_words(kind, nan, name), **memory_attributes())
-        made._set(_labelled=False, remarks=tuple(remarks))
-        return made.with_pairs(pairs)
+        """Return scores of pairs that are all attempts."""
+        trials = cls.__new__(cls)
+        trials._set(**checked_words(kind, nan, name), **memory_attributes())
+        trials._set(_labelled=False, remarks=tuple(remarks))
+        return trials.with_pairs(pairs)
 
     @classmethod
     def from_top_k(
@@ -451,13 +451,13 @@ class Scores(ScoreViews):
                [0],
                [0]])
         """
-        made = cls.__new__(cls)
-        made._set(**checked_words(kind, "raise", name), **memory_attributes())
+        searches = cls.__new__(cls)
+        searches._set(**checked_words(kind, "raise", name), **memory_attributes())
         metas, queries = (probe_meta, gallery_meta), (leave_out_query, query_positions)
-        made._set(
+        searches._set(
             **searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *queries)
         )
-        return marking(made, as_ids(distractor_ids))
+        return marking(searches, as_ids(distractor_ids))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None
@@ -480,8 +480,8 @@ class Scores(ScoreViews):
             Scores of layout ``"pairs"``.
         """
         pairs, notes = pairs_at(self, probe_index, gallery_index, genuine, pair_folds)
-        made = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
-        return made._with(
+        trials = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
+        return trials._with(
             origin=self.origin,
             metric=self.metric,
             reading=self.reading,

@@ -62,7 +62,6 @@ def reduced_matrix(scores: Scores, pixels: int) -> MatrixImage:
 
 
 def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and columns sorted by subject, the subjects that are not enrolled last."""
     probe, gallery = scores.codes.probe, scores.codes.gallery
     columns = np.argsort(gallery, kind="stable")
     if probe is gallery:
@@ -99,7 +98,7 @@ def _reduce(
         left_out = left_out_rows(scores, low, high, columns)
         if left_out is not None:
             compared &= ~left_out
-        at = pixel[low:high]
+        pixel_of_row = pixel[low:high]
         good = compared & np.isfinite(values)
         for out, input_name in (
             (total, np.where(good, values, 0.0)),
@@ -107,7 +106,9 @@ def _reduce(
             (failed, compared & np.isnan(values)),
             (infinite, compared & np.isinf(values)),
         ):
-            np.add.at(out, at, np.add.reduceat(input_name.astype(np.float64), starts, axis=1))
+            np.add.at(
+                out, pixel_of_row, np.add.reduceat(input_name.astype(np.float64), starts, axis=1)
+            )
     with np.errstate(invalid="ignore"):
         image = total / np.where(finite > 0, finite, np.nan)
     image = np.clip(image, -1e300, 1e300)  # the range of a picture is a number, too

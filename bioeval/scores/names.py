@@ -49,7 +49,7 @@ _FEW = 5
 
 
 def as_names(values: Any) -> pd.Index:
-    """Return values as names: text, whole numbers or what else can be compared; None if missing."""
+    """Return values as names: text, whole numbers or another comparable value; None if missing."""
     import pandas as pd
 
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -57,7 +57,6 @@ def as_names(values: Any) -> pd.Index:
 
 
 def _as_name(value: Any) -> Any:
-    """Return a name: bytes, paths and NumPy's texts are texts, whole floats are integers."""
     value = plain(value)
     if isinstance(value, str | os.PathLike):
         return os.fspath(value) or None
@@ -70,25 +69,25 @@ def _as_name(value: Any) -> Any:
     return None if missing_values(as_objects([value])).any() else value
 
 
-def places(wanted: pd.Index, names: pd.Index) -> np.ndarray:
-    """Return the place among `names` of each wanted name, -1 without one.
+def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
+    """Return the place among `names` of each wanted name, -1 where the name is missing.
 
     A number equals a text that is `str` of it, a missing name equals nothing, and a known one must
     stand once among `names`.
     """
-    if {wanted.inferred_type, names.inferred_type} not in ({"string"}, {"integer"}):
-        wanted, names = _as_texts(wanted), _as_texts(names)
-    known = np.flatnonzero(names.notna())
-    if names[known].has_duplicates:
-        name = names[known][names[known].duplicated()][0]
+    if {searched.inferred_type, names.inferred_type} not in ({"string"}, {"integer"}):
+        searched, names = _as_texts(searched), _as_texts(names)
+    present = np.flatnonzero(names.notna())
+    if names[present].has_duplicates:
+        name = names[present][names[present].duplicated()][0]
         raise DataError(f"the name {name!r} stands twice; expected each name once")
-    place = names[known].get_indexer(wanted)
-    place[wanted.isna()] = -1
-    return np.append(known, -1)[place]
+    place = names[present].get_indexer(searched)
+    place[searched.isna()] = -1
+    return np.append(present, -1)[place]
 
 
 def united(names: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return names with the new ones among others after them, and the place of each other."""
+    """Return names followed by the new ones of `more`, and the place of each name of `more`."""
     place = places(as_names(more), as_names(names))
     new = np.flatnonzero(place < 0)
     place[new] = len(names) + np.arange(len(new))
@@ -96,7 +95,6 @@ def united(names: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], np.nda
 
 
 def _as_texts(names: pd.Index) -> pd.Index:
-    """Return names with numbers as texts."""
     return as_names([str(x) if isinstance(x, Number) else x for x in names])
 
 
@@ -155,7 +153,7 @@ def index_names(values: Any, axis: int = 0) -> pd.Index | None:
 
 
 def row_names(values: Any) -> tuple[pd.Index, ...]:
-    """Return what may name the rows: an index, or columns of names, the likeliest first."""
+    """Return the possible names of rows, likeliest first: an index, or columns of names."""
     if isinstance(values, NamedColumn):
         return values.names
     index = index_names(values)
@@ -167,14 +165,14 @@ def row_names(values: Any) -> tuple[pd.Index, ...]:
 
 def names_in_columns(columns: Mapping[str, Any]) -> dict[str, pd.Index]:
     """Return the columns of a table that may name its rows."""
-    found = {}
+    candidates = {}
     for name in NAME_COLUMNS:
         if name not in columns or len(np.shape(columns[name])) != 1:
             continue
         values = one_dimensional(columns[name], name)
         if not counts_rows(values) and not missing_values(values).all():
-            found[name] = as_names(values)
-    return found
+            candidates[name] = as_names(values)
+    return candidates
 
 
 def declared_names(columns: Mapping[str, Any]) -> pd.Index | None:
@@ -208,7 +206,9 @@ class InOrder(NamedTuple):
     remarks: tuple[Message, ...] = ()
 
 
-def in_order(values: Any, names: pd.Index | None, what: str, of: str = "the scores") -> InOrder:
+def in_order(
+    values: Any, names: pd.Index | None, what: str, templates: str = "the scores"
+) -> InOrder:
     """Return values in the order of the `names` of templates.
 
     They are joined by names where both have them. Where one of both has none, they are taken by
@@ -221,63 +221,66 @@ def in_order(values: Any, names: pd.Index | None, what: str, of: str = "the scor
         in another order, and the templates have no names.
     """
     own = row_names(values)
-    called: tuple[str, ...] = (f"the index of {what}",)
+    nouns: tuple[str, ...] = (f"the index of {what}",)
     if isinstance(values, NamedColumn):
-        called, values = values.called, values.values
+        nouns, values = values.called, values.values
     if not own:
         if names is None or values is None or isinstance(values, str | bytes):
             return InOrder(values)
-        return InOrder(values, None, (in_place(of, what),))
+        return InOrder(values, None, (in_place(templates, what),))
     if names is None:
-        for index, name in zip(own, called, strict=False):
+        for index, name in zip(own, nouns, strict=False):
             _refuse_other_order(index, name)
         unique = [x for x in own if first_twice(x) is None]
-        return InOrder(values, unique[0], (in_place(what, of),)) if unique else InOrder(values)
+        return (
+            InOrder(values, unique[0], (in_place(what, templates),)) if unique else InOrder(values)
+        )
     if not any(_may_be_names_of(names, x) for x in own):
-        return InOrder(values, None, (in_place(of, what),))
+        return InOrder(values, None, (in_place(templates, what),))
     place = joined(own, names, what)
     return InOrder(values if place is None else rows_at(values, place), names)
 
 
 def _may_be_names_of(names: pd.Index, own: pd.Index) -> bool:
-    """Whether values are names: each is there once, or one of them is among the names.
+    """Whether values name templates: each stands once, or one value is among the names.
 
-    Others that stand twice, as the photograph of several faces, name nothing.
+    Values that stand twice, as the photograph of several faces, name nothing.
     """
     return first_twice(own) is None or bool(_as_texts(own).isin(_as_texts(names)).any())
 
 
 def _refuse_other_order(own: pd.Index, what: str) -> None:
-    """Raise where values are numbered in another order than that in which they are given."""
     if numbering_in_other_order(own):
         raise other_order(what, own)
 
 
 def in_place(named: str, unnamed: str) -> Message:
-    """Return the remark on values that are taken by place, since one of both has no names."""
+    """Return the remark on values taken by place, as values or templates have no names."""
     return Message("taken-in-order", named=named, unnamed=unnamed)
 
 
 def without_names(
-    mine: pd.Index | None, theirs: pd.Index | None, called: Sequence[str]
+    names_a: pd.Index | None, names_b: pd.Index | None, called: Sequence[str]
 ) -> list[Message]:
-    """Return the remark on two of which one has no names, and that are taken by place."""
-    if (mine is None) == (theirs is None):
+    """Return the remark on two systems taken by place, as one of the two has no names."""
+    if (names_a is None) == (names_b is None):
         return []
-    named, unnamed = called if theirs is None else called[::-1]
-    names = theirs if mine is None else mine
+    named, unnamed = called if names_b is None else called[::-1]
+    names = names_b if names_a is None else names_a
     _refuse_other_order(names, f"the index of {named}")
     return [in_place(named, unnamed)]
 
 
 def joined(own: Sequence[pd.Index], names: pd.Index, what: str) -> np.ndarray | None:
-    """Return the row of each of the `names`, by the first of `own` that has one of them.
+    """Return the row of each of the `names`, by the first index of `own` with one of the names.
 
     None where the rows are in the order of the names.
     """
-    found = [places(names, x) if first_twice(x) is None else _where_once(names, x) for x in own]
-    best = next((i for i, place in enumerate(found) if (place != -1).any()), 0)
-    place = found[best]
+    place_by_index = [
+        places(names, x) if first_twice(x) is None else _where_once(names, x) for x in own
+    ]
+    best = next((i for i, place in enumerate(place_by_index) if (place != -1).any()), 0)
+    place = place_by_index[best]
     if (place == -2).any():
         name = names[int(np.argmax(place == -2))]
         raise DataError(
@@ -291,18 +294,17 @@ def joined(own: Sequence[pd.Index], names: pd.Index, what: str) -> np.ndarray | 
     return None if in_place else place
 
 
-def _where_once(wanted: pd.Index, names: pd.Index) -> np.ndarray:
-    """Return :func:`places` among names of which some stand twice: -2 where a wanted one does."""
-    wanted, names = _as_texts(wanted), _as_texts(names)
+def _where_once(searched: pd.Index, names: pd.Index) -> np.ndarray:
+    """Return :func:`places` among names of which some stand twice: -2 for a name that does."""
+    searched, names = _as_texts(searched), _as_texts(names)
     several = names.duplicated(keep=False)
     once = np.flatnonzero(~several)
-    place = np.append(once, -1)[places(wanted, names[once])]
-    place[wanted.isin(names[several]) & wanted.notna()] = -2
+    place = np.append(once, -1)[places(searched, names[once])]
+    place[searched.isin(names[several]) & searched.notna()] = -2
     return place
 
 
 def _missing(names: pd.Index, own: pd.Index, is_missing: np.ndarray, what: str) -> DataError:
-    """Return the error of values that lack some templates."""
     row, number = int(np.argmax(is_missing)), int(is_missing.sum())
     name = "without a name" if names[row] is None else repr(plain(names[row]))
     return DataError(
@@ -363,26 +365,29 @@ class RowOrder:
         self._counts = names is None and index_of(values, axis) is not None
 
     def bring(self, values: Any, what: str, *, may_be_plain: bool = False) -> Any:
-        """Return values in this order; plain ones without names may need no remark."""
+        """Return values in this order; plain values without names may need no remark."""
         if self.names is None and self._counts and _renumbers(values):
             self.names = as_names(range(len(values)))
         if may_be_plain and not row_names(values):
             return values
-        made = in_order(values, self.names, what, self.of)
-        if self.names is None and made.names is not None and first_twice(made.names) is None:
-            self.names = made.names
-        self.remarks |= dict.fromkeys(made.remarks)
-        return made.values
+        in_this_order = in_order(values, self.names, what, self.of)
+        if (
+            self.names is None
+            and in_this_order.names is not None
+            and first_twice(in_this_order.names) is None
+        ):
+            self.names = in_this_order.names
+        self.remarks |= dict.fromkeys(in_this_order.remarks)
+        return in_this_order.values
 
     def bring_each(self, columns: Any, what: str) -> Any:
-        """Return a mapping with each of its columns in this order; other values unchanged."""
+        """Return a mapping with each column in this order; other values unchanged."""
         if not isinstance(columns, Mapping):
             return columns
         return {x: self.bring(y, f"{what}[{x!r}]", may_be_plain=True) for x, y in columns.items()}
 
 
 def _renumbers(values: Any) -> bool:
-    """Whether an index has the numbers from 0, in another order."""
     index = index_of(values)
     if index is None or getattr(index, "nlevels", 1) != 1 or index.dtype.kind not in "iu":
         return False
@@ -422,7 +427,7 @@ class GivenSide:
             refuse_other_orders(self.meta, order.names)
 
     def _by_column(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
-        """Return columns of which one names the templates in the order of these names."""
+        """Return the columns in the order of these names, if a column names the templates."""
         plain_columns = {x: y for x, y in columns.items() if not row_names(y)}
         own = [] if names is None else [*names_in_columns(plain_columns).values()]
         if self.order.names is None or not any(_may_be_names_of(self.order.names, x) for x in own):
@@ -439,19 +444,20 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
     texts = {x: y for x, column in columns.items() if (y := _different_texts(x, column))}
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
-    for column, other in combinations(texts, 2):
-        mine, theirs = texts[column], texts[other]
-        if mine != theirs and {*mine} == {*theirs}:
-            of = f"the column {column!r}" if column else "the names of the templates"
+    for column, other_column in combinations(texts, 2):
+        texts_of_column, other_texts = texts[column], texts[other_column]
+        if texts_of_column != other_texts and {*texts_of_column} == {*other_texts}:
+            named = f"the column {column!r}" if column else "the names of the templates"
             raise DataError(
-                f"the column {other!r} holds the same texts as {of}, each once, in another order: "
-                f"{theirs[0]!r} in row 0, and {mine[0]!r}. Do they name templates? Say "
-                f'`names="{other}"` if they do, or `names=None` if they do not'
+                f"the column {other_column!r} holds the same texts as {named}, each once, in "
+                f"another order: {other_texts[0]!r} in row 0, and {texts_of_column[0]!r}. Do they "
+                "name templates? Say "
+                f'`names="{other_column}"` if they do, or `names=None` if they do not'
             )
 
 
 def _different_texts(name: str, values: Any) -> list[str]:
-    """Return the texts of a column that is not known as one of names, if each is there once."""
+    """Return the texts of a column of no known kind, if each text stands once; else none."""
     try:
         array = one_dimensional(values.values if isinstance(values, NamedColumn) else values, name)
     except DataError:  # which is raised again where metadata are checked
@@ -464,9 +470,9 @@ def _different_texts(name: str, values: Any) -> list[str]:
 
 
 def _names_in(columns: Mapping[str, Any], names: Any) -> pd.Index | None:
-    """Return the names of templates in a column that has none itself; None without one.
+    """Return the names of templates in a column without names; None without such a column.
 
-    `names` is the column, ``"auto"`` for those that are known, or None.
+    `names` is the column, ``"auto"`` for a column of known name, or None.
     """
     if names is None:
         return None
@@ -497,17 +503,17 @@ def are_subjects(names: pd.Index | None, labels: Any) -> bool:
     if names is None or labels is None or isinstance(labels, NamedColumn):
         return False
     try:
-        known = as_names(one_dimensional(labels, "labels"))
+        labels_as_names = as_names(one_dimensional(labels, "labels"))
     except DataError:  # which is raised again where labels are checked
         return False
-    return _as_texts(known).equals(_as_texts(names))
+    return _as_texts(labels_as_names).equals(_as_texts(names))
 
 
 def are_no_names(sides: tuple[pd.Index | None, pd.Index | None], labels: tuple[Any, Any]) -> bool:
     """Whether the names of both sides are the labels of their templates, or merely count them."""
-    known = [(x, y) for x, y in zip(sides, labels, strict=True) if x is not None]
-    return all(are_subjects(x, y) for x, y in known) or all(
-        counts_rows(np.array(x)) for x, _ in known
+    named_sides = [(x, y) for x, y in zip(sides, labels, strict=True) if x is not None]
+    return all(are_subjects(x, y) for x, y in named_sides) or all(
+        counts_rows(np.array(x)) for x, _ in named_sides
     )
 
 
@@ -537,15 +543,15 @@ def same_templates(
     if subjects is None:
         return entry
     of_probe, of_gallery, labels = subjects
-    other = (entry >= 0) & (of_gallery[entry] != of_probe)
-    for row in np.flatnonzero(other)[:1]:
+    is_other_person = (entry >= 0) & (of_gallery[entry] != of_probe)
+    for row in np.flatnonzero(is_other_person)[:1]:
         column = int(entry[row])
-        one, two = (plain(labels[code]) for code in (of_probe[row], of_gallery[column]))
+        label, other_label = (plain(labels[code]) for code in (of_probe[row], of_gallery[column]))
         raise DataError(
-            f"the name {plain(probe[row])!r} is of two people, in {int(other.sum()):,} of "
-            f"{len(other):,} rows: {one!r} in row {row} and {two!r} in column {column}; equal "
-            "names are one template: correct the labels or the names, or give `names=None` if "
-            "these are not names of templates"
+            f"the name {plain(probe[row])!r} is of two people, in {int(is_other_person.sum()):,} "
+            f"of {len(is_other_person):,} rows: {label!r} in row {row} and {other_label!r} in "
+            f"column {column}; equal names are one template: correct the labels or the names, or "
+            "give `names=None` if these are not names of templates"
         )
     return entry
 
@@ -560,19 +566,21 @@ def refuse_unknown_names(
     """
     texts = [
         {
-            x: known
+            x: texts_of_column
             for x, y in meta.items()
-            if (known := _different_texts(x, y)) and not are_subjects(as_names(y), subjects)
+            if (texts_of_column := _different_texts(x, y))
+            and not are_subjects(as_names(y), subjects)
         }
         for meta, subjects in zip((probe, gallery), labels, strict=True)
     ]
-    for column, mine in texts[0].items():
-        for other, theirs in texts[1].items():
-            less, more = sorted(({*mine}, {*theirs}), key=len)
-            if less <= more:
+    for column, probe_texts in texts[0].items():
+        for other_column, gallery_texts in texts[1].items():
+            smaller, larger = sorted(({*probe_texts}, {*gallery_texts}), key=len)
+            if smaller <= larger:
                 raise DataError(
-                    f"the column {column!r} of the probes and {other!r} of the gallery hold the "
-                    f"same texts, each once, such as {mine[0]!r}: do they name templates? Say "
+                    f"the column {column!r} of the probes and {other_column!r} of the gallery hold "
+                    f"the same texts, each once, such as {probe_texts[0]!r}: do they name "
+                    "templates? Say "
                     f'`names="{column}"` if they do, or `names=None` if they do not'
                 )
 

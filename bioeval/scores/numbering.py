@@ -22,7 +22,6 @@ def numbering_in_other_order(values: Any) -> bool:
 
 
 def _whole(cell: Any) -> Any:
-    """Return a whole number, or the text of one, as an integer; None of all else."""
     if isinstance(cell, str):
         return int(cell) if cell.isascii() and cell.isdigit() else None
     if isinstance(cell, bool) or not isinstance(cell, (int, float)) or cell % 1 != 0:

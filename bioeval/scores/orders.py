@@ -119,21 +119,21 @@ def _seconds(hour: str, minute: str, second: str | None, half: str | None) -> fl
 
 
 def _times(texts: Sequence[str]) -> list[float] | None:
-    """Return the seconds of times of day; None where a text is none."""
+    """Return the seconds of times of day; None where a text is no time."""
     matches = [_OF_TIME.fullmatch(text) for text in texts]
     return None if None in matches else [_seconds(*x.groups()) for x in matches if x]
 
 
 def _dates(texts: Sequence[str], column: str, written: str) -> list[tuple[float, ...]] | None:
-    """Return year, month, day and seconds of dates that end with the year; None of others."""
-    found = [_DATE.fullmatch(text) for text in texts]
-    matches = [x for x in found if x is not None]
-    if len(matches) < len(found):
+    """Return year, month, day, seconds of dates that end with the year; None if not all do."""
+    attempted_matches = [_DATE.fullmatch(text) for text in texts]
+    matches = [match for match in attempted_matches if match is not None]
+    if len(matches) < len(attempted_matches):
         return None
-    firsts = [int(x[1]) for x in matches]
-    seconds = [int(x[3]) for x in matches]
+    firsts = [int(match[1]) for match in matches]
+    seconds = [int(match[3]) for match in matches]
     may_be = {DAY_FIRST: max(seconds) <= 12, MONTH_FIRST: max(firsts) <= 12}
-    if not written and all(x[2] == "." for x in matches):
+    if not written and all(match[2] == "." for match in matches):
         written = DAY_FIRST  # nobody writes a point after a month that comes first
     fitting = [way for way, fits in may_be.items() if fits and written in ("", way)]
     if not fitting:
@@ -144,15 +144,15 @@ def _dates(texts: Sequence[str], column: str, written: str) -> list[tuple[float,
             f"':{DAY_FIRST}' or ':{MONTH_FIRST}' to the column"
         )
     keys = list[tuple[float, ...]]()
-    for x, first, second in zip(matches, firsts, seconds, strict=True):
+    for match, first, second in zip(matches, firsts, seconds, strict=True):
         day, month = (first, second) if fitting == [DAY_FIRST] else (second, first)
-        time = _seconds(x[5], x[6], x[7], x[8]) if x[5] else 0.0
-        keys.append((int(x[4]), month, day, time))
+        time = _seconds(match[5], match[6], match[7], match[8]) if match[5] else 0.0
+        keys.append((int(match[4]), month, day, time))
     return keys
 
 
 def _months(texts: Sequence[str]) -> list[tuple[int, ...]] | None:
-    """Return year, month and day of dates with the English name of a month; None of others."""
+    """Return year, month, day of dates with an English month; None if a text is no such date."""
     keys = list[tuple[int, ...]]()
     for text in texts:
         matched = _WORD.fullmatch(text.lower())

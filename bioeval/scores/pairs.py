@@ -83,7 +83,7 @@ class PairList:
         return type(self), tuple(getattr(self, x.name) for x in fields(self))
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         scores: Any,
         genuine: Any,
@@ -93,7 +93,7 @@ class PairList:
         pair_templates: Any = None,
         meta: Mapping[str, Any] | None = None,
     ) -> PairList:
-        """Check what is given of each pair."""
+        """Check the arrays of a list of pairs."""
         array = as_array(joined(scores, "scores", 1), "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")
@@ -102,12 +102,12 @@ class PairList:
             raise DataError(
                 f"genuine has shape {flags.shape}; expected {array.shape}, one value per pair"
             )
-        known = flags.dtype == bool
-        if not known and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
+        is_boolean = flags.dtype == bool
+        if not is_boolean and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         coded = _both_sides(pair_templates, "pair_templates", len(array))
         if isinstance(coded, np.ndarray):
-            coded = CodedSides.of(coded, "pair_templates")
+            coded = CodedSides.from_names(coded, "pair_templates")
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
             people = fixed(as_subjects(people.reshape(-1), "subjects").reshape(people.shape))
@@ -137,7 +137,7 @@ class PairList:
         """Any kind fits a list of pairs."""
 
     def in_words(self) -> str:
-        """Return the numbers of pairs and of genuine ones."""
+        """Return the numbers of pairs and of genuine pairs."""
         return f"{len(self.values)} pairs, {int(self.genuine.sum())} genuine"
 
     def fingerprint(self, kind: str) -> str:
@@ -159,7 +159,7 @@ class PairList:
     def sides(self) -> CodedSides | None:
         """The subjects of both sides, each name once; None where they are not known."""
         if isinstance(self.people, np.ndarray):
-            return CodedSides.of(self.people, "subjects", as_subjects)
+            return CodedSides.from_names(self.people, "subjects", as_subjects)
         return self.people
 
     @cached_property
@@ -178,7 +178,7 @@ class PairList:
         return Codes(probes, enrolled, of_any_type=NO_PERSON)
 
     def distinct_subjects(self, codes: Codes) -> np.ndarray:
-        """Return the distinct subjects, as they are first listed, without those of no person."""
+        """Return the distinct subjects in the order of the list, without templates of no person."""
         if self.subjects is None:
             return np.array([])
         listed = self.subjects[~codes.no_person[np.column_stack([codes.gallery, codes.probe])]]
@@ -236,14 +236,14 @@ class PairList:
     def attempts(
         self, rules: ListRules, kind: Kind, where: Where, no_person: Sequence[Any] = NO_PERSON
     ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
-        """Return the pairs that are attempts, their places, and notes on the others.
+        """Return the pairs that are attempts, their places, and notes on the pairs left out.
 
         See :meth:`examined`.
         """
         keep, notes = self.examined(rules, kind, where, no_person=no_person)
-        kept = self if keep is None else self.kept(keep)
+        attempt_pairs = self if keep is None else self.kept(keep)
         places = np.arange(len(self.values)) if keep is None else np.flatnonzero(keep)
-        return replace(kept, unordered=rules.unordered), places, tuple(notes)
+        return replace(attempt_pairs, unordered=rules.unordered), places, tuple(notes)
 
     def examined(
         self,
@@ -253,7 +253,7 @@ class PairList:
         classes: bool = True,
         no_person: Sequence[Any] = NO_PERSON,
     ) -> tuple[np.ndarray | None, list[Message]]:
-        """Return which pairs are attempts (None: all), and notes on the others.
+        """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
         `where` names the places of pairs, for messages; without `classes`, an impostor pair of one
         subject is none that contradicts its subjects. Of a pair with a subject that is
@@ -264,23 +264,27 @@ class PairList:
         DataError
             If a pair contradicts its subjects or another pair.
         """
-        who = self.people
-        if who is not None and classes:
-            a, b = (who.a, who.b) if isinstance(who, CodedSides) else (who[:, 0], who[:, 1])
+        people = self.people
+        if people is not None and classes:
+            enrolled, probe = (
+                (people.a, people.b)
+                if isinstance(people, CodedSides)
+                else (people[:, 0], people[:, 1])
+            )
             codes = self.codes
             nobody = codes.of_no_person(no_person)
             of_people = ~(nobody[codes.probe] | nobody[codes.gallery])
-            require_classes(self.genuine, a, b, of_people, where)
+            require_classes(self.genuine, enrolled, probe, of_people, where)
         notes = note_on_infinite(self.values, kind, where)
         keep = None
-        if self.templates is not None and who is not None and classes:
-            if not isinstance(who, CodedSides):
-                a, b = self.codes.gallery, self.codes.probe
-            require_one_subject(self.templates, a, b, where)
+        if self.templates is not None and people is not None and classes:
+            if not isinstance(people, CodedSides):
+                enrolled, probe = self.codes.gallery, self.codes.probe
+            require_one_subject(self.templates, enrolled, probe, where)
         if self.templates is not None:
             listed = ListedTemplates(self.templates, self.values, self.genuine, where)
-            keep, more = listed.kept(rules)
-            notes += more
+            keep, further_notes = listed.kept(rules)
+            notes += further_notes
         elif rules.unordered:
             raise DataError(
                 "`unordered` needs the names of the templates of both sides of each "
@@ -291,7 +295,7 @@ class PairList:
     # ---------------------------------------------------------------- distances
 
     def distances(self, kind: Kind, nan: str, piece: np.ndarray | None = None) -> np.ndarray:
-        """Return the scores, or those of a piece, as distances under the policy of NaN."""
+        """Return all scores, or a piece of them, as distances under the policy of NaN."""
         values = self.values if piece is None else piece
         distances = as_distances(values[None], kind)[0]
         failed = np.isnan(distances)
@@ -336,7 +340,6 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
 
 
 def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, CodedSides]:
-    """Return metadata columns of both sides of pairs, checked."""
     if meta is None:
         return {}
     if not isinstance(meta, Mapping):
@@ -345,13 +348,13 @@ def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, Cod
     for name, column in meta.items():
         sides = _both_sides(column, f"meta {name!r}", length, are_labels=False)
         if not isinstance(sides, CodedSides):
-            sides = CodedSides.of(sides, name, one_dimensional)
+            sides = CodedSides.from_names(sides, name, one_dimensional)
         columns[str(name)] = sides
     return columns
 
 
 def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = True) -> Any:
-    """Return names of both sides as coded sides, or as an array, (p, 2)."""
+    """Return names of both sides as coded sides, or as an array (p, 2); None if not given."""
     if names is None or isinstance(names, CodedSides):
         return names
     array = require_array(input_name, names)

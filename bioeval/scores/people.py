@@ -30,19 +30,19 @@ class ComparedPeople(NamedTuple):
     disjoint: int = 0
 
     @classmethod
-    def of_sides(cls, probes: int, gallery: int, every: int) -> Self:
+    def from_sides(cls, probes: int, gallery: int, every: int) -> Self:
         """Of people on both sides, and of either, each compared with all others."""
         both = probes + gallery - every
         pairs = probes * gallery - both - both * (both - 1) // 2
         return cls(every, pairs, min(probes, gallery, every // 2))
 
     @classmethod
-    def among(cls, number: int) -> Self:
+    def all_pairs(cls, number: int) -> Self:
         """Of people, any two of them compared."""
-        return cls.of_sides(number, number, number)
+        return cls.from_sides(number, number, number)
 
     @classmethod
-    def of_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
+    def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
         """Of all attempts of scores, perhaps with the disjoint pairs of those that are listed.
 
         Of a matrix a pair is compared where one of its comparisons is an attempt. None where the
@@ -54,16 +54,16 @@ class ComparedPeople(NamedTuple):
             return None
         codes = scores.codes
         if scores.layout == "pairs":
-            return cls.listed(codes, codes.probe, codes.gallery, disjoint=disjoint)
+            return cls.from_list(codes, codes.probe, codes.gallery, disjoint=disjoint)
         probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
         every = len(np.union1d(probe, gallery))
         pairs = None if scores.layout == "top-k" else pairs_in_cells(scores)
         if pairs is None:
-            return cls.of_sides(len(probe), len(gallery), every)
+            return cls.from_sides(len(probe), len(gallery), every)
         return cls._of_pairs(every, pairs, len(codes.values), disjoint)
 
     @classmethod
-    def listed(
+    def from_list(
         cls, codes: Codes, probe: np.ndarray, claimed: np.ndarray, *, disjoint: bool = False
     ) -> Self:
         """Of listed attempts, by the codes of both sides; perhaps with their disjoint pairs."""
@@ -97,9 +97,9 @@ class People:
         self.of_code = np.full(len(codes.values), -1, dtype=np.int64)
         self.of_code[who] = np.arange(len(who))
 
-    def among(self, some: np.ndarray) -> int:
+    def count(self, numbers: np.ndarray) -> int:
         """Return how many people some numbers are: distractors and junk are none."""
-        return int(np.count_nonzero(~self.no_person[np.unique(some)]))
+        return int(np.count_nonzero(~self.no_person[np.unique(numbers)]))
 
 
 def knows_people(scores: ScoreData) -> bool:
@@ -130,10 +130,10 @@ def require_people(scores: ScoreData, purpose: str = "", *, method: str | None =
             f"subjects of the templates. Give labels{instead}"
         )
     raise ProtocolError(
-        f"{purpose} needs the subjects of both sides of each pair: in a file, the "
-        "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
-        f"--subject-from '{subject_pattern_of(scores)}' where the names of templates hold them; "
-        f"in Python, subjects= to Scores.from_pairs{instead}"
+        f"{purpose} needs the subjects of both sides of each pair: in a file, the columns "
+        "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
+        f"'{subject_pattern_of(scores)}' where the names of templates hold them; in Python, "
+        f"subjects= to Scores.from_pairs{instead}"
     )
 
 
@@ -161,14 +161,14 @@ class LearntFrom(NamedTuple):
     people: frozenset[Any]  # empty where they are unknown
 
     @classmethod
-    def of(cls, scores: ScoreData) -> Self:
+    def from_scores(cls, scores: ScoreData) -> Self:
         """Take fingerprint and people of scores."""
         subjects = scores.subjects.tolist() if knows_people(scores) else []
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
     def people_in(self, judged: ScoreData) -> list[Message]:
         """Return a message where a set is this one, or has people of it."""
-        other = self.of(judged)
+        other = self.from_scores(judged)
         if self.fingerprint == other.fingerprint:
             return [Message("people-of-both-sets", who="all attempts")]
         if not (shared := len(self.people & other.people)):

@@ -227,7 +227,7 @@ class Provenance:
     searching_probes: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, scores: Scores) -> Provenance:
+    def from_scores(cls, scores: Scores) -> Provenance:
         """Return the provenance of counts of scores."""
         return cls(
             **_sizes(scores),
@@ -269,7 +269,7 @@ class Provenance:
         """Whether the lists of candidates of what is searched are complete."""
         assert self.searched is not None
         lists = self.searched.completeness
-        return lists if self.searching_probes is None else lists.among(self.searching_probes)
+        return lists if self.searching_probes is None else lists.of_probes(self.searching_probes)
 
     def of_part(self, part: Scores) -> Provenance:
         """Return that of some probes and some of the gallery."""

@@ -162,7 +162,7 @@ def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
 
 def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return the distances of some cells."""
-    return as_distances(scores.cells.at(rows, columns)[None], scores.kind)[0]
+    return as_distances(scores.cells.read_cells(rows, columns)[None], scores.kind)[0]
 
 
 def rows_per_block(scores: Scores) -> int:
@@ -288,8 +288,8 @@ def _check_mask(
         row = int(np.arange(scores.shape[0])[rows][place])
         column = int(order.columns[0, position])
         raise DataError(
-            f"the mask contradicts the labels, first at row {row}, column {column} "
-            f"(mask {mask[place, position]}, labels {plain(scores.probe_labels[row])!r} and "
+            f"the mask contradicts the labels, first at row {row}, column {column} (mask "
+            f"{mask[place, position]}, labels {plain(scores.probe_labels[row])!r} and "
             f"{plain(scores.gallery_labels[column])!r}); give booleans (True: an attempt), mark "
             "what to leave out with 0, or give the mask without labels"
         )
@@ -302,8 +302,8 @@ def raise_nan(scores: Scores) -> NoReturn:
     count = sum(len(row) for row, _, _ in failed)
     raise DataError(
         f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
-        'how to treat failed comparisons: `nan="reject"` (as attempts that no '
-        'threshold accepts) or `nan="exclude"` (no attempt)'
+        'how to treat failed comparisons: `nan="reject"` (as attempts that no threshold accepts) '
+        'or `nan="exclude"` (no attempt)'
     )
 
 

@@ -34,7 +34,7 @@ class SampledAttempts(NamedTuple):
     people: int  # of genuine attempts; their number where people are unknown
 
     @classmethod
-    def of(cls, scores: Scores) -> Self | None:
+    def from_scores(cls, scores: Scores) -> Self | None:
         """Read some attempts; None of scores that cannot be counted."""
         scores = scores._with(nan="exclude")
         try:
@@ -45,8 +45,8 @@ class SampledAttempts(NamedTuple):
     @classmethod
     def _read(cls, scores: Scores) -> Self:
         if scores.layout == "pairs":
-            genuine = some(np.flatnonzero(scores.genuine), _GENUINE)
-            impostor = some(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+            genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
+            impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
             probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
             near, far = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
             return cls(near[~np.isnan(near)], far[~np.isnan(far)], len(np.unique(probe)))
@@ -57,7 +57,7 @@ class SampledAttempts(NamedTuple):
         far = block.impostors().values
         far = far[~np.isnan(far)]
         people = len(np.unique(scores.codes.probe[probe]))
-        return cls(some(near, _GENUINE), some(far, _IMPOSTOR), people)
+        return cls(evenly_spaced(near, _GENUINE), evenly_spaced(far, _IMPOSTOR), people)
 
 
 def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
@@ -69,7 +69,10 @@ def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
         return scores
     rows = _rows(scores)
     _, mates = mate_cells(scores, rows)
-    columns = [some(np.unique(mates), _MATES), some(np.arange(scores.shape[1]), _OTHERS)]
+    columns = [
+        evenly_spaced(np.unique(mates), _MATES),
+        evenly_spaced(np.arange(scores.shape[1]), _OTHERS),
+    ]
     columns += [rows] if with_diagonal else []
     return of_own_columns(selected(scores, rows, np.unique(np.concatenate(columns))))
 
@@ -83,14 +86,14 @@ def _rows(scores: Scores) -> np.ndarray:
     if cells.is_stored or (cells.streams and cells.mask is not None):
         most = max(1, min(most, _CELLS // n))
     if not cells.is_stored:
-        return some(np.arange(m), most)
+        return evenly_spaced(np.arange(m), most)
     chunk = cells.row_chunk
-    first = some(np.arange(0, m, chunk), min(_CHUNKS, max(1, m // chunk // _PROPORTION)))
+    first = evenly_spaced(np.arange(0, m, chunk), min(_CHUNKS, max(1, m // chunk // _PROPORTION)))
     rows = first[:, None] + np.arange(min(chunk, max(1, most // len(first))))
     return rows[rows < m]
 
 
-def some(values: np.ndarray, most: int) -> np.ndarray:
+def evenly_spaced(values: np.ndarray, most: int) -> np.ndarray:
     """Return at most so many values, evenly spaced among all."""
     if len(values) <= most:
         return values

@@ -100,7 +100,7 @@ class ScoreViews(ScoreData):
     @cached_property
     def completeness(self) -> Completeness:
         """Whether each probe was compared with all of the gallery."""
-        return Completeness.of(self)
+        return Completeness.from_scores(self)
 
     @cached_property
     def failures(self) -> tuple[int, int]:

@@ -158,6 +158,8 @@ def pairs_at(
     if scores._labelled:
         who = np.empty((len(i), 2), dtype=object)
         who[:, 0], who[:, 1] = scores.gallery_labels[j], scores.probe_labels[i]
-    pairs = PairList.of(cells.at(i, j), genuine, subjects=who, pair_folds=pair_folds)
+    pairs = PairList.from_arrays(
+        cells.read_cells(i, j), genuine, subjects=who, pair_folds=pair_folds
+    )
     ids = np.column_stack([scores.gallery_ids[j], scores.probe_ids[i]])
     return replace(pairs, ids=ids), notes

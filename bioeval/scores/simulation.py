@@ -569,8 +569,8 @@ def _unenrolled(value: Any, subjects: int) -> int:
         )
     except DataError:
         raise DataError(
-            f"`unenrolled` is {received(value)}; expected an integer >= 0, or a "
-            "fraction of the subjects in (0, 1)"
+            f"`unenrolled` is {received(value)}; expected an integer >= 0, or a fraction of the "
+            "subjects in (0, 1)"
         ) from None
 
 

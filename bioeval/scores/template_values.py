@@ -108,10 +108,9 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
     scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
-            f"`{input_name}` is {received(name)}, but this list of pairs has no metadata; "
-            "give the table of its templates as `labels`, with a column template, "
-            "name a column of the list by `columns`, or give in Python a pair of "
-            f"arrays: {_lengths(scores)}"
+            f"`{input_name}` is {received(name)}, but this list of pairs has no metadata; give the "
+            "table of its templates as `labels`, with a column template, name a column of the list "
+            f"by `columns`, or give in Python a pair of arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
     known = [column for column in probe if of_probes or column in gallery]

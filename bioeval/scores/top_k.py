@@ -53,7 +53,7 @@ class TopKLists:
         return type(self), (self.indices, self.distances, self.gallery_size)
 
     @classmethod
-    def of(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
+    def from_arrays(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
         """Return checked lists; -1, wherever in a row, is a place where nothing was found."""
         lists = _as_lists(indices, gallery_size)
         values = None
@@ -101,7 +101,7 @@ class TopKLists:
         distances = None if self.distances is None else self.distances[rows]
         return TopKLists(self.indices[rows], distances, self.gallery_size)
 
-    def without(self, entry: np.ndarray) -> TopKLists:
+    def leave_out(self, entry: np.ndarray) -> TopKLists:
         """Leave queries out of their own lists, by the gallery entry that each is, or -1."""
         is_query = self.indices == entry[:, None]
         order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
@@ -167,8 +167,8 @@ class OwnEntries:
         if self.positions is not None:
             if self.leave_out is False:
                 raise DataError(
-                    "`query_positions` is given, and `leave_out_query` is "
-                    "False; leave one of them out"
+                    "`query_positions` is given, and `leave_out_query` is False; leave one of them "
+                    "out"
                 )
             entry = self._as_positions()
         elif self.leave_out is None:
@@ -244,8 +244,8 @@ class OwnEntries:
         if q < _FEW or first < _NEARLY_ALL * q or not mates[codes.probe].any():
             return ()
         doubt = (
-            f"{first:,} of {q:,} lists may begin with their own query; state by "
-            "leave_out_query whether they do"
+            f"{first:,} of {q:,} lists may begin with their own query; state by leave_out_query "
+            "whether they do"
         )
         warnings.warn(doubt, MessageWarning, stacklevel=5)
         return (Message("lists-begin-with-query", lists=first, queries=q),)

@@ -255,7 +255,7 @@ class VerificationColumns:
     @property
     def subjects(self) -> int:
         """The subjects that have genuine attempts; 0 for a single one."""
-        return trials_of(self.people.among(self.genuine[1]))
+        return trials_of(self.people.count(self.genuine[1]))
 
     @cached_property
     def _units(self) -> dict[AttemptClass, float]:

@@ -237,7 +237,7 @@ def _provenance(
         notes.append(Message("one-gallery", column=card.galleries.column))
     if automatic and scores.layout != "pairs":
         notes += column_warnings(scores)
-    about = Provenance.of(scores)
+    about = Provenance.from_scores(scores)
     return replace(about, notes=(*about.notes, *notes)) if notes else about
 
 

@@ -73,7 +73,7 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
     for code in np.flatnonzero(known < 0)[:1]:
         row, cell = int(np.argmax(column.codes == code)), column.values[code]
         raise DataError(
-            f"{table.at(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
+            f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
             "target, match, 0, false, impostor, nontarget, nonmatch"
         )
     spelled = {*map(truth_word, column.values)}
@@ -166,7 +166,7 @@ def read_lfw(path: Path) -> Comparisons:
 
 def _words(cells: list[str]) -> Words:
     distinct, codes = np.unique(cells, return_inverse=True)
-    return Words.of(codes, distinct.tolist())
+    return Words.from_codes(codes, distinct.tolist())
 
 
 # ------------------------------------------------------------------------- by names
@@ -198,8 +198,9 @@ def look_up(
         if there.any():
             advice = '; to leave such pairs out say `lists={"missing_pairs": "skip"}`'
         raise DataError(
-            f"{listed.table.at(row)}: the template {name!r} is not among the {len(names):,}, as of "
-            f"{int((~there).sum()):,} of {len(there):,} pairs one is not{advice}"
+            f"{listed.table.place_of(row)}: the template {name!r} is not among the "
+            f"{len(names):,}, as of {int((~there).sum()):,} of {len(there):,} pairs one is "
+            f"not{advice}"
         )
     return a[there], b[there], there
 

@@ -302,7 +302,7 @@ class Listed:
         fold = None
         if layout.get("fold") is not None and not as_matrix:
             fold = table.words[layout.roles["fold"]].objects()[rows].astype(str)
-        listed = PairList.of(
+        listed = PairList.from_arrays(
             self.values[rows],
             self.genuine,
             pair_folds=fold,
@@ -422,7 +422,7 @@ class Listed:
         `has_classes` is whether genuine pairs are known.
         """
         given, table, layout = self.given, self.table, self.layout
-        unknown = Words.of(np.zeros(len(self.values), dtype=np.int8), [""])
+        unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
         for name, two in layout.meta.items():
             enrolled, other = (unknown if i is None else table.words[i] for i in two)
             self.meta[name] = enrolled, other
@@ -477,14 +477,14 @@ class Listed:
         """Return the file and the line where a name of a template stands first."""
         columns = [self.table.words[i] for i in self.layout.templates]
         column = next(x for x in columns if name in x.values)
-        return self.table.at(int(np.argmax(column.codes == column.values.index(name))))
+        return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
 
     def _require_agreement(self, listed: Two, others: Two, option: str) -> None:
         for mine, theirs in zip(listed, others, strict=True):
             place = _places(mine, theirs)
             for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
                 raise fault(
-                    self.table.at(row),
+                    self.table.place_of(row),
                     f"the subject is {mine.values[mine.codes[row]]!r}, and by `{option}` it is "
                     f"{theirs.values[theirs.codes[row]]!r}",
                     "correct one of the two",
@@ -522,7 +522,7 @@ class Listed:
             before = f"and on {places(self.table.noun, line)}"
             if of != "subject":
                 raise fault(
-                    self.table.at(row),
+                    self.table.place_of(row),
                     f"the {of} of the template {name!r} is {here!r}, {before} {there!r}",
                     f'name a column of one side, as in `columns={{"probe_{of}": "{of}"}}`',
                 )
@@ -531,7 +531,7 @@ class Listed:
             if _is_of_one(subjects, column):
                 problem += ", and each subject has one template"
                 advice = "the columns of the subjects and of the templates may be exchanged"
-            raise fault(self.table.at(row), problem, advice)
+            raise fault(self.table.place_of(row), problem, advice)
         return np.array(subjects.values, dtype=object)[whose]
 
 

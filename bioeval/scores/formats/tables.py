@@ -135,7 +135,7 @@ class Words:
     _number: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, codes: np.ndarray, distinct: Iterable[Any]) -> Words:
+    def from_codes(cls, codes: np.ndarray, distinct: Iterable[Any]) -> Words:
         """Return cells as distinct values and their codes; equal values become one."""
         column = cls()
         column.append(codes, distinct)
@@ -156,7 +156,7 @@ class Words:
         """Return a column with other words in place of the distinct values."""
         if values is self.values:
             return self
-        return Words.of(self.codes, values)
+        return Words.from_codes(self.codes, values)
 
     @property
     def codes(self) -> np.ndarray:
@@ -184,7 +184,7 @@ class Columns:
         """The name of a row in messages."""
         return "row" if self.first is None else "line"
 
-    def at(self, row: int) -> str:
+    def place_of(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""
         return f"{self.path}: {self.noun} {self.lines([row])[0]}"
 

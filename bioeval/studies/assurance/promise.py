@@ -182,7 +182,7 @@ def check_promise(
     variables["interval_for"] = populations
     if "shown" in verdicts:
         beyond.append(kinds_of_people_absent(max(people)))
-    attrs = about_attrs(Provenance.of(scores), "promise", "promise", [*answers, *beyond])
+    attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", [*answers, *beyond])
     attrs |= {"confidence": confidence, "interval_method": "people"}
     if tries is not None:
         attrs |= {"tries": int(tries), "use": described_tries(scores)}

@@ -67,7 +67,7 @@ class ScoreTransformer(Parameters, ABC):
 
     def _learnt(self, systems: Iterable[Scores], remarks: Iterable[Message]) -> None:
         """Keep whose scores `fit` learnt from and what it found, and warn of what it found."""
-        self._learnt_from = [*map(LearntFrom.of, systems)]
+        self._learnt_from = [*map(LearntFrom.from_scores, systems)]
         self.remarks_ = tuple(remarks)
         warn_of(self.remarks_)
 

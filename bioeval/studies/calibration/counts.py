@@ -171,7 +171,7 @@ def count_for_calibration(
                 corners = curve.corners()
                 points = curve.fars[corners], curve.frrs[corners]
     return CalibrationCounts(
-        about=Provenance.of(scores),
+        about=Provenance.from_scores(scores),
         genuine=genuine,
         thresholds=thresholds,
         fa=fa,

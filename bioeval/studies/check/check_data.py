@@ -147,7 +147,7 @@ def check_data(
         if read_scores and threshold is not None:
             confusions = confusions_at(scores, threshold, worst, claims)
     return DataCheck(
-        sides_in_words(about_attrs(Provenance.of(scores), "", "", ())),
+        sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
         scores.kind,
         card.name,
         tuple(findings),
@@ -241,7 +241,7 @@ def _kind(scores: Scores, attempts: Attempts) -> Finding:
     if not genuine or not attempts.impostor_attempts:
         return Finding("kind", "ok", "not checked without both classes")
     eer = float(attempts.points.equal_error().eer[0])
-    verdict = KindVerdict.of(scores)
+    verdict = KindVerdict.from_scores(scores)
     count = genuine + attempts.impostor_attempts if verdict.severity == "error" else 0
     message = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
     return Finding("kind", verdict.severity, message, count)

@@ -221,7 +221,7 @@ def _pairs(scores: Scores) -> Finding:
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
     subjects = len(scores.subjects) if scores.layout == "pairs" or knows_people(scores) else 0
-    people = ComparedPeople.of_scores(scores)
+    people = ComparedPeople.from_scores(scores)
     size = {"subjects": subjects} if subjects else {}
     size["impostor attempts"] = impostors
     short = support_messages(far_targets, impostors, False, "frr", people)

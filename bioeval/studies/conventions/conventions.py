@@ -168,7 +168,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
         symmetric, rates = "impostor_pairs" in scalars, {"verification": "frr", "open_set": "dir"}
         attempts = scalars.get("impostor_pairs", scalars.get("impostor_attempts"))
         if attempts:
-            people = ComparedPeople.of_scores(scores) if task == "verification" else None
+            people = ComparedPeople.from_scores(scores) if task == "verification" else None
             if number := scalars.get("impostor_subjects"):
                 people = ComparedPeople(number, number)
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
@@ -210,7 +210,7 @@ def _dataset(
     for over, labels in _PLACES.items():
         if any(over in dims for dims, _ in variables.values()):
             coordinates[over] = np.array(labels)
-    about = Provenance.of(scores)
+    about = Provenance.from_scores(scores)
     if not _OF_SEARCHES.isdisjoint(variables):
         about = about.searching(scores)
     attrs = about_attrs(about, "conventions", "conventions", messages)

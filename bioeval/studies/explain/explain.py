@@ -154,12 +154,12 @@ class _Explainer:
                 tasks += searched(ranked, task, role, bool(enrolled[i]))
             else:
                 tasks.append(closed(ranked, task, scores.layout))
-        alone = scores.completeness.among(np.arange(scores.shape[0]) == i)
+        alone = scores.completeness.of_probes(np.arange(scores.shape[0]) == i)
         if alone.incomplete and self.tasks.searching:
             remarks.append(
                 f"The probe was compared with {int(alone.compared[0]):,} of "
-                f"{counted(int(alone.wanted[0]), 'gallery templates')}, and its ranks count these "
-                "alone."
+                f"{counted(int(alone.expected[0]), 'gallery templates')}, and its ranks count "
+                "these alone."
             )
         place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
         if self.visits is not None:
@@ -168,7 +168,7 @@ class _Explainer:
             probe=place,
             name=self.names[place] if self.names[place] != str(place) else "",
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
-            data=sides_in_words(about_attrs(Provenance.of(scores), "", "", ())),
+            data=sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
             kind=self.given.kind,
             protocol=self.card.name,
             system=self.given.name or "",

@@ -158,8 +158,8 @@ class TransformedScores(FoldedSystem):
     @property
     def about(self) -> Provenance:
         """The provenance of the results."""
-        about = Provenance.of(self.scores)
-        prints = [Provenance.of(scores).fingerprints for scores in self.systems.values()]
+        about = Provenance.from_scores(self.scores)
+        prints = [Provenance.from_scores(scores).fingerprints for scores in self.systems.values()]
         number = len(self.plan.splits)
         notes = [x.concerning(f"in {n} of {number} folds") for x, n in self._remarks.items()]
         return replace(

@@ -218,7 +218,7 @@ class FoldedSystem:
     @cached_property
     def about(self) -> Provenance:
         """The provenance of the results."""
-        return Provenance.of(self.scores)
+        return Provenance.from_scores(self.scores)
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return the training part and the test part."""

@@ -317,7 +317,7 @@ def support_of_parts(
     """
     compared = None
     if people is not None:
-        compared = ComparedPeople(people, people) if searched else ComparedPeople.among(people)
+        compared = ComparedPeople(people, people) if searched else ComparedPeople.all_pairs(people)
     rate = "dir" if searched else "frr"
     messages = support_messages(far_targets, impostor, False, rate, compared)
     return messages + support_messages(frr_targets, genuine, False, "far", compared, "frr")

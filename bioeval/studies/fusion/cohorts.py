@@ -118,7 +118,7 @@ def _read_list(place: Path, given: Given) -> Scores:
     subjects = _subjects(table, layout, templates, given)
     given.refuse_unused(place, "cohort scores")
     impostors = np.zeros(len(values), dtype=bool)
-    listed = PairList.of(values, impostors, pair_templates=templates, subjects=subjects)
+    listed = PairList.from_arrays(values, impostors, pair_templates=templates, subjects=subjects)
     failed = np.flatnonzero(np.isnan(values))
     if len(failed):
         first_row = int(failed[0])

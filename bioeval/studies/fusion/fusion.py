@@ -383,7 +383,7 @@ def _other_scales(systems: Mapping[str, Scores], method: str) -> list[Message]:
     """
     ends = {}
     for name, scores in systems.items():
-        sample = SampledAttempts.of(scores) if scores.kind != "llr" else None
+        sample = SampledAttempts.from_scores(scores) if scores.kind != "llr" else None
         values = np.concatenate([sample.genuine, sample.impostor]) if sample else np.empty(0)
         values = to_user(values[np.isfinite(values)], scores.kind)
         if len(values) and values.min() < values.max():

@@ -162,7 +162,9 @@ def by_group(
     chosen = choose(as_distance, attempts)
     counts = counting.by_fold(chosen.threshold)
     rates = GroupRates(chosen, by.subjects(codes), by.people is None, counts)
-    ds = groups_dataset(rates, by.labels, alpha, Provenance.of(scores), is_symmetric(scores))
+    ds = groups_dataset(
+        rates, by.labels, alpha, Provenance.from_scores(scores), is_symmetric(scores)
+    )
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":

@@ -176,7 +176,7 @@ class MaskedTasks:
         if self._absent is not None:
             rows, columns = (x.astype(np.float32) for x in (parts.rows, parts.columns))
             for part in np.flatnonzero(((rows @ self._absent) * columns).sum(axis=1)).tolist():
-                compared = ComparedPeople.of_scores(
+                compared = ComparedPeople.from_scores(
                     self.scores.select(*places[part]), disjoint=True
                 )
                 assert compared is not None

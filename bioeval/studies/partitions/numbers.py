@@ -50,7 +50,7 @@ def numbers_of_parts(
     """
     with rows_reported():
         tell = reporter()
-    whole = Provenance.of(scores)
+    whole = Provenance.from_scores(scores)
     if not curves and may_be_masks(scores, chosen):
         try:
             tasks = tasks_of(scores.select(*chosen[0]), protocol, options, whole)

@@ -138,8 +138,8 @@ def judge_threshold(
     if math.isfinite(chosen.threshold):
         after = float(at_threshold["threshold_next"].values[0])
         variables["threshold_next"] = _next_of_both(test, variables | on_test, after)
-    remarks = [note.concerning("training set") for note in Provenance.of(train).notes]
-    remarks += LearntFrom.of(train).people_in(test)
+    remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
+    remarks += LearntFrom.from_scores(train).people_in(test)
     remarks += [
         without_attempts(role).concerning("test set")
         for role in ("genuine", "impostor")
@@ -159,7 +159,7 @@ def judge_threshold(
         else:
             remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
-        Provenance.of(test), "judged-threshold", "threshold", remarks
+        Provenance.from_scores(test), "judged-threshold", "threshold", remarks
     )
     attrs |= {x: at_threshold.attrs[x] for x in _OF_INTERVALS if x in at_threshold.attrs}
     attrs |= {

@@ -263,7 +263,7 @@ def study_threshold(
         promised = assured.refusal is None
     needed, support = _support(counted.people, rule, promised)
     studied = f"open set, {rank_unit} ranks" if searched else "verification"
-    about = Provenance.of(scores)
+    about = Provenance.from_scores(scores)
     if searched:
         about = about.searching(scores)
     described = about_attrs(
@@ -389,7 +389,9 @@ def _of_searches(
         parts = (searches.among(part.probes) for part in (split.train, split.test))
         train, test = (Searched.of_part(part, how, gallery) for part in parts)
         folds.append(fold_of_searches(train, test, options, of_kind) | people.sizes(split))
-    about = Provenance.of(scores).without_claims(*claims_lost(scores, options.fused(scores.kind)))
+    about = Provenance.from_scores(scores).without_claims(
+        *claims_lost(scores, options.fused(scores.kind))
+    )
     whole = Searched.of_part(searches, how, gallery)
     attempts = whole.attempts()
     chosen = choose(of_kind, attempts)

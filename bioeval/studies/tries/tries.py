@@ -161,7 +161,7 @@ def tries(
         undefined = [k for k, n in zip(numbers, columns[f"{role}_attempts"], strict=True) if not n]
         if undefined:
             messages.append(Message("fewer-tries", role=role, tries=min(undefined)))
-    about = Provenance.of(scores)
+    about = Provenance.from_scores(scores)
     attrs: dict[str, Any] = about_attrs(about, "tries", "verification", messages)
     attrs |= {"confidence": confidence, "interval_method": "people"}
     this_gallery = pools.rate("far", numbers[0]).fixed_gallery

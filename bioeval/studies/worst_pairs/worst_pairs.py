@@ -184,7 +184,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
             names[key] = Variable(f"{name} of the {side} template")
             if name != without[name]:
                 renamed[key] = name
-    attrs = about_attrs(Provenance.of(scores), "worst-pairs", "worst pairs", [])
+    attrs = about_attrs(Provenance.from_scores(scores), "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
     ds = dataset(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
     for key, name in renamed.items():

@@ -140,7 +140,7 @@ def zoo(
         chosen = chosen_threshold(scores, rule)
         at = chosen.threshold
         attempts = attempts_by_subject(scores, person, halves, at)
-    tests, messages = _tests(attempts, Provenance.of(scores).layout, permutations, seed)
+    tests, messages = _tests(attempts, Provenance.from_scores(scores).layout, permutations, seed)
     if math.isnan(at):
         messages.append(ALL_REJECTED)
     elif rule.name == "fixed":
@@ -161,7 +161,7 @@ def zoo(
     }
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
     over_subjects |= _errors(attempts, people)
-    attrs = about_attrs(Provenance.of(scores), "zoo", "zoo", messages)
+    attrs = about_attrs(Provenance.from_scores(scores), "zoo", "zoo", messages)
     ds = dataset(
         over_subjects | _animals(means["genuine_mean"], means["impostor_mean"], quantile) | tests,
         ZOO,

@@ -128,7 +128,7 @@ class Candidates:
 
     def about(self) -> Provenance:
         """Return the provenance of the data, with remarks on who is left out, and on cameras."""
-        about = Provenance.of(self.scores)
+        about = Provenance.from_scores(self.scores)
         reading, codes = about.reading, self.scores.codes.labelled
         notes: list[Message] = []
         for ids, role in ((self.distractor_ids, "distractors"), (self.rules.junk_ids, "junk")):
