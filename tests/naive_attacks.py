@@ -108,14 +108,13 @@ def rates(found: dict[str, Any], t: Any, kind: str) -> dict[str, Any]:
     }
     accepted = {c: taken(found[c], t, kind) for c in ("genuine", "impostor")}
     frr = 1 - naive.rate(accepted["genuine"], found["attempts"]["genuine"])
-    largest = max((x for x in of.values() if x == x), default=NAN)
+    pooled = iapar_pooled(found, t, kind)
+    iapar = of | {"pooled": pooled, "largest": max((x for x in of.values() if x == x), default=NAN)}
     return {
         "far": naive.rate(accepted["impostor"], found["attempts"]["impostor"]),
         "frr": frr,
-        "iapar_of_species": of,
-        "iapar_max": largest,
-        "iapar_pooled": iapar_pooled(found, t, kind),
-        "riapar": largest + frr,
+        "iapar": iapar,
+        "riapar": {name: x + frr for name, x in iapar.items()},
     }
 
 

@@ -12,6 +12,14 @@ import naive_limits
 NAN = math.nan
 
 
+ALL = "all"
+
+
+def without_totals(ds: Any) -> Any:
+    """Return rates by group without all groups together."""
+    return ds.drop_sel({dim: [ALL] for dim in ("group", "claimed_group") if dim in ds.dims})
+
+
 @dataclass
 class Attempt:
     """One attempt: who probes, who is claimed, and the score in the user's units."""
@@ -39,8 +47,8 @@ def by_group(
     threshold: Any,
     kind: str,
 ) -> dict[str, dict[Any, Any]]:
-    """Return counts and rates at a threshold (NaN rejects all)."""
-    names = sorted(set(group.values()))
+    """Return counts and rates at a threshold (NaN rejects all), of all groups together, too."""
+    names = [*sorted(set(group.values())), ALL]
     found: dict[str, dict[Any, Any]] = {
         x: {} for x in ("frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts")
     }
@@ -49,13 +57,15 @@ def by_group(
         return threshold != threshold or not naive.accepted(a.score, threshold, kind)
 
     for g in names:
-        own = [a for a in made if a.genuine and group[a.probe] == g]
+        own = [a for a in made if a.genuine and g in (group[a.probe], ALL)]
         found["genuine_attempts"][g] = len(own)
         found["fr"][g] = sum(map(rejected, own))
         found["frr"][g] = naive.rate(found["fr"][g], len(own))
         for h in names:
             others = [
-                a for a in made if not a.genuine and (group[a.probe], group[a.claimed]) == (g, h)
+                a
+                for a in made
+                if not a.genuine and g in (group[a.probe], ALL) and h in (group[a.claimed], ALL)
             ]
             found["impostor_attempts"][g, h] = len(others)
             found["fa"][g, h] = sum(not rejected(a) for a in others)

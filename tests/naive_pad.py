@@ -37,7 +37,7 @@ def accepted_of(
 def rates(
     found: dict[str, list[float | None]], at: float | None, non_response: str
 ) -> dict[str, Any]:
-    """APCER of each species, the largest, the pooled one, and BPCER."""
+    """APCER of each species, the pooled one and the largest, and BPCER."""
     species = sorted(x for x in found if x)
     each = {x: accepted_of(found[x], at, non_response) for x in species}
     heard = [x for x in species if any(y is not None for y in found[x])]
@@ -45,9 +45,7 @@ def rates(
     pooled = accepted_of([y for x in species for y in found[x]], at, non_response)
     passed = accepted_of(found[""], at, non_response)
     return {
-        "apcer_of_species": each,
-        "apcer": max(over) if over else None,
-        "apcer_pooled": pooled,
+        "apcer": each | {"pooled": pooled, "largest": max(over) if over else None},
         "bpcer": None if passed is None else 1 - passed,
     }
 
@@ -65,7 +63,8 @@ def at_apcer(
     best = None
     for at in points(found):
         here = rates(found, at, non_response)
-        if here["apcer"] is not None and float(here["apcer"]) <= target:
+        largest = here["apcer"]["largest"]
+        if largest is not None and float(largest) <= target:
             best = at, here["bpcer"]
     return best
 
@@ -77,7 +76,7 @@ def at_bpcer(
     for at in points(found):
         here = rates(found, at, non_response)
         if here["bpcer"] is not None and float(here["bpcer"]) <= target:
-            return at, here["apcer"]
+            return at, here["apcer"]["largest"]
     return None
 
 
@@ -88,7 +87,7 @@ def d_eer(
     before = None
     for at in points(found):
         here = rates(found, at, non_response)
-        a, b = here["apcer"], here["bpcer"]
+        a, b = here["apcer"]["largest"], here["bpcer"]
         if a is None or b is None:
             return None
         if a >= b:

@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
-from bioeval.plot.display import Curve, Curves, Display, curves_of
+from bioeval.plot.display import Curve, Curves, Display, curves_of, numbered
 from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style
 from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, floors, with_eer
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.systems import System, agreed, as_plot_text, pick
 from bioeval.results.histogram import ScoreHistograms
+from bioeval.studies.attacks.scores import LARGEST, POOLED
 from bioeval.views.writers.lines import written
 
 _CLASSES = (
@@ -37,15 +38,16 @@ def _as_species(curve: Curve, number: int) -> Curve:
 
 def _of_classes(system: System) -> str:
     ds = system.dataset
+    attacks = int(ds["attack_attempts"].sel(species=POOLED))
     return (
         f"{int(ds['genuine_attempts']):,} genuine, {int(ds['impostor_attempts']):,} impostor and "
-        f"{counted(int(ds['attack_attempts']), 'attack attempts')}"
+        f"{counted(attacks, 'attack attempts')}"
     )
 
 
 def _presentations(system: System) -> str:
     ds = system.dataset
-    attacks = counted(int(ds["presentations_of_species"].sum()), "attack presentations")
+    attacks = counted(int(ds["presentations"].sel(species=POOLED)), "attack presentations")
     return f"{int(ds['bona_fide']):,} bona fide and {attacks}"
 
 
@@ -70,7 +72,7 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
         curves.append(_as_species(Curve.of(one, "far", "frr"), i))
     # The line styles of FAR and of the species are those of other plots: no line is solid.
     plot = Curves("attack_det", curves, ax, style, SQUARE, label=with_eer)
-    words = draw_det(plot, floors, (*POINTS, ("iapar_max_at_far", "frr_at_far")))
+    words = draw_det(plot, floors, (*POINTS, ("iapar_at_far", "frr_at_far")))
     x, y = say("{far} of impostors, IAPAR of attacks (%)"), DET_LABELS[1]
     caption = [_of_classes(system)]
     return plot.end("DET of attacks", x, y, caption=caption, **words)
@@ -78,18 +80,15 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
 
 def _species(system: System) -> list[System]:
     """Return a dataset for each species with attempts, with its IAPAR in place of FAR."""
-    ds = system.dataset
-    near = np.abs(ds["threshold"].values - float(ds["eer_threshold"]))
-    near[np.isnan(near)] = np.inf
     by_species = []
-    for i, name in enumerate(ds["species"].values.tolist()):
-        iapar = ds["iapar_of_species"].isel(species=i, drop=True)
-        of_species = ds.assign(
-            far=iapar,
-            far_at_eer=iapar.isel(threshold=int(np.argmin(near)), drop=True),
-            impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
-        ).drop_vars("eer")
-        if int(of_species["impostor_attempts"]):
+    for name in system.dataset["species"].values.tolist()[:-2]:
+        ds = system.dataset.sel(species=name, drop=True)
+        if ds["attack_attempts"] > 0:
+            of_species = ds.assign(
+                far=ds["iapar"],
+                far_at_eer=ds["iapar_at_eer"],
+                impostor_attempts=ds["attack_attempts"],
+            ).drop_vars("eer")
             by_species.append(replace(system, name=as_plot_text(name), dataset=of_species))
     return by_species
 
@@ -125,9 +124,9 @@ def _by_species(
     curves = [replace(curve, dash=Style.hues[curve.variable]) for curve in curves]
     systems = list({id(curve.system): curve.system for curve in curves}.values())
     for number, system in enumerate(systems):
-        for i, species in enumerate(system.dataset["species"].values.tolist()):
+        for i, species in enumerate(system.dataset["species"].values.tolist()[:-2]):
             alone = replace(system, dataset=system.dataset.isel(species=i, drop=True))
-            curve = Curve.of(alone, "threshold", f"{name}_of_species", as_plot_text(species))
+            curve = Curve.of(alone, "threshold", name, as_plot_text(species))
             why = lacking if curve.why_not else ""
             curve = _as_species(replace(curve, system=system, why_not=why), i)
             curves.append(replace(curve, hue=number, shade=0) if len(systems) > 1 else curve)
@@ -179,7 +178,8 @@ def attack_scores(
         Whether the axis of the density is logarithmic, which shows the tails.
     """
     (system,) = pick(data, "attack_scores", single=True)
-    histograms = {system.name: ScoreHistograms.between_thresholds(system.dataset)}
+    pooled = system.dataset.sel(species=POOLED)
+    histograms = {system.name: ScoreHistograms.between_thresholds(pooled)}
     at, text = _chosen(system.dataset)
     return draw_histograms(
         histograms,
@@ -187,7 +187,7 @@ def attack_scores(
         style,
         title="Genuine, impostor and attack scores",
         classes=_CLASSES,
-        about=_of_classes,
+        about=lambda _: _of_classes(system),
         thresholds={text: at},
         log=log,
     )
@@ -210,7 +210,11 @@ def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    curves = curves_of(data, "pad_det", "apcer", {"bpcer": ""})
+    systems = []
+    for system in pick(data, "pad_det"):
+        largest = system.dataset["apcer"].sel(species=LARGEST, drop=True)
+        systems.append(replace(system, dataset=system.dataset.assign(apcer=largest)))
+    curves = numbered([Curve.of(system, "apcer", "bpcer") for system in systems])
     label = partial(with_eer, variable="d_eer", called="D-EER")
     plot = Curves("pad_det", curves, ax, style, SQUARE, solid=True, label=label)
     words = draw_det(plot, _least_rates, [("apcer_target", "bpcer_at_apcer")])
@@ -222,7 +226,7 @@ def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 def _least_rates(system: System) -> tuple[float, float]:
     """Return the smallest APCER and the smallest BPCER above 0."""
     ds = system.dataset
-    return 1 / int(ds["presentations_of_species"].max()), 1 / int(ds["bona_fide"])
+    return 1 / int(ds["presentations"].values[:-2].max()), 1 / int(ds["bona_fide"])
 
 
 def apcer(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:

@@ -47,6 +47,8 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "groups", single=True)
     ds, narrow = systems[0].dataset, Style.look.is_narrow
+    overall = {"frr": float(ds["frr"][-1]), "far": float(ds["far"].values.flat[-1])}
+    ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
     every = ds["group"].values.tolist()
     high = float(np.clip(2.4 + 0.42 * len(every), 3.4, 11.0))
     plot = Display(systems, ax, style, (5.0, 1.8 * high) if narrow else (10.4, high))
@@ -59,7 +61,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     step = -(-len(every) // max(1, min(int(rows / 1.25), NAMED)))
     shown = range(0, len(every), step)
     names = [as_plot_text(short_name(str(every[i]), longest)) for i in shown]
-    _draw_rates(left, ds, "frr", style)
+    _draw_rates(left, ds, "frr", overall["frr"], style)
     people = ds["subjects"].values[::step].tolist()
     left.set_yticks(shown, [f"{x} ({n:,})" for x, n in zip(names, people, strict=True)])
     hollow = "hollow: few people or errors"
@@ -73,7 +75,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         axes.tick_params(length=0)
     flagged = bool(ds["far_flagged"].values.any())
     if ds["far"].ndim == 1:
-        _draw_rates(right, ds, "far", style)
+        _draw_rates(right, ds, "far", overall["far"], style)
         label = plot.named(say("{False accept rate, far}"))
         plot.finish(say("{far} by group of the probe"), [hollow] * flagged, label, ax=right)
         return plot
@@ -89,8 +91,10 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     return plot
 
 
-def _draw_rates(ax: Axes, ds: xr.Dataset, rate: str, style: Mapping[str, Any]) -> None:
-    """Draw FRR or FAR of each group, from top to bottom."""
+def _draw_rates(
+    ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
+) -> None:
+    """Draw FRR or FAR of each group, from top to bottom, and of all groups together."""
     places = np.arange(ds.sizes["group"])
     flagged, colour = ds[f"{rate}_flagged"].values.astype(bool), Style.colour(Style.hues[rate])
     if f"{rate}_low" in ds:
@@ -100,7 +104,6 @@ def _draw_rates(ax: Axes, ds: xr.Dataset, rate: str, style: Mapping[str, Any]) -
         how: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 6.5}
         values = ds[rate].values[members]
         ax.plot(values, places[members], "o", **{"zorder": 3, **how, **style})
-    overall = float(ds[f"{rate}_overall"])
     ax.set_xlim(0, 1.06 * ax.get_xlim()[1])
     ax.set_ylim(len(places) - 0.5, -0.5)
     if overall == overall:

@@ -99,7 +99,6 @@ class Style:
             ("frr", "frr_at_threshold", "frr_at_far", "bpcer", "genuine_above", "mrep"), GENUINE
         ),
         **dict.fromkeys(("far", "far_at_threshold", "impostor_above", "mfr"), IMPOSTOR),
-        "iapar_pooled": ATTACK,
         **dict.fromkeys(("dir", "deta_at_alpha"), DETECTED),
         **dict.fromkeys(("cms", "assa_at_alpha"), MATCHED),
         **dict.fromkeys(("hter", "hter_w", "eer", "hota_at_alpha"), BOTH),

@@ -47,9 +47,9 @@ _FOLD = ("repeat", "fold")
 _PART = (*_FOLD, "part")
 _RATES = _along("threshold", "far", "frr")
 _SPECIES = ("threshold", "species")
-_OVER_SPECIES: Needs = {"iapar_of_species": _SPECIES, **_RATES}
-_ATTACKS = _along("threshold", "ga", "fa", "ia")
-_APCER: Needs = {"apcer_of_species": _SPECIES, "bpcer": ("threshold",)}
+_OVER_SPECIES: Needs = {"iapar": _SPECIES, **_RATES}
+_ATTACKS: Needs = {**_along("threshold", "ga", "fa"), "ia": _SPECIES}
+_APCER: Needs = {"apcer": _SPECIES, "bpcer": ("threshold",)}
 _PRIORS = "prior_log_odds"
 _MEANS: tuple[Needs, ...] = (
     *({"cms": (*over, "rank")} for over in (("partition",), _FOLD, _PART)),
@@ -77,7 +77,7 @@ _ALL = (
     _of_one("attack_det", "vulnerability", _OVER_SPECIES),
     _of_one("iapar", "vulnerability", _OVER_SPECIES),
     _of_one("attack_scores", "vulnerability", _ATTACKS),
-    _plot("pad_det", "pad", _along("threshold", "apcer", "bpcer")),
+    _plot("pad_det", "pad", _APCER),
     _of_one("apcer", "pad", _APCER),
     _plot("reliability", "calibration", {"cllr": (), "pav_llr": ("pav_block",)}),
     _plot("tippett", "calibration", _along("llr", "genuine_above", "impostor_above")),

@@ -92,12 +92,14 @@ class NumbersOfDataset:
     def _rows_with_numbers(self, block: Block, dims: Dims) -> Block:
         """Return the rows of numbers that there can be, with their support if they need it.
 
-        Nothing is compared with itself; where the support is missing, a number was not asked for.
+        Nothing is compared with itself, and no total with what it is of; where the support is
+        missing, a number was not asked for.
         """
         kept = np.ones(self._size(dims), dtype=bool)
         for dim in dims:
-            if f"other_{dim}" in dims:
-                kept &= block[dim] != block[f"other_{dim}"]
+            if (other := f"other_{dim}") in dims:
+                kept &= block[dim] != block[other]
+                kept &= np.isin(block[dim], self._variables[other].values)
         if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
             values = self._numbers(support, dims)
             kept &= ~np.isnan(values)

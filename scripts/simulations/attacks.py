@@ -68,7 +68,7 @@ def detection(cell: Cell, rng: np.random.Generator, easier: np.ndarray) -> dict[
         instrument=units,
         interval="people",
     )
-    measured = {"APCER": limits(result, "apcer_at_threshold", APCER)}
+    measured = {"APCER": limits(result, "apcer_at_threshold", APCER, species="largest")}
     if not easier.any():
         measured["D-EER"] = limits(result, "d_eer", d_eer)
         measured["BPCER at APCER 10 %"] = limits(
@@ -133,11 +133,9 @@ def vulnerability(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
         interval="people",
     )
     return {
-        "IAPAR, largest of three": limits(result, "iapar_max_at_threshold", 0.1),
-        "IAPAR of one species": limits(
-            result, "iapar_of_species", 0.1, threshold=at, species="mask"
-        ),
-        "IAPAR, pooled": limits(result, "iapar_pooled_at_threshold", 0.1),
+        "IAPAR, largest of three": limits(result, "iapar_at_threshold", 0.1, species="largest"),
+        "IAPAR of one species": limits(result, "iapar", 0.1, threshold=at, species="mask"),
+        "IAPAR, pooled": limits(result, "iapar_at_threshold", 0.1, species="pooled"),
     }
 
 

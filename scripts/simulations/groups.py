@@ -36,7 +36,7 @@ def grouped(
     drawn.genuine[group == 0] += worse
     drawn.impostor[group == 0] -= nearer / 2
     scores = drawn.scores(rng)
-    return be.by_group(
+    result = be.by_group(
         scores,
         np.repeat(group, cell.templates),
         threshold=threshold_of(cell.population, far=FAR),
@@ -44,6 +44,7 @@ def grouped(
             "people", replicates=replicates, random_state=int(rng.integers(1 << 30))
         ),
     )
+    return result.drop_sel(group="all", claimed_group="all")
 
 
 def inequality(
@@ -113,9 +114,9 @@ def of_one_group(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     at = threshold_of(cell.population, far=FAR)
     far = far_at(cell.population, at)
     return {
-        "FRR": limits(result, "frr", frr_at(cell.population, at), group=0),
-        "FAR within the group": limits(result, "far", far, group=0, claimed_group=0),
-        "FAR between the groups": limits(result, "far", far, group=0, claimed_group=1),
+        "FRR": limits(result, "frr", frr_at(cell.population, at), group="0"),
+        "FAR within the group": limits(result, "far", far, group="0", claimed_group="0"),
+        "FAR between the groups": limits(result, "far", far, group="0", claimed_group="1"),
     }
 
 

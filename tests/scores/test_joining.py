@@ -520,7 +520,7 @@ def group(case: Case) -> Outcome:
         numbers[f"fr of {a}"] = int(result.fr.sel(group=a))
         genuine = [pair for pair in of_probe if world.is_genuine(*pair)]
         truth[f"fr of {a}"] = sum(world.distance(*pair) > t for pair in genuine)
-        numbers[f"fa of {a}"] = int(result.fa.sel(group=a).sum())
+        numbers[f"fa of {a}"] = int(result.fa.sel(group=a, claimed_group="all"))
         impostor = [pair for pair in of_probe if not world.is_genuine(*pair)]
         truth[f"fa of {a}"] = sum(world.distance(*pair) <= t for pair in impostor)
     return Outcome(result, numbers, truth)
@@ -646,6 +646,7 @@ def train_of_pad(case: Case) -> Outcome:
 def limits_of_pad(shown: Presentations, **units: Any) -> tuple[Any, Numbers]:
     result = be.pad(shown.values(), shown.marks(), interval="people", threshold=1.0, **units)
     names = ("apcer_at_threshold_low", "bpcer_at_threshold_high")
+    result = result.sel(species="largest")
     return result, {name: float(result[name]) for name in names}
 
 
@@ -682,14 +683,15 @@ def at_threshold_of_attacks(
     scores: be.Scores, attacks: Any, world: World, species: dict[Name, str], t: float
 ) -> Outcome:
     result = be.vulnerability(scores, *attacks, templates="single", threshold=t)
-    names = ("far", "frr", "iapar_pooled")
-    numbers = {name: float(result[f"{name}_at_threshold"]) for name in names}
+    names = ("far", "frr", "iapar")
+    pooled = result.sel(species="pooled")
+    numbers = {name: float(pooled[f"{name}_at_threshold"]) for name in names}
     taken: dict[str, list[bool]] = {name: [] for name in names}
     for p, g in world.comparisons():
         accepted = world.distance(p, g) <= t
         if species[p]:
             if world.is_genuine(p, g):
-                taken["iapar_pooled"].append(accepted)
+                taken["iapar"].append(accepted)
         elif world.is_genuine(p, g):
             taken["frr"].append(not accepted)
         else:

@@ -94,9 +94,5 @@ def pad_command(
         interval=limits,
         **options,
     )
-    curve = rows_over(dataset, "threshold")
-    for i, name in enumerate(dataset["species"].values):
-        rates = dataset["apcer_of_species"].values[:, i].tolist()
-        for row, rate in zip(curve, rates, strict=True):
-            row[f"apcer {name}"] = rate
-    run.finish(dataset, csv={"curve.csv": curve})
+    curves = {"curve.csv": rows_over(dataset, "threshold")}
+    run.finish(dataset, csv={**curves, "curves.csv": rows_over(dataset, "threshold", "species")})

@@ -19,14 +19,14 @@ from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
-from bioeval.studies.attacks.scores import AttackedScores
+from bioeval.studies.attacks.scores import AttackedScores, with_pooled_and_largest
 from bioeval.tasks.verification_task import verification
 
 if TYPE_CHECKING:
     from bioeval.studies.attacks.vulnerability import AttackCounts
 
 #: What the limits of the largest rate of several species are by, as attributes of results.
-LARGEST = "all species at once"
+ALL_AT_ONCE = "all species at once"
 
 #: Metadata columns of attack rows that are left out beside their targets.
 ALSO_LEFT_OUT = ("instrument", "attacker")
@@ -129,13 +129,17 @@ def presentation_limits(
     def limits_at(at: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
         """Return the limits of the largest APCER and of BPCER at distances."""
         rates = data.rates(at)
-        largest = of_largest(some, rates["apcer_of_species"][:, over], confidence)
+        largest = of_largest(some, data.of_species(rates["apcer"])[:, over], confidence)
         return largest, bona_fide.curve(confidence).complement().at(rates["bpcer"])
 
-    limits: dict[str, Limits] = {
-        "apcer_of_species": of_each(species, data.rates(places)["apcer_of_species"], confidence)
-    }
-    limits["apcer"], limits["bpcer"] = limits_at(places, confidence)
+    largest, limits_of_bpcer = limits_at(places, confidence)
+    unknown = np.full((len(places), 1), np.nan)  # of the pooled rate
+    alone = of_each(species, data.of_species(data.rates(places)["apcer"]), confidence)
+    low, high = (
+        np.concatenate([each, unknown, of_all[:, None]], axis=1)
+        for each, of_all in zip(alone, largest, strict=True)
+    )
+    limits: dict[str, Limits] = {"apcer": (low, high), "bpcer": limits_of_bpcer}
     # Half of what may miss at an end is that of APCER, half that of BPCER.
     points = data.points
     falling, rising_ = limits_at(points.threshold, (1 + confidence) / 2)
@@ -195,18 +199,20 @@ def with_limits_of_attacks(
     limits: dict[str, Limits] = {
         x: (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
     }
-    limits["iapar_pooled"] = together.curve(confidence).at(
-        ratio(accepted.sum(axis=1), number.sum())
-    )
-    limits["iapar_of_species"] = of_each(species, rates, confidence)
+    pooled = ratio(accepted.sum(axis=1), number.sum())
+    iapar = with_pooled_and_largest(rates, pooled)
+    alone = of_each(species, rates, confidence)
+    of_all = together.curve(confidence).at(pooled)
     some = [species[i] for i in np.flatnonzero(made)]
-    limits["iapar_max"] = of_largest(some, rates[:, made], confidence)
-    frr, (low, high) = bona_fide["frr"].values, limits["frr"]
-    largest = np.fmax.reduce(rates, axis=1)
-    limits["riapar"] = of_sum((largest, *limits["iapar_max"]), (frr, low, high), least=0.0)
-    limits["riapar_of_species"] = of_sum(
-        (rates, *limits["iapar_of_species"]), (frr[:, None], low[:, None], high[:, None]), least=0.0
+    largest = of_largest(some, rates[:, made], confidence)
+    low, high = (
+        np.concatenate([each, one[:, None], most[:, None]], axis=1)
+        for each, one, most in zip(alone, of_all, largest, strict=True)
     )
+    limits["iapar"] = low, high
+    frr = bona_fide["frr"].values[:, None]
+    frr_low, frr_high = (x[:, None] for x in limits["frr"])
+    limits["riapar"] = of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
     shown: dict[str, Any] = {}
     for point, threshold in wanted.items():
         where = dataset[threshold].values
@@ -222,6 +228,6 @@ def with_limits_of_attacks(
     return out.assign_attrs(
         interval_threshold="thresholds stay",
         left_out=", ".join(["subjects", *also]),
-        iapar_interval=LARGEST,
+        iapar_interval=ALL_AT_ONCE,
         interval_for=f"new {' and '.join(['people', *also])}",
     )

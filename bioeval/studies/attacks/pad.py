@@ -33,7 +33,16 @@ from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.names import RowOrder
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import DetectionRule, Presentations
-from bioeval.studies.attacks.scores import few_instruments, few_presentations, in_order_of_scores
+from bioeval.studies.attacks.scores import (
+    LARGEST,
+    POOLED,
+    few_instruments,
+    few_presentations,
+    in_order_of_scores,
+    species_labels,
+    with_pooled_and_largest,
+    with_pooled_count,
+)
 from bioeval.views.messages import warns_of_doubts
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
@@ -104,20 +113,21 @@ def pad(
     Returns
     -------
     xarray.Dataset
-        Over ``threshold, species``: ``apcer_of_species``; over ``threshold``: ``apcer``, the
-        largest over the species, ``apcer_pooled`` over all attack presentations, and ``bpcer``.
-        Over ``apcer_target``: ``threshold_at_apcer`` and ``bpcer_at_apcer``. Scalars ``d_eer`` and
-        ``d_eer_threshold``. Over ``species``: ``presentations_of_species``,
-        ``non_responses_of_species``, ``apnrr_of_species``, ``in_apcer``; scalars ``bona_fide``,
-        ``bona_fide_non_responses``, ``bpnrr``. With `threshold` ``threshold_used``,
-        ``apcer_of_species_at_threshold``, ``apcer_at_threshold``, ``apcer_pooled_at_threshold``,
-        ``bpcer_at_threshold`` and ``acer``, their mean, which ISO/IEC 30107-3 does not have.
+        Over ``threshold, species``: ``apcer``; over ``threshold``: ``bpcer``. The labels of
+        ``species`` are the species, sorted, ``"pooled"``, all attack presentations together, and
+        ``"largest"``, APCER of the detector: the largest over the species. It has no counts;
+        ``.drop_sel(species=["pooled", "largest"])`` leaves both out. Over ``apcer_target``:
+        ``threshold_at_apcer`` and ``bpcer_at_apcer``. Scalars ``d_eer`` and ``d_eer_threshold``.
+        Over ``species``: ``presentations non_responses apnrr in_apcer``; scalars ``bona_fide
+        bona_fide_non_responses bpnrr``. With `threshold` ``threshold_used``, ``apcer_at_threshold``
+        over ``species``, ``bpcer_at_threshold``, and ``acer``, the mean of the largest APCER and
+        BPCER, which ISO/IEC 30107-3 does not have.
 
     Raises
     ------
     DataError
         Bad options or lengths; no bona fide or no attack presentation; species whose names differ
-        in case alone.
+        in case alone, or one that is called ``"pooled"`` or ``"largest"``.
 
     Notes
     -----
@@ -132,8 +142,10 @@ def pad(
     >>> values = [0.9, 0.8, 0.6, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35]
     >>> attack = ["", "", "", "", "mask", "mask", "mask", "print", "print"]
     >>> ds = be.pad(values, attack, threshold=0.5)
-    >>> [round(float(ds[x]), 3) for x in ("apcer_at_threshold", "bpcer_at_threshold", "d_eer")]
-    [0.333, 0.25, 0.333]
+    >>> ds.apcer_at_threshold.to_series().round(3).to_dict()
+    {'mask': 0.333, 'print': 0.0, 'pooled': 0.2, 'largest': 0.333}
+    >>> ds.bpcer_at_threshold.item(), round(ds.d_eer.item(), 3)
+    (0.25, 0.333)
     """
     require_choice("kind", kind, get_args(ValuedKind))
     require_choice("non_response", non_response, get_args(NonResponse))
@@ -190,7 +202,8 @@ def pad(
         variables |= _at_threshold(data, at, kind)
         variables["threshold_used_next"] = to_user(after, kind)
         if at is not None and (train is not None or rule.name == "fixed"):
-            far, frr = (float(variables[f"{x}_at_threshold"][1]) for x in ("apcer_pooled", "bpcer"))
+            there = data.rates(np.array([at]))
+            far, frr = float(there["apcer"][0, -2]), float(there["bpcer"][0])
             given = rule.name == "fixed"
             warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=given)
     used = math.nan if at is None else at
@@ -203,10 +216,10 @@ def pad(
     for rate, curve in data.rates(inside).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if thresholds is not None:
-        rates = [variables[x][1] for x in ("apcer_pooled", "bpcer")]
-        warnings += all_beyond_scores(grid, *rates)
+        pooled = variables["apcer"][1][:, -2]
+        warnings += all_beyond_scores(grid, pooled, variables["bpcer"][1])
     if options is not None:
-        from bioeval.studies.attacks.limits import LARGEST, presentation_limits
+        from bioeval.studies.attacks.limits import ALL_AT_ONCE, presentation_limits
 
         limits = presentation_limits(data, units, options, np.append(inside, used), targets)
         for side, end in (("low", 0), ("high", 1)):
@@ -221,7 +234,7 @@ def pad(
             "interval_method": options.method,
             "confidence": options.confidence,
             "left_out": " and ".join(units),
-            "apcer_interval": LARGEST,
+            "apcer_interval": ALL_AT_ONCE,
             "interval_for": _NEW[tuple(units)],
         }
     about = {
@@ -233,7 +246,7 @@ def pad(
         **attrs,
         **message_attrs(warnings),
     }
-    species = np.array(data.species, dtype=str)
+    species = species_labels(data.species)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
     return dataset(variables, NAMES, coordinates, about)
 
@@ -252,17 +265,19 @@ def _responses(data: Presentations) -> Variables:
     """Return the numbers of presentations, and the rates of those without a response."""
     number = np.array([(data.codes == i).sum() for i in data.classes])
     silent = number - [len(x) for x in data.answered]
+    rates = silent / number
+    pooled = np.array(silent[:-1].sum() / number[:-1].sum())
     return {
         **along(
             ("species",),
-            presentations_of_species=number[:-1],
-            non_responses_of_species=silent[:-1],
-            apnrr_of_species=silent[:-1] / number[:-1],
-            in_apcer=data.counted.astype(np.int64),
+            presentations=with_pooled_count(number[:-1]),
+            non_responses=with_pooled_count(silent[:-1]),
+            apnrr=with_pooled_and_largest(rates[:-1], pooled),
+            in_apcer=np.append(data.counted.astype(np.int64), [0, 0]),
         ),
         "bona_fide": ((), number[-1]),
         "bona_fide_non_responses": ((), silent[-1]),
-        "bpnrr": ((), silent[-1] / number[-1]),
+        "bpnrr": ((), rates[-1]),
     }
 
 
@@ -322,88 +337,101 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
             values[:] = math.nan
         variables[f"{name}_at_threshold"] = ("species",) * (values.ndim - 1), values[0]
     variables["threshold_used"] = to_user(used, kind)
-    variables["acer"] = (rates["apcer"][0] + rates["bpcer"][0]) / 2
+    variables["acer"] = (rates["apcer"][0, -1] + rates["bpcer"][0]) / 2
     return variables
 
 
 NAMES = {
     "apcer_target": Variable("APCER not to be exceeded", "proportion", "APCER"),
-    "apcer_of_species": Variable(
-        "proportion of attack presentations of a species classified bona fide",
+    "threshold_used": Variable(
+        "threshold chosen or given", "score", label="threshold", shown="threshold"
+    ),
+    "presentations": Variable("attack presentations", "presentations", label="presentations"),
+    "non_responses": Variable(
+        "attack presentations without a response", "presentations", detail="data"
+    ),
+    "apnrr": Variable(
+        "proportion of attack presentations without a response: of a species; of all (pooled); the "
+        "largest of a species (largest)",
+        "proportion",
+        "APNRR",
+        label="APNRR",
+        direction="smaller",
+        out_of="presentations",
+    ),
+    "in_apcer": Variable(
+        "1 where the largest APCER is over the species, else 0", "1", detail="data"
+    ),
+    "bona_fide": Variable(
+        "bona fide presentations", "presentations", label="bona fide presentations"
+    ),
+    "bona_fide_non_responses": Variable(
+        "bona fide presentations without a response", "presentations", detail="data"
+    ),
+    "bpnrr": Variable(
+        "proportion of bona fide presentations without a response",
+        "proportion",
+        "BPNRR",
+        label="BPNRR",
+        direction="smaller",
+        out_of="bona_fide",
+    ),
+    "apcer": Variable(
+        "proportion of attack presentations classified bona fide: of a species; of all (pooled); "
+        "the largest of a species (largest)",
         "proportion",
         "APCER",
         ("threshold", "species"),
-        out_of="presentations_of_species",
-    ),
-    "apcer": Variable(
-        "largest APCER over the attack instrument species",
-        "proportion",
-        "APCER",
-        ("threshold",),
-    ),
-    "apcer_pooled": Variable(
-        "proportion of all attack presentations classified bona fide",
-        "proportion",
-        dims=("threshold",),
+        label="APCER",
+        direction="smaller",
+        out_of="presentations",
     ),
     "bpcer": Variable(
         "proportion of bona fide presentations classified as attacks",
         "proportion",
         "BPCER",
         ("threshold",),
+        label="BPCER",
+        direction="smaller",
         out_of="bona_fide",
     ),
-    "threshold_at_apcer": Variable(
-        "loosest threshold with APCER at most the target", "score", shown="threshold"
-    ),
-    "bpcer_at_apcer": Variable(
-        "BPCER at the loosest threshold within the APCER target",
+    "acer": Variable(
+        "mean of APCER, the largest, and BPCER; no measure of ISO/IEC 30107-3, kept for older "
+        "papers",
         "proportion",
-        "BPCER",
-        out_of="bona_fide",
-        threshold="threshold_at_apcer",
+        label="ACER",
+        direction="smaller",
+        threshold="threshold_used",
     ),
     "d_eer": Variable(
-        "detection equal error rate: APCER and BPCER cross",
+        "detection equal error rate: APCER, the largest, and BPCER cross",
         "proportion",
+        label="D-EER",
+        direction="smaller",
         threshold="d_eer_threshold",
     ),
     "d_eer_threshold": Variable(
         "attainable threshold nearest to the detection equal error rate", "score", shown="threshold"
     ),
-    "presentations_of_species": Variable("attack presentations of a species", "presentations"),
-    "non_responses_of_species": Variable(
-        "attack presentations of a species without a response", "presentations"
-    ),
-    "apnrr_of_species": Variable(
-        "proportion of attack presentations of a species without a response",
+    "bpcer_at_apcer": Variable(
+        "BPCER at the loosest threshold within the APCER target",
         "proportion",
-        "APNRR",
-        out_of="presentations_of_species",
-    ),
-    "in_apcer": Variable("1 where apcer, the largest, is over the species, else 0", "1"),
-    "bona_fide": Variable("bona fide presentations", "presentations"),
-    "bona_fide_non_responses": Variable(
-        "bona fide presentations without a response", "presentations"
-    ),
-    "bpnrr": Variable(
-        "proportion of bona fide presentations without a response",
-        "proportion",
-        "BPNRR",
+        "BPCER",
+        label="BPCER with APCER at most {target}",
+        direction="smaller",
         out_of="bona_fide",
+        threshold="threshold_at_apcer",
     ),
-    "threshold_used": Variable("threshold chosen or given", "score", shown="threshold"),
-    "acer": Variable(
-        "mean of APCER and BPCER; no measure of ISO/IEC 30107-3",
-        "proportion",
-        threshold="threshold_used",
+    "threshold_at_apcer": Variable(
+        "loosest threshold with APCER at most the target", "score", shown="threshold"
     ),
 }
-for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
+for _rate in ("apcer", "bpcer"):
     NAMES[f"{_rate}_at_threshold"] = replace(
         NAMES[_rate],
         long_name=f"{NAMES[_rate].long_name}, at the threshold used",
         dims=(),
+        label=f"{NAMES[_rate].label} at the threshold",
         threshold="threshold_used",
     )
 
@@ -441,13 +469,13 @@ def _about(ds: xr.Dataset) -> Facts:
     """Return the facts about the data, and what APCER is."""
     attrs, counted = ds.attrs, ds["in_apcer"].values.astype(bool)
     names = Enumeration(list(map(Label, compress(ds["species"].values.tolist(), counted))))
-    over: Text = "all species" if counted.all() else names
+    over: Text = "all species" if counted[:-2].all() else names
     presented = say(
         "{bona_fide:count bona fide presentations}, {attacks:count attack presentations} of "
         "{species:count} species",
         bona_fide=int(ds["bona_fide"]),
-        attacks=int(ds["presentations_of_species"].sum()),
-        species=ds.sizes["species"],
+        attacks=int(ds["presentations"].sel(species=POOLED)),
+        species=ds.sizes["species"] - 2,
     )
     side = "above" if str(attrs["kind"]) in LARGER_IS_CLOSER else "below"
     return Facts(
@@ -469,14 +497,16 @@ def _rates_there(ds: xr.Dataset) -> Table:
         words = say(_RULES[rule.name], value=rule.value)
         choice = say("{rule}, chosen on {data}", rule=words, data=choice)
     bona_fide, attacks = _denominators(ds)
+    species = ds["species"].values.tolist()
     rows = []
-    for label, name, attempts in (
-        ("APCER", "apcer_at_threshold", attacks),
-        ("BPCER", "bpcer_at_threshold", bona_fide),
-        ("APCER, pooled", "apcer_pooled_at_threshold", attacks),
-        ("ACER", "acer", attacks),
+    for label, name, attempts, of_species in (
+        ("APCER", "apcer_at_threshold", attacks, LARGEST),
+        ("BPCER", "bpcer_at_threshold", bona_fide, ""),
+        ("APCER, pooled", "apcer_at_threshold", attacks, POOLED),
+        ("ACER", "acer", attacks, ""),
     ):
-        rows.append((label, rate_of(ds, name, attempts=attempts)))
+        places = {"species": species.index(of_species)} if of_species else {}
+        rows.append((label, rate_of(ds, name, places, attempts=attempts)))
     return Table(
         "at_threshold",
         (Column("measure"), Column("rate", "rate")),
@@ -490,11 +520,10 @@ def _rates_there(ds: xr.Dataset) -> Table:
 def _classes(ds: xr.Dataset) -> Table:
     """Return presentations, and those without a response, by species and of bona fide."""
     rows: list[tuple[Text | None, ...]] = []
-    for i, name in enumerate(ds["species"].values.tolist()):
-        number = int(ds["presentations_of_species"][i])
+    for i, name in enumerate(ds["species"].values.tolist()[:-2]):
+        number = int(ds["presentations"][i])
         rates = [
-            cell_of(ds, x, {"species": i}, attempts=number)
-            for x in ("apnrr_of_species", "apcer_of_species_at_threshold")
+            cell_of(ds, x, {"species": i}, attempts=number) for x in ("apnrr", "apcer_at_threshold")
         ]
         rows.append((Label(name), Count(number), *rates))
     number = int(ds["bona_fide"])
@@ -542,7 +571,7 @@ def _points(ds: xr.Dataset) -> Table:
 
 def _denominators(ds: xr.Dataset) -> tuple[int, int]:
     """Return the bona fide presentations, and those of the largest species."""
-    return int(ds["bona_fide"]), int(ds["presentations_of_species"].max())
+    return int(ds["bona_fide"]), int(ds["presentations"].values[:-2].max())
 
 
 def _intervals(ds: xr.Dataset) -> Iterator[Paragraph]:

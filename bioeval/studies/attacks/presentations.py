@@ -32,7 +32,11 @@ from bioeval.scores.formats.layouts import (
 from bioeval.scores.formats.tables import cells_by_column, head_of
 from bioeval.scores.names import as_names, first_twice, places
 from bioeval.stats.people import ratio
-from bioeval.studies.attacks.scores import accepted_at
+from bioeval.studies.attacks.scores import (
+    accepted_at,
+    require_free_labels,
+    with_pooled_and_largest,
+)
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1
@@ -72,6 +76,7 @@ class Presentations:
                 f"{where}attack has no attack presentation among {len(codes):,}; expected the "
                 "species of each, such as 'print'"
             )
+        require_free_labels(species.tolist())
         answered = np.isin(np.arange(len(species)), codes[~np.isnan(scores)])
         return cls(to_user(scores, kind), codes, species.tolist(), answered, non_response)
 
@@ -99,15 +104,18 @@ class Presentations:
         return [np.sort(self.distances[known & (self.codes == i)]) for i in self.classes]
 
     def rates(self, at: np.ndarray) -> dict[str, np.ndarray]:
-        """Return APCER of each species, its maximum, the pooled one, and BPCER at distances."""
+        """Return APCER at distances, (distances, labels of species), and BPCER."""
         accepted, number = accepted_at(self.answered, at), self.number
-        apcer = ratio(accepted[:, :-1], number[:-1])
+        of_species = ratio(accepted[:, :-1], number[:-1])
+        pooled = ratio(accepted[:, :-1].sum(axis=1), number[:-1].sum())
         return {
-            "apcer_of_species": apcer,
-            "apcer": np.fmax.reduce(apcer[:, self.counted], axis=1, initial=np.nan),
-            "apcer_pooled": ratio(accepted[:, :-1].sum(axis=1), number[:-1].sum()),
+            "apcer": with_pooled_and_largest(of_species, pooled, self.counted),
             "bpcer": ratio(number[-1] - accepted[:, -1], number[-1]),
         }
+
+    def of_species(self, rates: np.ndarray) -> np.ndarray:
+        """Return the rates of the species alone, of rates (distances, labels of species)."""
+        return rates[:, : len(self.species)]
 
     @cached_property
     def points(self) -> ErrorCurve:
@@ -116,7 +124,7 @@ class Presentations:
         reject_all = math.nan if -math.inf in every[:1] else -math.inf
         at = np.append(reject_all, every)
         rates = self.rates(at)
-        return ErrorCurve(at, rates["apcer"], rates["bpcer"], 1, 1)
+        return ErrorCurve(at, rates["apcer"][:, -1], rates["bpcer"], 1, 1)
 
     def next_scores(self, at: Any) -> np.ndarray:
         """Return the nearest score that each distance rejects; infinity where there is none."""

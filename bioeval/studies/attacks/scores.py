@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,6 +28,10 @@ from bioeval.stats.people import ratio
 
 #: Fewer attack instruments of a species are warned of.
 FEW_INSTRUMENTS = 10
+
+#: Labels of the dimension `species` behind the species: all attacks together, whatever their
+#: species, and the largest rate of a species.
+POOLED, LARGEST = "pooled", "largest"
 
 
 def in_order_of_scores(kind: str) -> slice:
@@ -186,6 +190,39 @@ def _of_same_gallery(scores: Scores, attacks: Scores) -> Scores:
     return attacks
 
 
+def require_free_labels(species: Sequence[str]) -> None:
+    """Raise :class:`DataError` if a species has the label of all attacks, or of the largest rate.
+
+    Labels of other cases are no trouble.
+    """
+    for label, meaning in ((POOLED, "all attacks together"), (LARGEST, "the largest rate")):
+        if label in species:
+            raise DataError(
+                f"there is a species {label!r}, and results call {meaning} {label!r}; write the "
+                "species in another way"
+            )
+
+
+def species_labels(species: Sequence[str]) -> np.ndarray:
+    """Return the labels of the dimension `species`."""
+    return np.array([*species, POOLED, LARGEST], dtype=str)
+
+
+def with_pooled_count(counts: np.ndarray) -> np.ndarray:
+    """Return counts (..., species) with their sum, float64: the largest rate has no count (NaN)."""
+    pooled = counts.sum(axis=-1, keepdims=True)
+    return np.concatenate([counts, pooled, np.full(pooled.shape, np.nan)], axis=-1)
+
+
+def with_pooled_and_largest(
+    rates: np.ndarray, pooled: np.ndarray, counted: np.ndarray | None = None
+) -> np.ndarray:
+    """Return rates (..., species) with the pooled one, and the largest over species `counted`."""
+    some = rates if counted is None else rates[..., counted]
+    largest = np.fmax.reduce(some, axis=-1, initial=np.nan)
+    return np.concatenate([rates, pooled[..., None], largest[..., None]], axis=-1)
+
+
 def few_presentations(
     rate: str, targets: np.ndarray, number_of: Mapping[str, int]
 ) -> list[Message]:
@@ -221,6 +258,7 @@ class AttackAttempts:
         """Return the attempts of the attack rows, perhaps of fused templates."""
         row, distance, too_few = _distances(parts.attacks, fusion)
         names, code = np.unique(parts.species, return_inverse=True)
+        require_free_labels(names.tolist())
         presentations = np.bincount(code, minlength=len(names))
         return cls(names.tolist(), presentations, row, distance, code[row], too_few)
 
@@ -243,17 +281,11 @@ class AttackAttempts:
         return accepted_at(self._of_species, thresholds)
 
     def rates(self, thresholds: np.ndarray, frr: np.ndarray) -> dict[str, np.ndarray]:
-        """Return IAPAR of species, largest and pooled, and RIAPAR at thresholds."""
+        """Return IAPAR and RIAPAR at thresholds, (thresholds, labels of species)."""
         accepted = self.accepted(thresholds)
-        of_species = ratio(accepted, self.number)
-        largest = np.fmax.reduce(of_species, axis=1, initial=np.nan)
-        return {
-            "iapar_of_species": of_species,
-            "riapar_of_species": of_species + frr[:, None],
-            "iapar_max": largest,
-            "iapar_pooled": ratio(accepted.sum(axis=1), self.number.sum()),
-            "riapar": largest + frr,
-        }
+        pooled = ratio(accepted.sum(axis=1), self.number.sum())
+        iapar = with_pooled_and_largest(ratio(accepted, self.number), pooled)
+        return {"iapar": iapar, "riapar": iapar + frr[:, None]}
 
 
 def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from bioeval.counting.folds import FoldCounts
 from bioeval.counting.threshold_rules import ChosenThreshold
 from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
-from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
+from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.disjoint import mates_among
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
@@ -36,77 +36,127 @@ from bioeval.studies.groups.differences import (
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
 
+#: The label of all groups together, behind those of the groups.
+ALL = "all"
+
 _FLAG = "1 where {}, else 0"
+_FEW = "fewer than 30 subjects, or than 30 expected"
 
 GROUPS: dict[str, Variable] = {
-    "claimed_group": Variable("group of the claimed subject"),
+    "claimed_group": Variable("group of the claimed subject; all: any subject"),
     "other_group": Variable("group whose rate is subtracted"),
-    "group": Variable("group of the probe"),
-    **entries(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
+    "group": Variable("group of the probe; all: all groups together"),
+    "threshold": Variable("threshold of all groups", "score", label="threshold", shown="threshold"),
     "subjects": Variable(
         "subjects of the group: of groups of people on either side, else with a probe of it",
         "subjects",
+        label="subjects",
     ),
-    "threshold": Variable("threshold of all groups", "score", shown="threshold"),
-    "frr_overall": Variable("FRR of all groups together", "proportion", "FNMR"),
-    "far_overall": Variable("FAR of all groups together", "proportion", "FMR"),
-    "expected_fr": Variable("false rejects expected at the overall FRR", "attempts"),
-    "expected_fa": Variable("false accepts expected at the overall FAR", "attempts"),
-    "few_subjects": Variable(_FLAG.format("the group has fewer than 30 subjects"), "1"),
-    "frr_flagged": Variable(
-        _FLAG.format("subjects or expected false rejects are fewer than 30"), "1"
+    **entries(VERIFICATION, "genuine_attempts", "frr", "fr"),
+    **entries(VERIFICATION, "impostor_attempts", "far", "fa"),
+    "expected_fr": Variable(
+        "false rejects expected at the FRR of all groups", "attempts", detail="data"
     ),
-    "far_flagged": Variable(
-        _FLAG.format("subjects of a group or expected false accepts are fewer than 30"), "1"
+    "expected_fa": Variable(
+        "false accepts expected at the FAR of all groups", "attempts", detail="data"
     ),
+    "few_subjects": Variable(
+        _FLAG.format("the group has fewer than 30 subjects"), "1", detail="data"
+    ),
+    "frr_flagged": Variable(_FLAG.format(f"there are {_FEW} false rejects"), "1"),
+    "far_flagged": Variable(_FLAG.format(f"there are {_FEW} false accepts"), "1"),
     "fdr": Variable(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
         "all groups are alike",
         "1",
+        label="FDR (1: all groups alike)",
+        decimals=4,
+        direction="larger",
     ),
     "garbe": Variable(
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
         "FRR over groups; 0 where all groups are alike",
         "1",
+        label="GARBE (0: all groups alike)",
+        decimals=4,
+        direction="smaller",
     ),
 }
 
 for _rate, _within in (("far", " within the group"), ("frr", "")):
     for _other, _words in (("min", "smallest"), ("geomean", "geometric mean")):
-        _largest = f"largest {_rate.upper()}{_within} of a group over the {_words}"
-        GROUPS[f"{_rate}_max_over_{_other}"] = Variable(_largest, "1")
+        GROUPS[f"{_rate}_max_over_{_other}"] = Variable(
+            f"largest {_rate.upper()}{_within} of a group over the {_words}",
+            "1",
+            label=f"{{{_rate}}}{_within.removesuffix(' the group')}, largest / {_words}",
+            decimals=4,
+            direction="smaller",
+        )
 
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
 
-for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the group")):
-    GROUPS |= limits_of(f"{_rate}_simultaneous")
-    GROUPS[f"{_rate}_groups_p"] = Variable(
-        f"p-value by permutation: people of all groups have the same distribution ({_within})", "p"
-    )
-_LIMIT = "{} limit of {}_difference; the limits hold for all pairs of groups together"
-for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
+for _rate, _words, _label in (
+    ("frr", "FRR", "{frr}"),
+    ("far", "FAR within groups", "{far} within"),
+):
     GROUPS |= {
-        f"{_rate}_difference": Variable(
-            f"{_words}: that of the group minus that of the other group", "proportion"
+        f"{_rate}_groups_p": Variable(
+            f"p-value by permutation: people of all groups have the same distribution ({_words})",
+            "p",
+            label=f"{_label}: p that groups are alike",
         ),
-        f"{_rate}_difference_low": Variable(_LIMIT.format("lower", _rate), "proportion"),
-        f"{_rate}_difference_high": Variable(_LIMIT.format("upper", _rate), "proportion"),
+        **{
+            f"{_rate}_simultaneous_{_end}": Variable(
+                f"{_word} limit of {_words}; the limits hold for all groups together",
+                "proportion",
+                label=f"{_label}, {_word} limit of all together",
+            )
+            for _end, _word in (("low", "lower"), ("high", "upper"))
+        },
+        f"{_rate}_letters": Variable(
+            f"groups that share a letter cannot be told apart by {_words}; empty: not compared",
+            label=f"{_label}, letters",
+        ),
+        f"{_rate}_difference": Variable(
+            f"{_words}: the group minus the other group",
+            "proportion",
+            label=f"{_label}, difference",
+            measure=_rate,
+            statistic="difference",
+        ),
+        **{
+            f"{_rate}_difference_{_end}": Variable(
+                f"{_word} limit of {_rate}_difference; the limits hold for all pairs of groups "
+                "together",
+                "proportion",
+                measure=_rate,
+                statistic=f"difference_{_end}",
+            )
+            for _end, _word in (("low", "lower"), ("high", "upper"))
+        },
         f"{_rate}_p_value": Variable(
             f"two-sided p-value of {_rate}_difference, paired over people and adjusted for the "
             "number of pairs of groups",
             "p",
+            label=f"{_label}, p of the difference",
+            measure=_rate,
+            statistic="p_value",
         ),
         f"{_rate}_discordant": Variable(
-            f"people, at least, whose {_rate.upper()} is another one in the other group", "subjects"
+            f"people, at least, whose {_rate.upper()} is another one in the other group",
+            "subjects",
+            measure=_rate,
+            statistic="discordant",
+            detail="data",
         ),
         f"{_rate}_separated": Variable(
             f"1 where {_words} is shown to be larger in the group than in the other group, -1 "
             "where it is shown to be smaller, else 0",
             "1",
-        ),
-        f"{_rate}_letters": Variable(
-            f"groups that share a letter cannot be told apart by {_words}; empty: not compared"
+            measure=_rate,
+            statistic="separated",
+            detail="data",
         ),
     }
 
@@ -115,7 +165,7 @@ class GroupRates(NamedTuple):
     """Attempts and errors by group, at one threshold.
 
     - `chosen`: the threshold, as a distance
-    - `subjects` (int64 (groups,)): the number of people of each group
+    - `subjects` (int64 (groups + 1,)): the number of people of each group, and of all
     - `of_attempts`: whether the probe alone decides the group
     - `counts`: attempts by the group of the probe, and of the gallery template
     """
@@ -129,56 +179,77 @@ class GroupRates(NamedTuple):
 def groups_dataset(
     rates: GroupRates, groups: np.ndarray, alpha: float, about: Provenance, symmetric: bool
 ) -> xr.Dataset:
-    """Return the rates by group, whose labels are `groups`.
+    """Return the rates by group, whose labels are `groups`, and of all groups together.
 
     `symmetric` data hold each pair of templates twice.
     """
     chosen, subjects, of_attempts, (genuine, accepted, impostor, accepts) = rates
     defined = chosen.defined
-    mated, pairs = genuine, impostor
-    if symmetric:
-        mated, pairs = (x - np.diag(x.diagonal() // 2) for x in (genuine, impostor))
-    genuine, rejects, mated = (x.sum(axis=1) for x in (genuine, genuine - accepted, mated))
+    frr, mated, (rejects, genuine) = _rate_of_groups(
+        genuine - accepted, genuine, defined, symmetric
+    )
+    far, pairs, (accepts, impostor) = _rate_of_groups(accepts, impostor, defined, symmetric)
+    # The group of the probe alone decides a genuine attempt.
+    frr, rejects, genuine, mated = (x[:, -1] for x in (frr, rejects, genuine, mated))
     few = few_of_both = subjects < FEW_SUBJECTS
+    labels = np.append(groups, ALL)
     over: tuple[str, ...] = ("group",)
     both = over
-    coordinates = {"group": groups}
+    coordinates = {"group": labels}
     if of_attempts:
-        impostor, accepts, pairs = (x.sum(axis=1) for x in (impostor, accepts, pairs))
+        far, accepts, impostor, pairs = (x[:, -1] for x in (far, accepts, impostor, pairs))
     else:
         few_of_both = few[:, None] | few
-        both, coordinates = (*over, "claimed_group"), coordinates | {"claimed_group": groups}
-    frr = ratio(rejects, genuine * defined)
-    far = ratio(accepts, impostor * defined)
-    frr_all = float(ratio(rejects.sum(), genuine.sum() * defined))
-    far_all = float(ratio(accepts.sum(), impostor.sum() * defined))
-    expected_fr, expected_fa = mated * frr_all, pairs * far_all
+        both, coordinates = (*over, "claimed_group"), coordinates | {"claimed_group": labels}
+    expected_fr, expected_fa = mated * frr[-1], pairs * far.flat[-1]
     frr_flagged = few | ~(expected_fr >= RuleOf(30))
     far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
     variables = {
-        **along(over, frr=frr, fr=rejects, genuine_attempts=genuine, subjects=subjects),
-        **along(both, far=far, fa=accepts, impostor_attempts=impostor),
+        **chosen.in_units(about.kind),
+        **along(over, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects),
+        **along(both, impostor_attempts=impostor, far=far, fa=accepts),
         "expected_fr": (over, expected_fr),
         "expected_fa": (both, expected_fa),
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
-        **chosen.in_units(about.kind),
-        "frr_overall": frr_all,
-        "far_overall": far_all,
     }
     attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
     remarks: list[Message] = []
+    within = (far if of_attempts else far.diagonal())[:-1]
     if not of_attempts:
-        variables |= inequity(far.diagonal(), frr, alpha)
+        variables |= inequity(within, frr[:-1], alpha)
         attrs["alpha"] = alpha
     if not (of_attempts and defined):
-        remarks += _undefined(defined, groups, frr, far.diagonal())
+        remarks += _undefined(defined, groups, frr[:-1], within)
+    few, frr_flagged = few[:-1], frr_flagged[:-1]
     remarks += few_subjects(groups, few)
-    remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
-    remarks += few_errors(groups, few, "far", far_all, far_flagged)
+    remarks += few_errors(groups, few, "frr", float(frr[-1]), frr_flagged)
+    of_groups = (slice(-1),) * far.ndim
+    remarks += few_errors(groups, few, "far", float(far.flat[-1]), far_flagged[of_groups])
     attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
     return dataset(variables, GROUPS, coordinates, attrs)
+
+
+def _rate_of_groups(
+    errors: np.ndarray, attempts: np.ndarray, defined: bool, symmetric: bool
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return a rate by the groups of probe and gallery, each with all groups together at its end.
+
+    And the attempts, of which those of `symmetric` data count once, and errors and attempts.
+    """
+    once = with_totals(attempts)
+    if symmetric:
+        once = with_totals(attempts - np.diag(attempts.diagonal() // 2))
+        once[-1, -1] = attempts.sum() // 2
+    errors, attempts = with_totals(errors), with_totals(attempts)
+    return ratio(errors, attempts * defined), once, (errors, attempts)
+
+
+def with_totals(counts: np.ndarray) -> np.ndarray:
+    """Return counts (groups, groups) with the sums of rows and columns behind them."""
+    rows = np.column_stack([counts, counts.sum(axis=1)])
+    return np.vstack([rows, rows.sum(axis=0)])
 
 
 def _undefined(
@@ -258,7 +329,7 @@ def group_intervals(
     concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
     differences leave them out.
     """
-    confidence, enough = options.confidence, dataset["few_subjects"].values == 0
+    confidence, enough = options.confidence, has_enough_subjects(dataset)
     number = len(enough)
     counts = people_counts(scores, dataset["threshold"].values[None])
     pairs = PairsOfGroups(counts, group)
@@ -323,14 +394,31 @@ def with_limits_of_groups(
     variables: dict[str, np.ndarray],
     remarks: list[Message],
 ) -> xr.Dataset:
-    """Return a result with limits of its rates, and variables by group, or by two of them."""
-    out = options.added_to(dataset, limits, GROUPS, remarks)
+    """Return a result with limits of its rates, and variables by group, or by two of them.
+
+    All groups together have none of these.
+    """
+    of_rates = {}
+    for name, ends in limits.items():
+        low, high = (np.pad(x, (0, int(x.ndim > 0)), constant_values=np.nan) for x in ends)
+        of_rates[name] = low, high
+    out = options.added_to(dataset, of_rates, GROUPS, remarks)
     for name, values in variables.items():
-        out[name] = ("group", "other_group")[: values.ndim], values, GROUPS[name].attrs
+        dims = ("group", "other_group")[: values.ndim]
+        if dims:
+            nothing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)
+            none = np.full((1, *values.shape[1:]), nothing, dtype=values.dtype)
+            values = np.concatenate([values, none])
+        out[name] = dims, values, GROUPS[name].attrs
     if variables:
-        others = "other_group", dataset["group"].values, GROUPS["other_group"].attrs
+        others = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
         out = out.assign_coords(other_group=others)
     return out
+
+
+def has_enough_subjects(dataset: xr.Dataset) -> np.ndarray:
+    """Return whether each group, without all groups together, has the subjects to be compared."""
+    return dataset["few_subjects"].values[:-1] == 0
 
 
 def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
@@ -412,7 +500,7 @@ def condition_intervals(
 
     `group` is that of each probe. Groups of fewer than 30 subjects are not compared.
     """
-    at, enough = dataset["threshold"].values[None], dataset["few_subjects"].values == 0
+    at, enough = dataset["threshold"].values[None], has_enough_subjects(dataset)
     codes = scores.codes
     who = np.union1d(codes.probe, codes.gallery)
     place = {name: i for i, name in enumerate(codes.values[who].tolist())}

@@ -27,6 +27,7 @@ from bioeval.scores.symmetry import is_symmetric
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.groups.group_rates import (
+    ALL,
     GroupRates,
     condition_intervals,
     group_intervals,
@@ -78,34 +79,37 @@ def by_group(
     Returns
     -------
     xarray.Dataset
-        Over ``group``, sorted: ``frr fr genuine_attempts subjects``; over ``group`` (of the probe)
-        and ``claimed_group``: ``far fa impostor_attempts``. Scalars ``threshold frr_overall
-        far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all groups alike), ``garbe``
-        (0: all alike), ``far_max_over_min far_max_over_geomean frr_max_over_min
-        frr_max_over_geomean`` (NaN where a rate is 0). ``few_subjects frr_flagged far_flagged`` are
-        1 where there are fewer than 30 subjects, or fewer than 30 errors are expected at the
-        overall rate (``expected_fr expected_fa``): too little to rank groups by.
+        Over ``group``, sorted, and ``"all"``, all groups together: ``subjects genuine_attempts frr
+        fr``; over ``group`` (of the probe) and ``claimed_group``: ``impostor_attempts far fa``. FAR
+        within a group is where both are the group; ``"all"`` as ``claimed_group`` is any subject,
+        and FAR of all attempts is where both are ``"all"``. Labels are texts, and
+        ``.drop_sel(group="all")`` leaves the totals out. Scalars ``threshold``, and of FAR within
+        groups and FRR: ``fdr`` (1: all groups alike), ``garbe`` (0: all alike), ``far_max_over_min
+        far_max_over_geomean frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0).
+        ``few_subjects frr_flagged far_flagged`` are 1 where there are fewer than 30 subjects, or
+        fewer than 30 errors are expected at the rate of all groups (``expected_fr expected_fa``):
+        too little to rank groups by.
 
-        With an interval, ``_low`` and ``_high`` of each; those of the measures are their smallest
-        and largest values while all rates keep within ``frr_simultaneous_low`` ...
-        ``far_simultaneous_high``, limits that hold for all groups together. ``frr_groups_p
-        far_groups_p``: p-values by permutation, that people of all groups have one distribution.
-        Over ``group, other_group``, of FRR and of FAR within groups (``far_``): ``frr_difference``,
-        the group minus the other one, with limits that hold for all pairs together, and
-        ``frr_separated``; over ``group`` ``frr_letters``. Groups of fewer than 30 subjects have no
-        part in any of these.
+        With an interval, ``_low`` and ``_high`` of each, NaN of all groups together, whose limits
+        :func:`verification` has. Those of the measures are their smallest and largest values while
+        all rates keep within ``frr_simultaneous_low`` ... ``far_simultaneous_high``, limits that
+        hold for all groups together. ``frr_groups_p far_groups_p``: p-values by permutation, that
+        people of all groups have one distribution. Over ``group, other_group``, of FRR and of FAR
+        within groups (``far_``): ``frr_difference``, the group minus the other one, with limits
+        that hold for all pairs together, and ``frr_separated``; over ``group`` ``frr_letters``.
+        Groups of fewer than 30 subjects have no part in any of these.
 
-        Groups of attempts have no ``claimed_group`` and no measures of inequality: ``far fa
-        impostor_attempts`` are over ``group``, and ``subjects`` are those with a probe of the
-        group. With an interval, the differences are those of each person's attempts in two groups,
-        as the systems of :func:`bioeval.compare` are compared: ``frr_p_value far_p_value`` are
-        adjusted for the number of pairs (Holm 1979), and ``separated`` follows from them.
+        Groups of attempts have no ``claimed_group`` and no measures of inequality:
+        ``impostor_attempts far fa`` are over ``group``, and ``subjects`` are those with a probe of
+        the group. With an interval, the differences are those of each person's attempts in two
+        groups, as the systems of :func:`bioeval.compare` are compared: ``frr_p_value far_p_value``
+        are adjusted for the number of pairs (Holm 1979), and ``separated`` follows from them.
 
     Raises
     ------
     DataError
-        If a column is unknown, a subject is in two groups of people, or an option is wrong; NaN
-        under ``nan="raise"``.
+        If a column is unknown, a subject is in two groups of people, a group is called ``"all"``,
+        or an option is wrong; NaN under ``nan="raise"``.
     ProtocolError
         If subjects are unknown, scores hold only an order, or `alpha` is given for groups of
         attempts.
@@ -127,8 +131,8 @@ def by_group(
     >>> group = ["f" if subject % 2 else "m" for subject in scores.probe_labels]
     >>> ds = be.by_group(scores, group, threshold="far=0.01")
     >>> ds.frr.to_series().round(3).to_dict()
-    {'f': 0.121, 'm': 0.146}
-    >>> ds.far.values.round(3)
+    {'f': 0.121, 'm': 0.146, 'all': 0.133}
+    >>> ds.far.drop_sel(group="all", claimed_group="all").values.round(3)
     array([[0.009, 0.011],
            [0.011, 0.009]])
 
@@ -169,7 +173,7 @@ def by_group(
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
         at = to_user(chosen.threshold, scores.kind)
-        messages += beyond_scores(at, float(ds["far_overall"]), float(ds["frr_overall"]))
+        messages += beyond_scores(at, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
     ds.attrs |= {
         "by": by.name or "given values",
         **rule.attrs(),
@@ -201,14 +205,15 @@ class Groups(NamedTuple):
     name: str
 
     def subjects(self, codes: Codes) -> np.ndarray:
-        """Return the number of people of each group: on either side, or with a probe of it."""
+        """Return the number of people of each group, on either side or with a probe, and of all."""
         subject, group = codes.probe.astype(np.int64), self.sides[0]
         if self.people is not None:
             subject = np.union1d(codes.probe, codes.gallery)
             group = self.people[subject]
         known, number = ~codes.no_person[subject], len(self.labels)
         distinct = np.unique(subject[known] * number + group[known])
-        return np.bincount(distinct % number, minlength=number)
+        of_groups = np.bincount(distinct % number, minlength=number)
+        return np.append(of_groups, len(np.unique(subject[known])))
 
 
 def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
@@ -272,18 +277,19 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
             f"`group` has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
             "group is of many subjects"
         )
+    if ALL in labels:
+        raise DataError(
+            f"there is a group {ALL!r}, and results call all groups together {ALL!r}; write the "
+            "group in another way"
+        )
     return labels, (place[codes.probe], place[codes.gallery])
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of groups, numbers or text, in increasing order, and that order."""
+    """Return the labels of groups as text, numbers in increasing order, and that order."""
     plain_values = list(map(plain, values.tolist()))
+    texts = np.array(list(map(str, plain_values)), dtype=str)
+    order = np.argsort(texts, kind="stable")
     if all(isinstance(value, (int, float)) and abs(value) < 2**63 for value in plain_values):
-        numbers = np.array(plain_values)
-        if numbers.dtype.kind == "b":
-            numbers = numbers.astype(np.int64)
-        order = np.argsort(numbers, kind="stable")
-        return numbers[order], order
-    texts = list(map(str, values.tolist()))
-    order = np.argsort(np.array(texts, dtype=str), kind="stable")
-    return np.array(texts, dtype=str)[order], order
+        order = np.argsort(np.array(plain_values), kind="stable")
+    return texts[order], order

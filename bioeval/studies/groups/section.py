@@ -19,7 +19,6 @@ from bioeval.document.results import (
     cell_of,
     data_facts,
     interval_note,
-    rate_of,
     result_messages,
     rule_of,
     table_of_variables,
@@ -28,7 +27,7 @@ from bioeval.document.results import (
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.support import RuleOf
-from bioeval.studies.groups.group_rates import FEW_SUBJECTS
+from bioeval.studies.groups.group_rates import FEW_SUBJECTS, has_enough_subjects
 from bioeval.studies.groups.measures import INEQUITY
 
 #: Most groups whose pairs are shown, and of whose pairs the differences are.
@@ -87,7 +86,8 @@ def _of_attempts(ds: xr.Dataset) -> bool:
 
 
 def _names(ds: xr.Dataset) -> list[Label]:
-    return [Label(name) for name in ds["group"].values.tolist()]
+    """Return the names of the groups, without all groups together."""
+    return [Label(name) for name in ds["group"].values.tolist()[:-1]]
 
 
 def _threshold(ds: xr.Dataset) -> Text:
@@ -129,14 +129,14 @@ def _rates(ds: xr.Dataset) -> Table:
         subjects = Count(int(ds["subjects"][i]), flagged=bool(ds["few_subjects"][i]))
         others = ("genuine_attempts", "impostor_attempts", "frr", "far")
         rows.append((name, subjects, *(cell_of(ds, x, at) for x in others)))
-    genuine, impostor = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
-    overall = rate_of(ds, "frr_overall", attempts=genuine)
-    if _of_attempts(ds):
-        far = rate_of(ds, "far_overall", attempts=impostor)
-        rows.append(("all", None, Count(genuine), Count(impostor), overall, far))
-    else:
-        people = Count(int(ds["subjects"].sum()))
-        rows.append(("all", people, Count(genuine), None, overall, None))
+    last = {"group": -1, "claimed_group": -1}
+    people, genuine, impostor, frr, far = (
+        cell_of(ds, x, last)
+        for x in ("subjects", "genuine_attempts", "impostor_attempts", "frr", "far")
+    )
+    if not _of_attempts(ds):
+        impostor = far = None
+    rows.append(("all", people, genuine, impostor, frr, far))
     columns = (
         Column("group"),
         Column("subjects", "subjects"),
@@ -271,7 +271,7 @@ def _differences(ds: xr.Dataset) -> Iterator[Table]:
 
 def _compared(ds: xr.Dataset) -> list[int]:
     """Return the groups of enough people."""
-    return np.flatnonzero(ds["few_subjects"].values == 0).tolist()
+    return np.flatnonzero(has_enough_subjects(ds)).tolist()
 
 
 def _difference(ds: xr.Dataset, rate: str, i: int, j: int) -> Text | None:

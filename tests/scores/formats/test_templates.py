@@ -256,7 +256,9 @@ def test_metadata_of_pairs_in_python():
     assert pairs.probe_meta["sex"].tolist() == ["f", "m", "m", "m"]
     assert pairs.gallery_meta["year"].tolist() == [1] * 4
     ds = be.by_group(pairs, "sex", threshold=2.5)
-    assert ds.frr.values.tolist() == [0.0, 1.0] and ds.fa.sel(group="m", claimed_group="f") == 1
+    assert (
+        ds.frr.values.tolist() == [0.0, 1.0, 0.5] and ds.fa.sel(group="m", claimed_group="f") == 1
+    )
     for wrong in ({"sex": ["f"] * 4}, ["f"] * 4):
         with refused("meta"):
             be.Scores.from_pairs([1, 2, 3, 4], [1, 0, 1, 0], subjects=subjects, meta=wrong)

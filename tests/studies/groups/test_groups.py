@@ -11,6 +11,7 @@ import scipy
 import strategies as cases
 from hypothesis import given, settings, strategies as st
 from naive_folds import RULES
+from naive_groups import without_totals
 from result_messages import arguments, codes
 from twins import floats, one_thread  # noqa: F401
 
@@ -36,8 +37,9 @@ def of_templates(case, group):
 
 
 def assert_groups(ds, expected, group, alpha):
-    names = sorted(set(group.values()))
-    assert ds.group.values.tolist() == names == ds.claimed_group.values.tolist()
+    groups = sorted(set(group.values()))
+    names = [*groups, "all"]
+    assert ds.group.values.tolist() == list(map(str, names)) == ds.claimed_group.values.tolist()
     for name in ("fr", "genuine_attempts", "frr"):
         np.testing.assert_array_equal(
             ds[name], floats([expected[name][g] for g in names]), err_msg=name
@@ -45,7 +47,7 @@ def assert_groups(ds, expected, group, alpha):
     for name in ("fa", "impostor_attempts", "far"):
         values = [[expected[name][g, h] for h in names] for g in names]
         np.testing.assert_array_equal(ds[name], floats(values), err_msg=name)
-    rates = [expected["far"][g, g] for g in names], [expected["frr"][g] for g in names]
+    rates = [expected["far"][g, g] for g in groups], [expected["frr"][g] for g in groups]
     for name, value in naive_groups.inequity(*rates, alpha).items():
         np.testing.assert_allclose(ds[name], float(value), rtol=1e-12, atol=1e-14, err_msg=name)
 
@@ -65,9 +67,8 @@ def test_groups_are_those_of_their_definition(data):
         return
     np.testing.assert_array_equal(ds.threshold, float(threshold))
     assert_groups(ds, naive_groups.by_group(made, group, threshold, case.kind), group, 0.25)
-    assert ds.subjects.values.tolist() == [
-        sum(x == g for x in group.values()) for g in sorted(set(group.values()))
-    ]
+    of_groups = [sum(x == g for x in group.values()) for g in sorted(set(group.values()))]
+    assert ds.subjects.values.tolist() == [*of_groups, len(group)]
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +144,7 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
 
 
 def test_no_error_is_no_certainty(scores):
-    ds = be.by_group(scores, "sex", threshold=-1.0, interval="people")
+    ds = without_totals(be.by_group(scores, "sex", threshold=-1.0, interval="people"))
     assert (ds.far == 0).all() and (ds.frr == 1).all()
     within, across = be.stats.zero_error_bound([7, 15])
     np.testing.assert_allclose(ds.far_high, [[within, across], [across, within]])
@@ -154,14 +155,14 @@ def test_no_error_is_no_certainty(scores):
 
 
 def test_groups_too_small_to_rank_are_flagged(scores, drawn):
-    assert drawn.few_subjects.values.tolist() == [1, 1]
+    assert drawn.few_subjects.to_series().to_dict() == {"f": 1, "m": 1, "all": 0}
     few = {"needed": 30, "groups": ["f", "m"]}
     assert arguments(drawn, "groups-of-few-subjects") == few
     one = be.by_group(scores, ["x"] * 120, threshold=1e9)
-    assert one.few_subjects.item() == 0
+    assert (one.few_subjects == 0).all()
     # FRR is 0: no false reject is expected; each pair of a symmetric matrix is counted once.
-    assert one.frr_flagged.item() == 1 and one.far_flagged.item() == 0
-    assert one.expected_fa.item() == 120 * 116 // 2
+    assert (one.frr_flagged == 1).all() and (one.far_flagged == 0).all()
+    assert (one.expected_fa == 120 * 116 // 2).all()
     assert arguments(one, "inequity-undefined")["groups"] == ["x"] and np.isnan(one.fdr)
 
 
@@ -179,6 +180,7 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
         ("sex", {"threshold": math.nan}, "NaN"),
         ("sex", {"alpha": 1.5}, "`alpha` is 1.5"),
         ("sex", {"interval": "wilson"}, "`interval` is 'wilson'"),
+        (["all", "b"] * 60, {}, "there is a group 'all'"),
     ],
 )
 def test_wrong_groups_and_options_are_named(scores, group, options, message):
@@ -212,7 +214,7 @@ def test_scores_that_cannot_be_grouped_are_refused(scores, group, message):
 def test_groups_show_frr_with_intervals_and_far_of_pairs(scores):
     group = ["abc"[min(x % 4, 2)] for x in scores.probe_labels]
     grouped = be.by_group(scores, group, threshold=4.0, interval="people")
-    display = be.plot.groups(grouped)
+    display, grouped = be.plot.groups(grouped), without_totals(grouped)
     lines = [x for x in display.ax_.lines if x.get_marker() == "o"]
     drawn = {tuple(p) for line in lines for p in zip(*line.get_data(), strict=True)}
     assert drawn == {(x, i) for i, x in enumerate(grouped.frr.values)}
