@@ -26,19 +26,17 @@ from __future__ import annotations
 import itertools
 import math
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.messages import Message
 from bioeval.document.cells import (
-    Cost,
     Count,
     Label,
     Labels,
     Number,
     Picture,
-    Probability,
     Quantity,
     Rate,
     Score,
@@ -114,63 +112,31 @@ def say(template: str, /, *, task: Any = "", **arguments: Any) -> Phrase:
     return Phrase(template, arguments, task)
 
 
-#: The cells of plain values, by the format in a template.
-_FORMATS = {
-    "rate": Rate,
-    "count": Count,
-    "score": Score,
-    "number": Number,
-    "cost": Cost,
-    "probability": Probability,
-    "name": Label,
-}
-
-
 def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
-    if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
-        return value
     if isinstance(value, Message | Label | Labels | Picture | Strong | Explained):
         return value
-    kind, _, noun = form.partition(" ")
-    if kind == "term":
-        return Term(value)
-    if kind == "template":
-        return say(value)
-    if kind == "terms":
-        return Enumeration([Term(x) for x in value])
-    if kind == "names":
-        return _first([Label(str(x)) for x in value])
-    if kind == "amounts":
-        return Enumeration([Count(n, noun=noun) for noun, n in value.items()], "with")
-    if kind == "messages":
-        return Enumeration(value, ";")
-    if kind == "range":
-        several = Enumeration([Count(x) for x in value])
-        ends = say("{least:count} to {most:count}", least=min(value), most=max(value))
-        return ends if len(value) > 3 else several
-    if kind == "measures":
-        from bioeval.document.scalars import measures_in_words  # which imports this file
-
-        return measures_in_words(value)
-    if kind == "spread":
-        return _spread(value, noun)
-    if kind == "digits":
-        return Number(value, digits=int(noun))
-    if kind == "decimals":
-        return Number(value, decimals=int(noun))
-    if kind.endswith("s") and kind[:-1] in _FORMATS:
-        if isinstance(value, Mapping):
-            named = [(Label(str(name)), _typed(x, kind[:-1])) for name, x in value.items()]
-            return _first([say("{name} ({x})", name=name, x=x) for name, x in named])
-        return Enumeration([_typed(x, kind[:-1]) for x in value])
+    if not form and isinstance(value, str | Phrase | Enumeration | Term | Quantity):
+        return value
+    kind, _, more = form.partition(" ")
     if kind in _FORMATS:
-        if noun:
-            return Count(value, noun=noun)
-        return _FORMATS[kind](value)
+        return _FORMATS[kind](value, more)
+    of_one = _FORMATS.get(kind.removesuffix("s"))
+    if of_one is not None and isinstance(value, Mapping):
+        texts = {name: of_one(x, more) for name, x in value.items()}
+        return _first([say("{name:name} ({x})", name=name, x=x) for name, x in texts.items()])
+    if of_one is not None:
+        return Enumeration([of_one(x, more) for x in value])
     if isinstance(value, int) and not isinstance(value, bool):
         return Count(value)
     raise TypeError(f"{value!r} is no text; give its format, such as {{name:rate}}")
+
+
+def _range(numbers: Sequence[int], _: str) -> Text:
+    """Return some numbers; of more than three, the least and the largest."""
+    if len(numbers) <= 3:
+        return Enumeration([Count(x) for x in numbers])
+    return say("{least} to {most}", least=min(numbers), most=max(numbers))
 
 
 def _spread(numbers: Sequence[float], noun: str) -> Text:
@@ -193,6 +159,62 @@ def _first(names: Sequence[Text]) -> Enumeration:
     if len(names) <= shown:
         return Enumeration(names)
     return Enumeration([*names[:shown], say("{number} more", number=len(names) - shown)])
+
+
+#: What the places of a label are, by their names in it; others are numbers.
+_PLACES: dict[str, type[Quantity]] = {"target": Rate, "rank": Count, "threshold": Threshold}
+
+
+def labelled(label: str, places: Mapping[str, Any], task: str = "") -> Phrase:
+    """Return the label of a measure with its places: a ``target``, ``prior``, ``rank``, ``level``.
+
+    A text is written as it is. The rates are of the `task`, or of that of the section.
+    """
+    typed: dict[str, Text] = {}
+    for name, value in places.items():
+        if isinstance(value, str | Enumeration):
+            typed[name] = value
+        else:
+            typed[name] = _PLACES[name](value) if name in _PLACES else Number(value, digits=6)
+    return Phrase(label, typed, task)
+
+
+def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
+    """Return the labels of measures in a row, those of one measure at several targets as one.
+
+    Each has its name, ``measure``, its ``label`` and its places, perhaps the ``task`` of its rates.
+    """
+    labels: list[Text] = []
+    for _name, group in itertools.groupby(measures, lambda x: (x["measure"], "target" in x)):
+        each = list(group)
+        if "target" in each[0]:
+            targets = Enumeration([Rate(x["target"]) for x in each])
+            each = [{**each[0], "target": targets}]
+        for x in each:
+            places = {k: v for k, v in x.items() if k not in ("measure", "label", "task")}
+            labels.append(labelled(x["label"], places, x.get("task", "verification")))
+    return Enumeration(labels, ";")
+
+
+#: What makes a text of a plain value, by the format in a template and what stands behind it.
+_FORMATS: dict[str, Callable[[Any, str], Text]] = {
+    "rate": lambda x, _: Rate(x),
+    "count": lambda x, nouns: Count(x, noun=nouns),
+    "score": lambda x, _: Score(x),
+    "digits": lambda x, digits: Number(x, digits=int(digits)),
+    "decimals": lambda x, decimals: Number(x, decimals=int(decimals)),
+    "name": lambda x, _: Label(x),
+    "names": lambda names, _: _first([Label(str(x)) for x in names]),
+    "term": lambda x, _: Term(x),
+    "template": lambda x, _: say(x),
+    "messages": lambda messages, _: Enumeration(messages, ";"),
+    "amounts": lambda amounts, _: Enumeration(
+        [Count(n, noun=nouns) for nouns, n in amounts.items()], "with"
+    ),
+    "measures": _measures,
+    "range": _range,
+    "spread": _spread,
+}
 
 
 def parts(phrase: Phrase) -> Iterator[Text]:

@@ -33,20 +33,9 @@ def print_table(table: Any, form: Form | None = None) -> None:
         return
     if sys.stdout is not None and sys.stdout.isatty():
         with named_errors():
-            Console(highlight=False, emoji=False, markup=False).print(_Printable(table), crop=False)
+            Console(highlight=False, emoji=False, markup=False).print(table, crop=False)
         return
     put(table_as_text(table, pipe_width()))
-
-
-class _Printable:
-    """A renderable whose text controls no terminal: styles are rich's own, the rest is escaped."""
-
-    def __init__(self, inner: Any):
-        self._inner = inner
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        for part in console.render(self._inner, options):
-            yield part if part.control else part._replace(text=without_controls(part.text))
 
 
 class Shown:

@@ -23,7 +23,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Count, Label, Number, Probability, Quantity
 from bioeval.document.results import answers, data_fact, is_doubt, result_messages, sides_in_words
-from bioeval.document.scalars import cell_of_scalar, measures_in_words
+from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded_in_words, method_in_words
 from bioeval.studies.compare.outcomes import MeasureOfSystems, has_limits, measures_of
@@ -318,9 +318,9 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
     if len(texts) > 1:
         texts = [
             say(
-                "{whom} ({measures})",
+                "{whom} ({measures:measures})",
                 whom=whom,
-                measures=measures_in_words([x.argument for x in group]),
+                measures=[x.argument for x in group],
             )
             for whom, group in made.items()
         ]

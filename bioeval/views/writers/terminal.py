@@ -37,6 +37,10 @@ class _TerminalLines(Lines):
         super().__init__(vocabulary, task)
         self._words = words
 
+    def literal(self, text: str) -> str:
+        """Return text that controls no terminal: styles are rich's own, the rest is escaped."""
+        return without_controls(text)
+
     def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
         """Return a text in the words of the surface."""
         return self._words(super().write(text, rates))
@@ -106,8 +110,7 @@ def plain_text(renderable: Any, width: int) -> str:
     stream = io.StringIO()
     options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
     Console(file=stream, width=width, color_system=None, **options).print(renderable, crop=False)
-    text = without_controls(stream.getvalue())
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
 def _stands_apart(piece: Piece, above: Piece) -> bool:
