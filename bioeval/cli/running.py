@@ -299,11 +299,15 @@ class Run:
 
         return in_terms(results, self.terms)
 
-    def table(self, results: Any) -> Any:
-        """Return the table of results in the terms of ``--terms``; options stand for arguments."""
+    def table(self, results: Any, *, whole: bool = False) -> Any:
+        """Return the table of results in the terms of ``--terms``; options stand for arguments.
+
+        Without ``--verbose`` it is a short one, unless it is to be the `whole` one of a file.
+        """
         from bioeval.tables.sections import document_of
 
-        return document_of(results, self.terms, in_options)
+        verbose = whole or self.verbose or self.markup is not None
+        return document_of(results, self.terms, in_options, verbose=verbose)
 
     def keep(
         self,
@@ -362,7 +366,8 @@ class Run:
 
         def fill(folder: Path) -> None:
             """Write results, table, CSV files and plots into a folder."""
-            write_results(folder, saved, table)
+            whole = self.table(in_terms if of is None else results, whole=True)
+            write_results(folder, saved, whole)
             for file, rows in (tables | dict(csv or {})).items():
                 write_csv(folder / file, rows)
             if callable(drawn) and self.formats:

@@ -37,25 +37,16 @@ def require_rates(
 
     At given thresholds a rate of one class of attempts is a result, too.
     """
-    from bioeval.views.sections.rows import rows_of_task
-    from bioeval.views.sections.systems import in_parts
-    from bioeval.views.tasks import averaged, datasets
+    from bioeval.showing.nodes import nodes_of
+    from bioeval.showing.rows import rows_of
 
-    results = dict(datasets(tree))
-    if any(map(in_parts, results.values())):
-        rows = [row for dataset in results.values() for row in averaged(dataset)]
-        if not any(len(row.each()) for row in rows):
-            _refuse([scores], protocol, results.values())
-        return
-    defined = set()
-    for dataset in results.values():
-        for row in rows_of_task(dataset):
-            if row.value.is_defined:
-                defined.add(row.value.variable)
+    nodes = nodes_of(tree)
+    rows = (row for node in nodes for row in rows_of(node) if "direction" in row.about)
+    defined = {row.measure for row in rows if row.is_defined}
     if not at_given_thresholds:
         defined.discard("far")
     if not defined:
-        _refuse([scores], protocol, results.values())
+        _refuse([scores], protocol, [node.dataset for node in nodes])
 
 
 def _refuse(

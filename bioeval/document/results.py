@@ -189,8 +189,10 @@ def one_sided(*datasets: xr.Dataset) -> str:
     """Return what is said where a number, or one at a target, is 0 or 1 and has limits."""
     for dataset in datasets:
         for name, value in dataset.data_vars.items():
-            if f"{name}_low" not in dataset or {"threshold", "rank"} & set(value.dims):
+            if f"{name}_low" not in dataset or {"threshold", "rank"} & {*value.dims}:
                 continue
+            if not {*value.dims} <= {*dataset[f"{name}_low"].dims}:
+                continue  # of statistics, the mean has limits
             low = dataset[f"{name}_low"].transpose(*value.dims).values
             if (np.isin(value.values, [0, 1]) & ~np.isnan(low)).any():  # isin would import dask
                 return " At 0 or 100 % it is one-sided."

@@ -46,13 +46,13 @@ from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.histogram import ScoreHistograms
+from bioeval.showing.document import section_of
+from bioeval.showing.nodes import Node
 from bioeval.studies.thresholds.answers import new_people
 from bioeval.tables.sections import study_sections
 from bioeval.views.images import Images
-from bioeval.views.sections.evaluation import evaluation_section
-from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import value_of
-from bioeval.views.terms import words_of
+from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.html import CSS, HtmlLines, body
 from bioeval.views.writers.numbers import printed
 
@@ -184,11 +184,11 @@ class Page:
 
     def _sections(self) -> Iterator[tuple[str, Section]]:
         if self.evaluated:
-            known = {
-                f"{x.system}/{x.path}" if self.several else x.path: x.dataset
+            nodes = [
+                Node(x.system if self.several else "", "", x.path, x.dataset)
                 for x in self.evaluated
-            }
-            section = in_brief(evaluation_section(known))
+            ]
+            section = section_of(nodes, verbose=False)
             title = "Measures, each at its own threshold" if self.moving.curves else "Measures"
             yield title, self.parts.rest_of(section, answering=False, facts=False)
         studies: dict[str, dict[str, xr.Dataset]] = {}
@@ -468,7 +468,7 @@ def _cell(lines: PageLines, cell: Quantity | None) -> str:
 
 
 def _task_of(dataset: xr.Dataset) -> str:
-    return rates_are_of(dataset.attrs, searches=is_identification(dataset))
+    return rates_are_of(dataset.attrs, searches=task_of(dataset) == "identification")
 
 
 def _on_new_people(study: xr.Dataset) -> Iterator[Text]:

@@ -13,8 +13,9 @@ from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.document.blocks import Section
 from bioeval.document.cells import Label
 from bioeval.document.text import Text, say
+from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
-from bioeval.tables.sections import sections_of, study_of
+from bioeval.tables.sections import sections_of
 from bioeval.views.tasks import TASKS, datasets, system_of, value_of
 
 #: The system of results that name none.
@@ -122,8 +123,8 @@ def _item(path: str, dataset: xr.Dataset, name: str) -> Item:
         else "/".join(x for x in path.split("/") if x != path_of_type)
     )
     system = "/".join(filter(None, (name, system))) or str(attrs.get("system", "")) or _UNNAMED
-    in_parts = not {"fold", "partition"}.isdisjoint(dataset.dims)
-    evaluated = not in_parts and (path.endswith("gom") or not study_of(dataset))
+    is_summed = bool({"fold", "partition", "statistic"} & {*dataset.dims})
+    evaluated = not is_summed and first in VARIABLES_OF_TASKS
     return Item(printable(system), path_of_type, dataset, evaluated)
 
 

@@ -179,8 +179,12 @@ GENUINE, IMPOSTOR = "genuine_attempts", "impostor_attempts"
 
 
 def _table(**variables: Variable) -> dict[str, Variable]:
-    """Return variables by their names, which they know."""
-    return {name: x if x.name else replace(x, name=name) for name, x in variables.items()}
+    """Return variables by their names, which they know; without a label they are in data alone."""
+    table = {}
+    for name, variable in variables.items():
+        detail = variable.detail or ("" if variable.label else "data")
+        table[name] = replace(variable, name=variable.name or name, detail=detail)
+    return table
 
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
@@ -221,7 +225,9 @@ EQUAL_ERROR = _table(
 
 #: Other single numbers of the operating points.
 POINTS = _table(
-    eer_hull=_rate("EER on the convex hull of the ROC (ROCCH)", label="EER on the hull"),
+    eer_hull=_rate(
+        "EER on the convex hull of the ROC (ROCCH)", label="EER on the hull", detail="verbose"
+    ),
     auc=Variable(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
         "one half (Mann-Whitney)",
@@ -238,6 +244,7 @@ POINTS = _table(
         undefined="the scores of both classes have no spread",
         direction="larger",
         bounds=(0.0, np.inf),
+        detail="verbose",
     ),
     zero_far=_rate(
         "smallest FRR without any false accept (ZeroFMR)",
@@ -254,6 +261,7 @@ POINTS = _table(
         also="ZeroFNMR",
         out_of=IMPOSTOR,
         threshold="zero_frr_threshold",
+        detail="verbose",
     ),
     zero_frr_threshold=_threshold("strictest threshold without any false reject"),
 )
@@ -269,6 +277,8 @@ VERIFICATION = _table(
         T,
         direction="larger",
         **_over("genuine", "ga"),
+        detail="verbose",
+        label="{gar}",
     ),
     frr=_rate(
         "false reject rate: proportion of the genuine attempts that are rejected",
@@ -290,6 +300,8 @@ VERIFICATION = _table(
         T,
         direction="larger",
         quotient=(("gr",), ("impostor_attempts",)),
+        detail="verbose",
+        label="{grr}",
     ),
     ga=_count("genuine attempts accepted", dims=T),
     fr=_count("genuine attempts rejected", dims=T),
@@ -327,6 +339,7 @@ VERIFICATION = _table(
         label="{frr} at {far} <= {target}",
         quantile=True,
         threshold="threshold_at_far",
+        also="FMR{inverse}",
     ),
     threshold_at_far=_threshold(
         "loosest attainable threshold with FAR at most the target", FAR_TARGET
@@ -376,6 +389,7 @@ FOLDS = _table(
         label="accuracy",
         quotient=(("ga", "gr"), ("genuine_attempts", "impostor_attempts")),
         direction="larger",
+        detail="verbose",
     ),
     hter=_rate(
         "half total error rate: (FAR + FRR) / 2",
@@ -431,7 +445,9 @@ for _name, _label in (
     ("frr_iso_at_far", "{frr} with FTA at {far} <= {target}"),
     ("gfrr_at_far", "GFRR at {far} <= {target}"),
 ):
-    FAILURES[_name] = replace(FAILURES[_name], label=_label, threshold="threshold_at_far")
+    FAILURES[_name] = replace(
+        FAILURES[_name], label=_label, threshold="threshold_at_far", detail=""
+    )
 
 # ---------------------------------------------------------------------------------- identification
 
@@ -448,7 +464,7 @@ OPEN_SET = _table(
         "largest DIR with FAR at most the target",
         "TPIR(N, R, T) at FPIR",
         _AT_TARGET,
-        label="{dir} at {far} <= {target}, rank 1",
+        label="{dir} at {far} <= {target}",
         threshold="threshold_at_far",
         direction="larger",
     ),
@@ -458,13 +474,23 @@ OPEN_SET = _table(
         _AT_TARGET,
     ),
     expected_false_accepts=_count("false accepts expected at the target", dims=FAR_TARGET),
-    eer_at_least=_rate("lower bound of the EER, from the rates at the thresholds"),
-    eer_at_most=_rate("upper bound of the EER, from the rates at the thresholds"),
+    eer_at_least=_rate(
+        "lower bound of the EER, from the rates at the thresholds", label="EER, rank 1, at least"
+    ),
+    eer_at_most=_rate(
+        "upper bound of the EER, from the rates at the thresholds", label="EER, rank 1, at most"
+    ),
     dir_at_far_at_least=_rate(
-        "lower bound of DIR with FAR at most the target", dims=_AT_TARGET, direction="larger"
+        "lower bound of DIR with FAR at most the target",
+        dims=_AT_TARGET,
+        label="{dir} at {far} <= {target}, rank {rank}, at least",
+        direction="larger",
     ),
     dir_at_far_at_most=_rate(
-        "upper bound of DIR with FAR at most the target", dims=_AT_TARGET, direction="larger"
+        "upper bound of DIR with FAR at most the target",
+        dims=_AT_TARGET,
+        label="{dir} at {far} <= {target}, rank {rank}, at most",
+        direction="larger",
     ),
     dir=_rate(
         "detection and identification rate: proportion of the genuine attempts whose mate is "
@@ -482,6 +508,7 @@ OPEN_SET = _table(
         iso="FPIR(N, T)",
         dims=T,
         quotient=(("fa",), ("impostor_attempts",)),
+        label="{far}",
     ),
     grr=_rate(
         "genuine reject rate: proportion of the impostor attempts that are rejected",
@@ -489,12 +516,15 @@ OPEN_SET = _table(
         dims=T,
         direction="larger",
         quotient=(("gr",), ("impostor_attempts",)),
+        label="{grr}",
+        detail="verbose",
     ),
     frr=_rate(
         "false reject rate: 1 - DIR at rank 1",
         iso="FNIR(N, 1, T)",
         dims=T,
         quotient=(("fr",), ("genuine_attempts",)),
+        label="{frr}",
     ),
     fa=_count("impostor attempts accepted", dims=T),
     gr=_count("impostor attempts rejected", dims=T),
@@ -555,6 +585,7 @@ CLOSED_SET = _table(
         label="recognition rate",
         out_of="attempts",
         direction="larger",
+        detail="data",
     ),
     attempts=_count("probes with a usable mate", "probes"),
     subjects=_count("subjects of the probes, enrolled: independent trials", "subjects"),
@@ -565,9 +596,12 @@ CLOSED_SET = _table(
 # ------------------------------------------------------------------------------- re-identification
 
 
-def _mean(long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "") -> Variable:
+def _mean(
+    long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "", **about: Any
+) -> Variable:
     """Describe a mean over queries."""
-    return _rate(long_name, iso, dims, label=label, out_of="queries", direction="larger")
+    about |= {"label": label, "out_of": "queries", "direction": "larger"}
+    return _rate(long_name, iso, dims, **about)
 
 
 def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
@@ -587,21 +621,26 @@ QUERY_MEANS = _table(
     mean_inp=_mean(
         "mean inverse negative penalty (mINP): matches over the last one's rank", "mINP"
     ),
-    mrr=_mean("mean reciprocal rank (MRR): 1 over the rank of the first match", "MRR"),
+    mrr=_mean(
+        "mean reciprocal rank (MRR): 1 over the rank of the first match", "MRR", detail="verbose"
+    ),
     r_precision=_mean(
         "R-precision: proportion of matches among the first R entries, R the number of matches of "
         "the query; mean over the queries",
         "R-precision",
+        detail="verbose",
     ),
     mean_ap_at_r=_mean(
         "MAP@R: sum of the precision at each match among the first R entries, over R, the number "
         "of matches of the query; mean over the queries",
         "MAP@R",
+        detail="verbose",
     ),
     ndcg=_mean(
         "normalised discounted cumulative gain (NDCG): sum of 1 / log2(1 + rank) of the matches, "
         "over that of an ideal ranking; mean over the queries",
         "NDCG",
+        detail="verbose",
     ),
 )
 
@@ -612,12 +651,14 @@ RANKED_LISTS = _table(
         "the query's matches: attribute precision_over); mean over the queries",
         "precision at rank {rank}",
         R,
+        detail="verbose",
     ),
     recall_at_k=_mean(
         "recall at rank K: proportion of a query's matches at rank K or better; mean over the "
         "queries",
         "recall at rank {rank}",
         R,
+        detail="verbose",
     ),
 )
 
@@ -662,6 +703,7 @@ REID = _table(
         "largest precision at a recall level or beyond; mean over the queries",
         "interpolated precision at recall {level}",
         RECALL,
+        detail="verbose",
     ),
     **RETRIEVED_SETS,
     queries=_count("queries that the means are over", "queries"),

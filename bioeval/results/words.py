@@ -16,6 +16,8 @@ _METHODS = {
     "people": "jackknife of people",
     "subject-bootstrap": "bootstrap of people",
     "sequence-jackknife": "jackknife of sequences",
+    "nadeau-bengio": "Nadeau and Bengio (a heuristic)",
+    "quantile": "middle of the values (no confidence interval)",
 }
 
 

@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.showing.nodes import Node, nodes_of
-from bioeval.showing.numbers import Block, NumbersOfDataset
+from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
 from bioeval.showing.records import RECORDS, records_of
 from bioeval.views.messages import sentence_about
 from bioeval.views.show import Shown
@@ -24,11 +24,7 @@ from bioeval.views.show import Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns behind the dimensions; all frames have them but the last two.
-COLUMNS = (
-    *("measure", "statistic", "at", "point", "value", "low", "high", "threshold", "attempts"),
-    *("supported", "unit", "flagged", "text"),
-)
+#: Columns that only frames with such numbers have.
 _WHERE_NEEDED = ("flagged", "text")
 
 #: Dimensions that come first, in this order, where a result has them.
@@ -124,7 +120,8 @@ def _joined(blocks: Sequence[Block]) -> pd.DataFrame:
     import pandas as pd
 
     found = dict.fromkeys(itertools.chain.from_iterable(blocks))
-    dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found and x not in COLUMNS]
+    columns_but = (*COLUMNS, *UNEXPORTED)
+    dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found and x not in columns_but]
     sizes = [len(block["value"]) for block in blocks]
     columns: dict[str, Any] = {}
     for name in (*dims, *COLUMNS):

@@ -12,8 +12,17 @@ import xarray as xr
 from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.views.tasks import FEW, asked_thresholds, report_ranks
 
-#: Columns of a frame by name: an array, or what all rows of the block have.
+#: Columns by name: an array, or what all rows of the block have.
 Block = dict[str, Any]
+
+#: Columns behind the dimensions.
+COLUMNS = (
+    *("measure", "statistic", "at", "point", "value", "low", "high", "threshold", "attempts"),
+    *("supported", "unit", "flagged", "text"),
+)
+
+#: Columns for tables alone: the nearest score that the threshold does not accept.
+UNEXPORTED = ("next",)
 
 Dims = tuple[str, ...]
 
@@ -39,12 +48,15 @@ class NumbersOfDataset:
         self._curves = curves
         self._columns: dict[Dims, Block] = {}
 
+    def names(self) -> Iterator[str]:
+        """Yield the variables that have rows, in the order of the dataset."""
+        for name in map(str, self._dataset.data_vars):
+            if name not in self._partners and self._size(self._dims(name)):
+                yield name
+
     def blocks(self) -> Iterator[Block]:
         """Yield the columns of each variable, in the order of the dataset."""
-        for name in map(str, self._dataset.data_vars):
-            dims = self._dims(name)
-            if name not in self._partners and self._size(dims):
-                yield self._block(name, dims)
+        yield from map(self.block, self.names())
 
     @cached_property
     def _partners(self) -> set[str]:
@@ -53,15 +65,16 @@ class NumbersOfDataset:
         for name in map(str, self._dataset.data_vars):
             partners = {f"{name}_{x}" for x in ("low", "high", "flagged", "supported")}
             found |= partners & {*self._variables}
-            threshold = self._threshold_of(name)
+            threshold = self.threshold_of(name)
             if threshold and threshold != "threshold":
                 found.add(threshold)
             if name.endswith(NEXT) and not self._curves:
                 found.add(name)
         return found
 
-    def _block(self, name: str, dims: Dims) -> Block:
-        about = self._variables[name].attrs
+    def block(self, name: str) -> Block:
+        """Return the columns of a variable."""
+        about, dims = self._variables[name].attrs, self._dims(name)
         block: Block = {**self._places(dims), "measure": about.get("measure", name)}
         if "statistic" in about:
             block["statistic"] = about["statistic"]
@@ -82,8 +95,12 @@ class NumbersOfDataset:
         for end in ("low", "high"):
             if (limit := f"{name}_{end}") in self._variables:
                 block[end] = self._limits(limit, dims)
-        if threshold := self._threshold_of(name):
+        threshold = self.threshold_of(name)
+        if threshold:
             block["threshold"] = self._numbers(threshold, dims)
+        after = f"{threshold or name}{NEXT}"
+        if after in self._variables and {*self._dims(after)} <= {*dims}:
+            block["next"] = self._numbers(after, dims)
         block["attempts"] = self._attempts(name, dims)
         if f"{name}_flagged" in self._variables:
             block["flagged"] = self._over(f"{name}_flagged", dims) == 1
@@ -190,7 +207,7 @@ class NumbersOfDataset:
             return np.where(self._places(dims)["statistic"] == "mean", limits, np.nan)
         return limits
 
-    def _threshold_of(self, name: str) -> str:
+    def threshold_of(self, name: str) -> str:
         """Return the variable with the threshold of a rate; empty without one."""
         threshold, dims = str(self._variables[name].attrs.get("threshold", "")), self._dims(name)
         if threshold not in self._variables or "statistic" in dims:

@@ -1,6 +1,7 @@
 """What is said of every result: commands print it, and ``be.show`` shows it.
 
-Results are recognised by their attribute ``result_type`` or by a dimension of their own.
+A result is a document of its numbers (:mod:`bioeval.showing.document`), unless its type has a
+section of its own here.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
 from bioeval.results.dataset import THRESHOLD_STUDY
-from bioeval.showing.nodes import no_result
+from bioeval.showing.document import section_of, table_of_measures
+from bioeval.showing.nodes import Node, nodes_of
 from bioeval.studies.assurance.section import promise_section
 from bioeval.studies.attacks.pad import pad_section
 from bioeval.studies.attacks.vulnerability import vulnerability_section
 from bioeval.studies.calibration.calibration import calibration_section
 from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.conventions.conventions import conventions_section
-from bioeval.studies.folds.section import folds_section
 from bioeval.studies.galleries.gallery_size import gallery_size_section
 from bioeval.studies.groups.section import groups_section
-from bioeval.studies.partitions.results import partitions_section
 from bioeval.studies.planning.sample_size import sample_size_section
 from bioeval.studies.planning.workload import workload_section
 from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
@@ -32,17 +32,13 @@ from bioeval.studies.tracking.section import tracking_section
 from bioeval.studies.tries.tries import tries_section
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs_section
 from bioeval.studies.zoo.results import zoo_section
-from bioeval.tasks.reid.section import gom_section
-from bioeval.views.sections.evaluation import evaluation_section
-from bioeval.views.sections.ranks import ranks_section
-from bioeval.views.sections.statistics import statistics_section
-from bioeval.views.sections.systems import in_parts, systems_section
+from bioeval.tables.ranks import ranks_section
 from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets, each_once, systems
+from bioeval.views.tasks import OVER, datasets
 from bioeval.views.terms import words_of
 from bioeval.views.writers.terminal import TerminalDocument
 
-#: What is said of the results of each study, by their type.
+#: Types of results with a section of their own.
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "ranks": ranks_section,
     "promise": promise_section,
@@ -55,9 +51,6 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "groups": groups_section,
     "workload": workload_section,
     "sample-size": sample_size_section,
-    "gom": gom_section,
-    "partitions": partitions_section,
-    "statistics": statistics_section,
     "judged-threshold": judged_threshold_section,
     THRESHOLD_STUDY: threshold_study_section,
     "tracking": tracking_section,
@@ -67,25 +60,16 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
 }
 
 #: Types of which several results share one section, with the attribute that names a single one.
-_TOGETHER = {
-    "calibration": "system",
-    "gom": "system",
-    "partitions": "",
-    "statistics": "",
-    "tries": "",
-}
+_TOGETHER = {"calibration": "system", "tries": ""}
 
 
-def study_of(dataset: xr.Dataset) -> str:
-    """Return the type of a study's result; empty of a task of an evaluation, also in folds."""
-    if "statistic" in dataset.dims:
-        return "statistics"
-    if "partitions" in dataset.attrs:
-        return "partitions"
+def section_of_its_own(dataset: xr.Dataset) -> str:
+    """Return the type of a result that has a section of its own; empty of all others."""
+    if {"statistic", *OVER} & {*dataset.dims} and "result_type" in dataset.attrs:
+        is_study = dataset.attrs["result_type"] == THRESHOLD_STUDY
+        return THRESHOLD_STUDY if is_study else ""
     name = str(dataset.attrs.get("result_type", ""))
-    if name not in _SECTIONS or (name == "gom" and "queries" not in dataset):
-        return ""
-    return name
+    return name if name in _SECTIONS else ""
 
 
 def _of_study(study: str, results: Mapping[str, xr.Dataset]) -> list[Section]:
@@ -99,32 +83,49 @@ def _of_study(study: str, results: Mapping[str, xr.Dataset]) -> list[Section]:
 
 
 def document_of(
-    results: Any, vocabulary: str = "", words: Callable[[str], str] = str
+    results: Any,
+    vocabulary: str = "",
+    words: Callable[[str], str] = str,
+    *,
+    verbose: bool = True,
 ) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
 
     The terms are those of the results unless a `vocabulary` is given; `words` returns a text with
     arguments as a surface has them. Raise :class:`DataError` for anything else.
     """
-    sections = sections_of(results)
+    sections = sections_of(results, verbose=verbose)
     section = sections[0] if len(sections) == 1 else Section("results", "", sections)
     return TerminalDocument(section, vocabulary or _vocabulary_of(results), words)
 
 
-def sections_of(results: Any) -> list[Section]:
-    """Return what is said of results, of each study and of the evaluations among them."""
+def sections_of(results: Any, *, verbose: bool = True) -> list[Section]:
+    """Return what is said of results: all, or what a short view has of them."""
     if isinstance(results, Section):
         return [results]
     if isinstance(results, Shown):
         return [results._section()]
-    made = []
-    for study, parts in _grouped(results).items():
-        if study:
-            made += _of_study(study, parts)
-        elif parts:
-            in_folds = any("fold" in dataset.dims for dataset in parts.values())
-            made.append(folds_section(each_once(parts)) if in_folds else evaluation_section(parts))
+    others, by_study = _with_own_sections(results)
+    made = [section_of(others, verbose=verbose)] if others else []
+    for study, parts in by_study.items():
+        made += _of_study(study, parts)
     return made
+
+
+def _with_own_sections(results: Any) -> tuple[list[Node], dict[str, dict[str, xr.Dataset]]]:
+    """Return the datasets without a section of their own, and the others by type and path."""
+    nodes = nodes_of(results)
+    others = [x for x in nodes if x.task.partition("/")[0].replace("_", "-") not in _SECTIONS]
+    by_study = dict[str, dict[str, xr.Dataset]]()
+    if len(others) == len(nodes):
+        return others, by_study
+    by_name = {"": results} if isinstance(results, xr.Dataset | xr.DataTree) else results
+    for name, part in by_name.items():
+        for path, dataset in datasets(part):
+            if study := section_of_its_own(dataset):
+                path = "/".join(filter(None, (str(name), path)))
+                by_study.setdefault(study, {})[path] = dataset
+    return others, by_study
 
 
 def _vocabulary_of(results: Any) -> str:
@@ -138,21 +139,26 @@ def _vocabulary_of(results: Any) -> str:
 
 
 def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tuple[str, Section]]:
-    """Return what studies say of the results of systems by path, each with its system.
+    """Return what is said of the results of systems by path, each section with its system.
 
-    A section of several systems has none. Evaluations are passed over: they are of no study.
+    A section of several systems has none.
     """
     made: list[tuple[str, Section]] = []
     of_studies: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
+    others: dict[str, list[Node]] = {}
     for system, by_path in results.items():
-        of_folds = {}
         for path, dataset in by_path.items():
-            if study := study_of(dataset):
+            if study := section_of_its_own(dataset):
                 of_studies.setdefault(study, {}).setdefault(system, {})[path] = dataset
-            elif "fold" in dataset.dims:
-                of_folds[path] = dataset
-        if of_folds:
-            made.append((system, folds_section(of_folds)))
+            else:
+                name = system if len(results) > 1 else ""
+                title = _title_on_page(dataset)
+                others.setdefault(title, []).append(Node(name, "", path, dataset))
+    for title, nodes in others.items():
+        systems = {node.system for node in nodes}
+        system = next(iter(systems)) if len(systems) == 1 else ""
+        section = section_of([x._replace(system="") for x in nodes] if system else nodes)
+        made.append((system, Section(section.id, title, section.blocks, section.task)))
     for study, by_system in of_studies.items():
         for system, found in by_system.items():
             if len(found) == 1:  # it needs no name beside that of the system
@@ -170,49 +176,25 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
     return made
 
 
+#: Titles of sections of a page, by a dimension.
+_SUMMARIES = {"statistic": "Statistics", "fold": "Folds", "partition": "Partitions"}
+
+
+def _title_on_page(dataset: xr.Dataset) -> str:
+    for dim, title in _SUMMARIES.items():
+        if dim in dataset.dims:
+            return title
+    return str(dataset.attrs.get("result_type", "results")).replace("-", " ").capitalize()
+
+
 def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
     """Return the table of any result; with `measures` one row for each system.
 
-    So it is of several systems over folds, repeats or partitions.
-
     Raise :class:`DataError` if `results` are something else, or have no such measures.
     """
-    by_path: dict[str, xr.Dataset] = {}
-    in_rows = not isinstance(results, Shown | Section)
-    if in_rows:
-        for study, of_study in _grouped(results).items():
-            in_rows = in_rows and study in ("", "partitions")
-            by_path |= of_study
-    parts = len(systems(by_path)) > 1 and any(map(in_parts, by_path.values()))
-    if in_rows and (measures or parts):
-        section = systems_section(by_path, measures)
-        return TerminalDocument(section, words_of(next(iter(by_path.values()))))
-    if measures:
-        raise DataError(
-            "`measures` chooses the columns of evaluations, one row for each system; this result "
-            "has tables of its own: leave it out"
-        )
-    return document_of(results)
-
-
-def _grouped(results: Any) -> dict[str, dict[str, xr.Dataset]]:
-    """Return the datasets of results by their study, those of an evaluation first."""
-    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
-        results = {"": results}
-    groups: dict[str, dict[str, xr.Dataset]] = {"": {}}
-    for name, part in results.items():
-        if not isinstance(part, xr.Dataset | xr.DataTree):
-            raise no_result(part)
-        for path, dataset in datasets(part):
-            if "task" not in dataset.attrs:
-                raise DataError(
-                    "the dataset has no attribute `task`; expected what a function of bioeval "
-                    "returned, with its attributes"
-                )
-            study = study_of(dataset)
-            if study == "gom" and path.endswith("gom"):  # that of an evaluation is one of its tasks
-                study = ""
-            groups.setdefault(study, {})["/".join(filter(None, (str(name), path)))] = dataset
-    if not any(groups.values()):
-        raise DataError("the results are empty: there is nothing to show")
-    return groups
+    if not measures:
+        return document_of(results)
+    nodes = [] if isinstance(results, Shown | Section) else nodes_of(results)
+    if not nodes:
+        raise DataError("`measures` chooses numbers; this result has none: leave it out")
+    return TerminalDocument(table_of_measures(nodes, measures), _vocabulary_of(results))

@@ -46,8 +46,9 @@ def show(results: Any, *, verbose: bool = False) -> None:
     >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
     Data    2 probes of 2 subjects against 2 gallery templates...
     """
-    table = document_of(results)
-    if not require_flag("verbose", verbose):
+    shown_in_full = require_flag("verbose", verbose)
+    table = document_of(results, verbose=shown_in_full)
+    if not shown_in_full:
         table = table.in_brief()
     if not _in_notebook():
         print_table(table)
@@ -60,17 +61,18 @@ def show(results: Any, *, verbose: bool = False) -> None:
 def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:
     r"""Return the table of a result as LaTeX, with the rules of the package booktabs.
 
-    Titles, remarks and warnings are comments; in a `document` they are text. Two systems by name
-    stand side by side; more of them, and those of chosen `measures`, have a row each. Over folds,
-    repeats and partitions values are means.
+    Titles, remarks and warnings are comments; in a `document` they are text. Up to four systems by
+    name stand side by side; more of them, and those of chosen `measures`, have a row each. Over
+    folds, repeats and partitions values are means, with their standard deviations.
 
     Parameters
     ----------
     results : xarray.Dataset, xarray.DataTree, or another result of bioeval
         As for :func:`show`; several systems as a mapping by name.
     measures : sequence of str
-        The measures that are columns, in this order: as tables print them, or by the names of
-        variables, such as ``["eer", "frr_at_far=0.01", "Rank 1"]``; empty for all of them.
+        The measures that are columns, in this order: names of variables, with a point, a rank or
+        labels of dimensions, such as ``["eer", "frr_at_far=0.01", "cms=5", "eer@part=test"]``;
+        empty for all of them.
     document : bool
         Return a whole document that compiles on its own, with titles and sentences as text: a
         handout of :func:`step_by_step`.
@@ -85,20 +87,20 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     >>> import bioeval as be
     >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
     >>> found = be.verification(scores)
-    >>> print(be.to_latex({"ours": found, "theirs_2": found}, measures=["eer", "AUC"]))
+    >>> print(be.to_latex({"ours": found, "theirs_2": found}, measures=["eer", "auc"]))
     % needs \usepackage{booktabs}
     % Verification, single-template
     <BLANKLINE>
     \begin{tabular}{lrr}
     \toprule
-              &      EER &     AUC \\
+    system    &      EER &     AUC \\
     \midrule
     ours      & 0.00\,\% & 1.00000 \\
     theirs\_2 & 0.00\,\% & 1.00000 \\
     \bottomrule
     \end{tabular}
     <BLANKLINE>
-    % The thresholds of EER and FAR targets were chosen on these data, ...
+    % Thresholds were chosen on these data, so the rates at them are optimistic.
     <BLANKLINE>
     """
     whole = require_flag("document", document)
@@ -117,14 +119,14 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
     --------
     >>> import bioeval as be
     >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
-    >>> print(be.to_markdown({"ours": be.verification(scores)}, measures=["EER", "AUC"]))
+    >>> print(be.to_markdown({"ours": be.verification(scores)}, measures=["eer", "auc"]))
     **Verification, single-template**
     <BLANKLINE>
-    |      |    EER |     AUC |
-    | :--- | -----: | ------: |
-    | ours | 0.00 % | 1.00000 |
+    | system |    EER |     AUC |
+    | :----- | -----: | ------: |
+    | ours   | 0.00 % | 1.00000 |
     <BLANKLINE>
-    The thresholds of EER and FAR targets were chosen on these data, ...
+    Thresholds were chosen on these data, so the rates at them are optimistic.
     <BLANKLINE>
     """
     return _marked_up(results, measures, "markdown")

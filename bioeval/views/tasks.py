@@ -138,7 +138,8 @@ def figure_scalars() -> dict[str, Variable]:
         **QUERY_MEANS,
         **GOM_POINTS,
     }
-    return {name: scalar for name, scalar in known.items() if scalar.label}
+    complements = ("gar", "grr")
+    return {name: x for name, x in known.items() if x.label and name not in complements}
 
 
 def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:

@@ -15,13 +15,16 @@ DS = be.verification(SCORES, costs=[(0.05, 1, 1)], far_targets=[0.01])
 SHOWN = {
     "EER": (100 * DS.eer, "{:.2f} %", DS.eer_threshold),
     "FRR at FAR <= 1 % (FMR100)": (100 * DS.frr_at_far[0], "{:.2f} %", DS.threshold_at_far[0]),
-    "FRR at FAR = 0 (ZeroFMR)": (100 * DS.zero_far, "{:.2f} %", DS.zero_far_threshold),
-    "FAR at FRR = 0 (ZeroFNMR)": (100 * DS.zero_frr, "{:.2f} %", DS.zero_frr_threshold),
     "AUC": (DS.auc, "{:.5f}", None),
-    "minDCF at prior 0.05": (DS.min_cost[0] / 0.05, "{:.4f}", DS.min_cost_threshold[0]),
     "d'": (DS.d_prime, "{:.3f}", None),
     "EER on the hull": (100 * DS.eer_hull, "{:.2f} %", None),
+    "FRR at FAR = 0 (ZeroFMR)": (100 * DS.zero_far, "{:.2f} %", DS.zero_far_threshold),
+    "FAR at FRR = 0 (ZeroFNMR)": (100 * DS.zero_frr, "{:.2f} %", DS.zero_frr_threshold),
+    "minDCF at prior 0.05": (DS.min_cost[0] / 0.05, "{:.4f}", DS.min_cost_threshold[0]),
 }
+
+#: Those that a short view leaves out.
+VERBOSE = ("d'", "EER on the hull", "FAR at FRR = 0 (ZeroFNMR)")
 
 
 def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):
@@ -33,7 +36,8 @@ def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):
         assert value == form.format(float(number))
         near = at is not None and float(threshold) == pytest.approx(float(at), rel=0.01)
         assert threshold == "" if at is None else near
-        assert value.replace("%", "").strip() in page
+        if label not in VERBOSE:
+            assert value.replace("%", "").strip() in page
     be.save(SCORES, tmp_path / "s.npz")
     assert main(["run", str(tmp_path / "s.npz"), "--far", "1%", "--terms", "iso"]) == 0
     assert "FNMR at FMR <= 1 %" in capsys.readouterr().out

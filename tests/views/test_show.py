@@ -64,7 +64,7 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
 def test_several_results_are_shown_by_name(wide, capsys):
     be.show({"left": be.gom(street()), "gom": be.gom(street())})
     text = capsys.readouterr().out
-    assert re.search(r"^  left ", text, re.M) and re.search(r"^  gom ", text, re.M)
+    assert re.search(r"^ +left +threshold +gom +threshold$", text, re.M)
     be.show({"one": be.verification(square()), "two": be.evaluate(square())})
     text = capsys.readouterr().out
     assert re.search(r"^ +one +threshold +two +threshold$", text, re.M) and "two: open-set" in text
@@ -92,8 +92,8 @@ def test_in_a_narrow_pipe_a_table_is_as_narrow(capsys, monkeypatch):
         (dict, "empty"),
         (xr.DataTree, "empty"),
         (lambda: {"a": 1}, "int"),
-        (lambda: {"a": {"b": "c"}}, "dict"),
-        (lambda: xr.Dataset({"a": 1}), "no attribute `task`"),
+        (lambda: {"a": {"b": "c"}}, "str"),
+        (lambda: xr.Dataset({"a": 1}), "no attribute `result_type`"),
     ],
 )
 def test_what_is_no_result_is_refused(given, said):

@@ -35,7 +35,7 @@ def test_a_gallery_is_named_with_its_people():
     [
         ([[0, 1], [2, 0]], "aa", "no results (0 impostor attempts)"),
         ([[0, 1], [2, 0]], "ab", "no results (0 genuine attempts)"),
-        (np.ones((3, 3)), "aab", "n/a: the scores of both classes have no spread"),
+        (np.ones((3, 3)), "aab", "n/a"),
     ],
 )
 def test_what_is_not_defined_says_why(values, labels, why):
@@ -46,7 +46,7 @@ def test_what_is_not_defined_says_why(values, labels, why):
 def test_rows_of_closed_set():
     scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
     text = as_text(be.closed_set(scores))
-    assert row(text, "CMS, rank 1") == "CMS, rank 1 (recognition rate) 50.00 %"
+    assert row(text, "CMS, rank 1") == "CMS, rank 1 50.00 %"
     assert "rank 5" not in text  # there are three candidates
 
 
@@ -68,7 +68,8 @@ def test_subjects_are_those_who_made_the_attempts():
     scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
     for path in ("verification/single", "open_set"):
-        assert " of 3 subjects" in as_text(tree[path].to_dataset()).partition("EER")[0]
+        said = as_text(tree[path].to_dataset()).partition("EER")[0]
+        assert (" of 3 subjects" if path != "open_set" else " of 2 subjects and ") in said
     everyone = be.open_set(scores, impostors="leave-subject-out")
     assert " of 2 subjects" in as_text(everyone)
     assert "2 genuine attempts of 2 subjects" in as_text(tree["closed_set"].to_dataset())
@@ -82,11 +83,9 @@ def test_without_operating_points_there_are_rates():
     kept = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
     text = as_text(kept)
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "2 genuine and 10 impostor attempts of 3 subjects" in text
-    assert "FAR 0.00 % 1.5" in lines
-    assert "FRR 50.00 % 1.5" in lines
-    assert "FAR 20.00 % 2" in lines
-    assert "FRR 0.00 % 2" in lines
+    assert "2 genuine and 10 impostor attempts" in text
+    heading = lines.index("threshold FAR FRR")
+    assert lines[heading + 1 : heading + 3] == ["1.5 0.00 % 50.00 %", "2 20.00 % 0.00 %"]
 
 
 def test_names_are_not_markup():

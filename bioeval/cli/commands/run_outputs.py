@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.messages import Message
 from bioeval.base.version import __version__
 from bioeval.cli.command import in_options
 from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, write_results
@@ -20,8 +21,6 @@ from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.stats.aggregate import aggregate
 from bioeval.tables.sections import sections_of
-from bioeval.views.sections.header import alarms, optimistic, tasks_left_out
-from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import asked_thresholds, datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms, words_of
 from bioeval.views.writers.data import columns_of_table, message_data, rows_of_table
@@ -136,11 +135,7 @@ class Evaluation:
         if self.in_folds:
             tasks = {path: _fold_task(ds) for path, ds in results.items()}
             return {**document, "tasks": tasks, **pairs}
-        if chosen := optimistic(results.values()):
-            document["chosen_on"] = written(chosen, "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
-        if why := tasks_left_out(results):
-            document["left_out"] = why
         document["messages"] = messages_by_task(results)
         from bioeval.studies.check.findings import TASK
 
@@ -165,7 +160,7 @@ class Evaluation:
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
-        write_results(folder, self.tree, document_of_systems([self]))
+        write_results(folder, self.tree, document_of_systems([self], verbose=True))
         for path, dataset in self.datasets.items():
             file = path.replace("/", "_")
             if self.in_folds:
@@ -215,10 +210,12 @@ def finish(run: Run, systems: Sequence[Evaluation]) -> None:
         if document and one.queries:
             of_system = document if len(systems) == 1 else document["systems"][one.name]
             of_system["tasks"]["reid"]["worst_first"] = one.queries
-    run.keep(document_of_systems(systems), document, written=written_files)
+    verbose = run.verbose or run.markup is not None
+    shown_now = document_of_systems(systems, verbose=verbose)
+    run.keep(shown_now, document, written=written_files)
 
 
-def document_of_systems(systems: Sequence[Evaluation]) -> TerminalDocument:
+def document_of_systems(systems: Sequence[Evaluation], *, verbose: bool) -> TerminalDocument:
     """Return the tables of one system, or of several side by side."""
     first = systems[0]
     several = len(systems) > 1
@@ -228,7 +225,7 @@ def document_of_systems(systems: Sequence[Evaluation]) -> TerminalDocument:
     for one in systems:
         for x in one.lines():
             lines.append(say("{name:name}: {line}", name=one.name, line=x) if several else x)
-    whole = Section("results", "", [*sections_of(shown), *map(Paragraph, lines)])
+    whole = Section("results", "", [*sections_of(shown, verbose=verbose), *map(Paragraph, lines)])
     return TerminalDocument(whole, words, in_options)
 
 
@@ -242,7 +239,7 @@ def _write_all(
 
     The plots of several systems together have no such name.
     """
-    write_results(folder, None, document_of_systems(systems))
+    write_results(folder, None, document_of_systems(systems, verbose=True))
     stems: list[str] = []
     for number, one in enumerate(systems, 1):
         part = folder / f"system-{number}"
@@ -331,12 +328,12 @@ def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str
 
 def messages_by_task(results: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     """Return the messages of results, reasons to doubt all of them first, each with its tasks."""
-    paths_of = alarms(results)
+    paths_of: dict[Message, list[str]] = {}
     for path, dataset in results.items():
         for message in messages_of_result(dataset):
-            if not is_doubt(message):
-                paths_of.setdefault(message, []).append(path)
-    return [{**message_data(message), "tasks": paths} for message, paths in paths_of.items()]
+            paths_of.setdefault(message, []).append(path)
+    doubts_first = sorted(paths_of.items(), key=lambda item: not is_doubt(item[0]))
+    return [{**message_data(message), "tasks": paths} for message, paths in doubts_first]
 
 
 def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
@@ -358,7 +355,9 @@ def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
 
 def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     """Return the values of each query, by rising average precision; undefined ones last."""
-    order = np.argsort(precision_of_queries(dataset).values, kind="stable")
+    of_lists = "rank_k_average_precision"
+    precision = dataset[of_lists if of_lists in dataset else "average_precision"]
+    order = np.argsort(precision.values, kind="stable")
     columns = {"query": np.arange(len(order)), "label": scores.probe_labels, **scores.probe_meta}
     for name, values in dataset.data_vars.items():
         if values.dims == ("probe",):

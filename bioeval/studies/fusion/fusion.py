@@ -17,8 +17,8 @@ from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
-from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
-from bioeval.document.results import data_facts, result_messages, table_of
+from bioeval.document.blocks import Fact, Facts, Paragraph, Section, Table
+from bioeval.document.results import data_facts, table_of
 from bioeval.document.text import Text
 from bioeval.scores.alignment import aligned
 from bioeval.scores.bona_fide import without_attacks
@@ -26,6 +26,8 @@ from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.sampled import SampledAttempts
+from bioeval.showing.document import section_of
+from bioeval.showing.nodes import Node
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -35,8 +37,6 @@ from bioeval.studies.calibration.calibrator import (
     require_spread,
 )
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
-from bioeval.views.sections.evaluation import verification_of_systems
-from bioeval.views.sections.systems import in_parts
 
 _OfSystems = Literal["product", "weighted", "logistic"]
 #: The rules of fusion of templates, and those of systems alone.
@@ -434,7 +434,7 @@ def measures_section(
     """
     datasets = dict(results)
     more: list[Table] = []
-    if all(map(in_parts, results.values())):
+    if all("fold" in ds.dims for ds in results.values()):
         of_folds = {}
         for name, ds in results.items():
             rates = aggregate(ds, ("repeat", "fold"))
@@ -444,21 +444,18 @@ def measures_section(
         more = [_together("statistics", of_folds, "statistic", "part")]
         datasets = {x: ds.sel(statistic="mean", part="test") for x, ds in of_folds.items()}
     dims = next(iter(datasets.values())).dims
-    measures = verification_of_systems(results, "measures")
-    (shown,) = tables(measures)
-    # Below the table is what the data do not support.
-    messages = [x for x in result_messages(results).messages if x not in shown.notes]
+    nodes = [Node(name, "", "measures", ds) for name, ds in results.items()]
+    shown = [x for x in section_of(nodes, verbose=False).blocks if not isinstance(x, Facts)]
     return Section(
         "side_by_side",
         title,
         (
             data_facts(datasets, *facts, systems=[*datasets][:-1]),
-            measures,
+            *shown,
             Paragraph(note, "note"),
             _together("systems", datasets),
             *(_together(f"{x}s", datasets, x) for x in ("far_target", "frr_target") if x in dims),
             *more,
-            Messages(messages),
         ),
         task="verification",
     )

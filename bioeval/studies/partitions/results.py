@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
-from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label
-from bioeval.document.results import result_messages
-from bioeval.document.scalars import cell_of_scalar
-from bioeval.document.text import Text, say
 from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
-from bioeval.results.support import is_supported
 from bioeval.results.variables import GALLERY, GOM_POINTS, TASKS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.folds.results import (
     parts_without_attempts,
-    span,
     support_of_parts,
     undefined_in_parts,
 )
@@ -31,8 +22,7 @@ from bioeval.studies.folds.splits import Place
 from bioeval.studies.partitions.numbers import PARTITION, NumbersOfParts
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.views.sections.rows import is_identification
-from bioeval.views.tasks import averaged, figure_scalars
+from bioeval.views.tasks import figure_scalars
 
 
 def partitions_tree(
@@ -152,58 +142,3 @@ def _support(
     searched = node == "open_set"
     for message in support_of_parts(far, frr, genuine, impostor, number, searched=searched):
         yield message.concerning("the smallest partition")
-
-
-def partitions_section(results: ResultsBySystem) -> Section:
-    """Return the mean and the range over partitions of each scalar of each task."""
-    tasks = [_task(path, ds) for path, ds in results.items()]
-    return Section("partitions", "", (*tasks, result_messages(results)))
-
-
-def _task(path: str, ds: xr.Dataset) -> Section:
-    """Return the scalars of a task."""
-    rows: list[tuple[Text | None, ...]] = []
-    for row in averaged(ds):
-        each = row.each()
-        ends = (each.min(), each.max()) if len(each) else (math.nan, math.nan)
-        numbers = (row.summary("mean"), row.summary("sd"), *map(float, ends))
-        supported = is_supported(ds, row.scalar.name, row.at)
-        about: dict[str, Any] = {"at": row.at, "supported": supported}
-        cells = [cell_of_scalar(row.scalar, x, **about) for x in numbers]
-        rows.append((row.name_in_text, *cells, Count(len(each), supported=supported)))
-    title: Text = str(ds.attrs["task"])
-    if path:
-        title = say("{path}: {title}", path=Label(path), title=title)
-    details: list[Text] = [
-        say(
-            "protocol {protocol}, {number:count partitions}",
-            protocol=Label(ds.attrs["protocol"]),
-            number=int(ds.attrs["partitions"]),
-        )
-    ]
-    if "gallery_templates" in ds:
-        details.append(_gallery_sizes(ds))
-    columns = (
-        Column("measure"),
-        Column("mean", "mean"),
-        Column("sd", "sd"),
-        Column("smallest", "smallest", 1),
-        Column("largest", "largest", 1),
-        Column("partitions", "partitions", 2),
-    )
-    name = path.replace("/", "_") or "figures"
-    table = Table(name, columns, rows, title=title, details=details)
-    task = "identification" if is_identification(ds) else "verification"
-    return Section(name, "", (table,), task=task)
-
-
-def _gallery_sizes(ds: xr.Dataset) -> Text:
-    """Return the sizes of the galleries: a rank among few people is not that among many."""
-    sizes: dict[str, Text] = {}
-    for name in ("gallery_subjects", "gallery_templates"):
-        if name in ds:
-            counts = ds[name].values[ds[name].notnull().values].astype(np.int64)
-            sizes[name] = span(counts)
-    if len(sizes) == 1:
-        return say("each gallery: {gallery_templates} templates", **sizes)
-    return say("each gallery: {gallery_subjects} people, {gallery_templates} templates", **sizes)

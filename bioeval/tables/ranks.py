@@ -8,7 +8,8 @@ from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label, Number, Score
 from bioeval.document.results import result_messages
 from bioeval.document.text import Text
-from bioeval.views.sections.header import about
+from bioeval.showing.header import header_of
+from bioeval.showing.nodes import Node
 
 #: Probes that are listed, those with the worst ranks.
 _LISTED = 20
@@ -48,5 +49,5 @@ def ranks_section(results: ResultsBySystem) -> Section:
         notes=(f"... and {left:,} more",) if left > 0 else (),
         shown=_LISTED,
     )
-    blocks = (about(results), table, result_messages(results))
+    blocks = (header_of([Node("", "", "", ds)], verbose=False), table, result_messages(results))
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")

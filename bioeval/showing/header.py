@@ -1,0 +1,330 @@
+"""What attributes of results say: facts of the header, rules of a task, its sample size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import counted, enumerated
+from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.document.blocks import Fact, Facts, Vocabulary
+from bioeval.document.cells import Count, Label
+from bioeval.document.results import (
+    candidates_in_words,
+    data_fact,
+    scores_in_words,
+    sides_in_words,
+    threshold_choice,
+)
+from bioeval.document.text import Text, say
+from bioeval.protocol.loading import CARD_OF_LAYOUT
+from bioeval.results.words import excluded_in_words
+from bioeval.scores.fusion_rules import parse_fusion
+from bioeval.showing.nodes import Node
+
+Attributes = Mapping[Any, Any]
+
+_LONGEST = 160  # characters of a splitter that are shown
+
+#: Splitters that list the fold of each sample.
+_LISTED = {
+    "PredefinedFolds": "folds as given, one for each template",
+    "PredefinedPairFolds": "folds as given, one for each pair",
+}
+
+
+def _text_of(name: str) -> Callable[[Attributes], Text]:
+    return lambda attrs: str(attrs.get(name, ""))
+
+
+def _label_of(name: str) -> Callable[[Attributes], Text]:
+    return lambda attrs: Label(attrs[name]) if attrs.get(name) else ""
+
+
+def _scores(attrs: Attributes) -> Text:
+    return scores_in_words(str(attrs.get("kind", "")), str(attrs.get("protocol", "")))
+
+
+def _partition(attrs: Attributes) -> Text:
+    """Return how the data were divided, not too long."""
+    if attrs.get("splitter_class") in _LISTED:
+        return _LISTED[attrs["splitter_class"]]
+    splitter = str(attrs.get("splitter", ""))
+    shortened = f"{splitter[: _LONGEST - 4]} ..."
+    return Label(shortened if len(splitter) > _LONGEST else splitter)
+
+
+def _threshold(attrs: Attributes) -> Text:
+    is_chosen = "threshold_rule" in attrs and "chosen_on" in attrs
+    return threshold_choice(attrs) if is_chosen else ""
+
+
+#: The facts of the header, and what attributes say of each.
+_FACTS: dict[str, Callable[[Attributes], Text]] = {
+    "Made of": _label_of("origin"),
+    "Attempts": _text_of("use"),
+    "Scores": _scores,
+    "Read": _label_of("reading"),
+    "Excluded": lambda attrs: excluded_in_words({"": attrs}),
+    "Partition": _partition,
+    "Experiment": _text_of("experiment"),
+    "Threshold": _threshold,
+}
+
+
+def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
+    """Return what the attributes of results say of their data, scores and options.
+
+    Terms of the other vocabulary are in a `verbose` one.
+    """
+    by_system: dict[str, xr.Dataset] = {}
+    for node in nodes:
+        by_system.setdefault("/".join(filter(None, (node.system, node.condition))), node.dataset)
+    names = [x for x in by_system if x]
+    names = names or [str(next(iter(by_system.values())).attrs.get("system", ""))]
+    sides = {sides_in_words(x.attrs) for x in by_system.values()}
+    facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
+    for name, reading in _FACTS.items():
+        facts += _fact_of_each(name, {k: reading(x.attrs) for k, x in by_system.items()})
+    facts += [Fact("Terms", Vocabulary())] if verbose else []
+    return Facts((*facts, Fact("Left out", tasks_left_out(nodes))))
+
+
+def _fact_of_each(name: str, texts: Mapping[str, Text]) -> Iterator[Fact]:
+    """Yield a fact about all systems, or one about those that are alike."""
+    alike: dict[str, tuple[Text, list[str]]] = {}
+    for system, text in texts.items():
+        alike.setdefault(repr(text), (text, []))[1].append(system)
+    for text, systems in alike.values():
+        if len(alike) > 1 and text != "":
+            text = say("{systems:names}: {text}", systems=systems, text=text)
+        yield Fact(name, text)
+
+
+# ------------------------------------------------------------------------------------------- rules
+
+#: What the policies of ties mean.
+_TIES = {
+    "pessimistic": "ties: the mate ranks last (pessimistic)",
+    "optimistic": "ties: the mate ranks first (optimistic)",
+    "expected": "ties: means over all orders (expected)",
+    "stable": "ties: in the order of the gallery (stable)",
+}
+
+#: Which searches make impostor attempts of identification.
+_IMPOSTORS = {
+    "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
+    "unenrolled": "impostors are people who are not enrolled",
+    "both": "impostors are people who are not enrolled, and all others without the templates of "
+    "their own subject (both)",
+}
+
+#: What a convention of re-identification leaves out of the list of a query, and what it counts.
+_REMOVED = {
+    "same-id-same-camera": "entries of the same identity and camera",
+    "same-camera": "entries of the same camera",
+    "none": "none",
+}
+_CMC = {
+    "first-match": "the first match",
+    "allshots": "all matches",
+    "single-gallery-shot": "one entry of each identity (single shot), other measures all",
+    "identity-dedup": "distinct identities, other measures all entries",
+}
+
+
+def _percent(name: str) -> Callable[[str], str]:
+    return lambda x: f"{name} {100 * float(x):g} %"
+
+
+def _of_attrs(attribute: str, value: str, attrs: Attributes) -> str:
+    """Return what the rules of a task say that need other attributes."""
+    if attribute == "genuine_gallery_subjects":
+        return _searched(attrs)
+    if attribute == "fusion":
+        return fusion_in_words(value, str(attrs.get("kind", "")))
+    return _removed(attrs)
+
+
+#: The rules of a task by attribute, and how each reads.
+_RULES: dict[str, Callable[[str], str] | None] = {
+    "genuine_gallery_subjects": None,
+    "gallery": lambda _: (
+        "1 template of each subject, drawn anew for each probe; exact mean over all draws"
+    ),
+    "removes": None,
+    "junk": lambda x: f"junk {x}",
+    "cmc_counts": lambda x: f"CMC counts {_CMC.get(x, x)}",
+    "variant": lambda x: {"reference": "as the authors' program"}.get(x, ""),
+    "budget": lambda x: f"B = {int(x):,}",
+    "rank_unit": lambda x: f"the rank counts {x}s",
+    "ties": lambda x: _TIES.get(x, f"{x} ties"),
+    "ap": lambda x: f"AP: {x}",
+    "impostors": lambda x: _IMPOSTORS.get(x, f"impostors {x}"),
+    "fusion": None,
+    "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+    "fta": _percent("FTA"),
+    "fte": _percent("FTE"),
+}
+
+
+def rules_of(dataset: xr.Dataset) -> list[Text]:
+    """Return the parts, the gallery and the rules of a task in words."""
+    attrs = dataset.attrs
+    rules: list[Text] = [parts_in_words(dataset), candidates_in_words(attrs)]
+    for name, reading in _RULES.items():
+        if name in attrs:
+            text = str(attrs[name])
+            rules.append(reading(text) if reading else _of_attrs(name, text, attrs))
+    return list(filter(None, rules))
+
+
+def fusion_in_words(fusion: str, kind: str) -> str:
+    """Return how the scores of a subject's templates are fused, in words of their kind."""
+    if fusion in ("", "none"):
+        return ""
+    near, far = ("most", "least") if kind in LARGER_IS_CLOSER else ("nearest", "farthest")
+    alike = " similar" if kind in LARGER_IS_CLOSER else ""
+    method, order = parse_fusion(fusion)
+    words = {
+        "best": f"that of its {near}{alike} template",
+        "worst": f"that of its {far}{alike} template",
+        "kth": f"that of its template number {order} from the {near}{alike}",
+    }
+    of_all = f"the {method} {kind or 'score'} of its templates"
+    return f"the score of a subject is {words.get(method, of_all)}"
+
+
+def _searched(attrs: Attributes) -> str:
+    """Return the size of the gallery in words; impostors may search one subject fewer."""
+    genuine = attrs["genuine_gallery_subjects"]
+    impostor = attrs.get("impostor_gallery_subjects", genuine)
+    if not int(genuine):
+        templates = int(attrs.get("gallery_templates", 0))
+        return f"gallery of {counted(templates, 'templates')} of unknown subjects"
+    text = f"N = {counted(int(genuine), 'subjects')}"
+    if str(impostor) == str(genuine):
+        return text
+    if isinstance(impostor, int):
+        impostor = f"{impostor:,}"
+    return f"{text} ({impostor} for impostor attempts)"
+
+
+def _removed(attrs: Attributes) -> str:
+    """Return in words which entries a convention leaves out, of each list where there are two."""
+    removed = _REMOVED[attrs["removes"]]
+    for_ap = _REMOVED[attrs.get("removes_for_ap", attrs["removes"])]
+    if removed != for_ap:
+        return f"removed for the CMC: {removed}; for all other measures: {for_ap}"
+    if removed == "none":
+        return "no entries removed" if not attrs.get("exclude") else ""
+    return f"removed: {removed}"
+
+
+# ------------------------------------------------------------------------------------- sample size
+
+
+def sample_size(dataset: xr.Dataset) -> Text:
+    """Return the attempts and subjects of a result in words; of folds, those of all test parts."""
+    counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
+    people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
+    if "queries" in counts:
+        text = counted(counts["queries"], "queries")
+    elif "attempts" in counts:
+        text = f"{counts['attempts']:,} genuine attempts"
+    elif len(counts) == 2:
+        genuine, impostor = counts.values()
+        text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
+        genuine_people, impostor_people = people["genuine_"], people["impostor_"]
+        if people[""] is None and genuine_people is not None and impostor_people is not None:
+            text = (
+                f"{counted(genuine, 'genuine attempts')} of {counted(genuine_people, 'subjects')}"
+            )
+            people[""] = impostor_people
+            text += f" and {counted(impostor, 'impostor attempts')}"
+    else:
+        return ""
+    if "part" in dataset.dims:
+        return f"{text} in test"
+    return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
+
+
+def lacking(dataset: xr.Dataset) -> list[str]:
+    """Return the classes without an attempt, in words."""
+    classes = {
+        "genuine_attempts": "genuine",
+        "attempts": "genuine",
+        "impostor_attempts": "impostor",
+    }
+    return [f"0 {role} attempts" for name, role in classes.items() if _total(dataset, name) == 0]
+
+
+#: The counts of a title.
+_COUNTED = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+
+
+def _total(dataset: xr.Dataset, name: str) -> int | None:
+    """Return a count, of folds the sum; None if there is none, or one of each group or so."""
+    variable = dataset.variables.get(name)
+    if variable is None or not variable.dims:
+        return None if variable is None else int(variable.values)
+    if not {*variable.dims} <= {"repeat", "fold", "part"} or name.endswith("subjects"):
+        return None
+    values = variable.values
+    if "part" in variable.dims:
+        place = dataset.variables["part"].values.tolist().index("test")
+        values = values.take(place, axis=variable.dims.index("part"))
+    return int(np.nansum(values))
+
+
+def parts_in_words(dataset: xr.Dataset) -> Text:
+    """Return how often the data were divided, and how many subjects each part has."""
+    if "partitions" in dataset.attrs:
+        return counted(int(dataset.attrs["partitions"]), "partitions")
+    if not {"repeat", "fold", "part"} <= {*dataset.dims}:
+        return ""
+    divided = "{repeats:count repeats}"
+    if "experiment" not in dataset.attrs:
+        divided = "{repeats:count divisions} into {folds:count folds}"
+    sizes: dict[str, Any] = {"repeats": dataset.sizes["repeat"], "folds": dataset.sizes["fold"]}
+    text = f"{divided}; {{sizes_are_of}}: {{train}} in training, {{test}} in test"
+    subjects = dataset.variables["subjects"]
+    parts = dataset.variables["part"].values.tolist()
+    for part in ("train", "test"):
+        of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
+        least, most = int(np.nanmin(of_part)), int(np.nanmax(of_part))
+        sizes[part] = Count(least) if least == most else say("{a} to {b}", a=least, b=most)
+    return say(text, sizes_are_of=str(dataset.attrs["sizes_are_of"]), **sizes)
+
+
+# ---------------------------------------------------------------------------------------- left out
+
+#: Tasks of the cards of the course.
+_TASKS_OF_COURSE = {
+    "verification/single": "single-template verification",
+    "verification/multi": "multi-template verification",
+    "open_set": "open set",
+    "closed_set": "closed set",
+}
+
+
+def tasks_left_out(nodes: Sequence[Node]) -> str:
+    """Return the tasks that the card has and the scores do not support, with reasons."""
+    attrs = nodes[0].dataset.attrs
+    layout = str(attrs.get("layout"))
+    if layout == "pairs" or layout not in CARD_OF_LAYOUT:
+        return ""
+    if attrs.get("protocol") != CARD_OF_LAYOUT[layout]:
+        return ""
+    done = {node.task for node in nodes}
+    tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]
+    if not tasks:
+        return ""
+    if attrs.get("kind") == "order":
+        return f"{enumerated(tasks)}; scores that only order a row have no common thresholds"
+    if not attrs.get("probe_subjects") and not attrs.get("gallery_subjects"):
+        return f"{enumerated(tasks)}; a mask does not give the subjects of the templates"
+    return ""

@@ -1,0 +1,74 @@
+"""The labels of rows and columns: a template of the description, with the place of the number."""
+
+from __future__ import annotations
+
+import math
+import string
+from functools import cache
+from typing import Any
+
+from bioeval.document.cells import Count, Label, Number, Rate, Threshold
+from bioeval.document.text import Phrase, Text, say
+from bioeval.showing.rows import Row
+
+
+@cache
+def fields_of(template: str) -> tuple[str, ...]:
+    """Return the names in braces of a template."""
+    return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
+
+
+def label_of(row: Row, *, without: str = "") -> Text:
+    """Return the label of a number with its point and its rank.
+
+    `without` is the dimension of the point where rows of the table have it.
+    """
+    template = str(row.about.get("label") or row.measure.replace("_", " "))
+    fields = fields_of(template)
+    places: dict[str, Any] = {}
+    if "rank" in row.places and without != "rank":
+        places["rank"] = Count(row.places["rank"])
+    if row.at and row.at != without:
+        places[_place_of(row.at)] = cell_of_point(row.at, row.point)
+    for name in places:
+        if name not in fields:
+            before = " at" if name == "threshold" else ","
+            template += f"{before} {name.replace('_', ' ')} {{{name}}}"
+    for name in fields:
+        if name in ("target", "rank", "level", "prior", "threshold") and name not in places:
+            cut = row.node.dataset.attrs.get(f"{name}_k")
+            places[name] = "K" if cut is None else Count(int(cut))
+    label = Phrase(template, places)
+    also = _also(row)
+    return say("{label} ({also})", label=label, also=also) if also else label
+
+
+def _place_of(at: str) -> str:
+    """Return the name that labels have for the dimension of a point."""
+    if at.endswith("_target"):
+        return "target"
+    return "level" if at == "recall_level" else at
+
+
+def cell_of_point(at: str, point: Any) -> Text:
+    """Return the label of a place along a dimension as a cell."""
+    if isinstance(point, str):
+        return Label(point)
+    if at.endswith("_target"):
+        return Rate(point)
+    if at == "threshold":
+        return Threshold(point)
+    if isinstance(point, float):
+        return Number(point, digits=6)
+    return Label(point)
+
+
+def _also(row: Row) -> str:
+    """Return another name in use; one with the inverse of a target names few targets."""
+    also = str(row.about.get("also", ""))
+    if "{inverse}" not in also:
+        return also
+    power = round(-math.log10(row.point)) if row.point > 0 else 0
+    is_named = power in (2, 3) and math.isclose(row.point, 10.0**-power)
+    several_tries = int(row.node.dataset.attrs.get("most_tries", 1)) > 1
+    return also.format(inverse=10**power) if is_named and not several_tries else ""

@@ -1,0 +1,51 @@
+"""What stands below the tables: thresholds chosen on the data, intervals, what statistics are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bioeval.document.blocks import Table
+from bioeval.document.cells import Quantity
+from bioeval.document.results import interval_note
+from bioeval.document.text import Text
+from bioeval.showing.rows import Row
+
+#: What the columns of statistics are, by their headings.
+_STATISTICS = {
+    "training": "Training: mean over the parts on which the threshold was chosen (optimistic).",
+    "test": "Test, sd: mean and standard deviation over the test parts.",
+    "mean": "Mean, sd: over the parts, each with the same weight.",
+    "sd of repeats": "sd of repeats: standard deviation of the means of the repeats.",
+    "pooled": "Pooled: rate of the summed counts of all parts.",
+}
+
+
+def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
+    """Yield what explains the numbers that are shown."""
+    headings = {str(column.heading) for table in tables for column in table.columns}
+    yield from (text for heading, text in _STATISTICS.items() if heading in headings)
+    if any(_is_chosen_here(row) for row in rows):
+        yield "Thresholds were chosen on these data, so the rates at them are optimistic."
+    if "training" in headings and any(_is_of_test_alone(row) for row in rows):
+        yield (
+            "A measure without a value in training has its threshold, if any, chosen on the same "
+            "test part (optimistic)."
+        )
+    cells = [x for table in tables for row in table.rows for x in row if isinstance(x, Quantity)]
+    if any(x.flagged for x in cells):
+        yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
+    if any(x.interval for x in cells):
+        of_tasks = {row.node.name: row.node.dataset for row in rows}
+        yield from (note.text for note in interval_note(of_tasks))
+
+
+def _is_chosen_here(row: Row) -> bool:
+    """Whether the threshold of a number was chosen on the data that the number is of."""
+    if row.threshold_cell is None or "part" in row.places:
+        return False
+    return "chosen_on" not in row.node.dataset.attrs
+
+
+def _is_of_test_alone(row: Row) -> bool:
+    is_rate = row.about.get("units") == "proportion"
+    return row.statistic == "mean" and "part" not in row.places and is_rate

@@ -1,0 +1,160 @@
+"""Rows of numbers as tables take them: each number with its place and its description."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.document.cells import (
+    Cost,
+    Count,
+    Label,
+    Number,
+    Probability,
+    Quantity,
+    Rate,
+    Score,
+    Threshold,
+)
+from bioeval.document.text import Text
+from bioeval.showing.nodes import Node
+from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
+
+#: Attributes of variables, where a dataset says what is to be shown of them.
+Description = Mapping[str, Any]
+
+#: Units of whole things.
+_NO_COUNTS = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
+
+
+@dataclass(slots=True)
+class Row:
+    """A number with where it is; `places` are labels by dimension, without the point it is at."""
+
+    node: Node
+    name: str
+    about: Description
+    about_threshold: Description
+    places: dict[str, Any]
+    measure: str
+    statistic: str
+    at: str
+    point: float
+    value: float
+    low: float
+    high: float
+    threshold: float
+    next: float
+    attempts: float
+    supported: bool | None
+    flagged: bool
+    text: Any
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether there is a number, or a text."""
+        return self.text is not None or not math.isnan(self.value)
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a short view has it: the first rank alone of numbers at a target."""
+        is_of_first_rank = True
+        if self.at and "rank" in self.places:
+            is_of_first_rank = self.places["rank"] == self.node.dataset["rank"].values[0]
+        return "detail" not in self.about and self.is_defined and is_of_first_rank
+
+    @property
+    def cell(self) -> Text:
+        """The number as a cell of its kind."""
+        if self.text is not None:
+            return Label(self.text)
+        cell = cell_of_number(self.value, self.about, self.statistic, self.attempts)
+        is_of_training = bool(self.statistic) and self.places.get("part") == "train"
+        is_limited = not (math.isnan(self.low) or math.isnan(self.high))
+        point = {self.at: self.point} if self.at else {}
+        cell = replace(
+            cell,
+            interval=(self.low, self.high) if is_limited and not is_of_training else None,
+            variable=self.name,
+            at=self.places | point,
+            flagged=self.flagged,
+            supported=self.supported is not False,
+        )
+        return replace(cell, next=self.next) if isinstance(cell, Threshold) else cell
+
+    @property
+    def threshold_cell(self) -> Quantity | None:
+        """The threshold that the number is at; None without one, or where it is the point."""
+        if math.isnan(self.threshold) or self.at == "threshold" or not self.is_defined:
+            return None
+        cell = cell_of_number(self.threshold, self.about_threshold)
+        cell = replace(cell, supported=self.supported is not False)
+        return replace(cell, next=self.next) if isinstance(cell, Threshold) else cell
+
+
+def cell_of_number(
+    value: float, about: Description, statistic: str = "", attempts: float = math.nan
+) -> Quantity:
+    """Return a number as a cell of the kind that its description says."""
+    unit, shown = str(about.get("units", "")), str(about.get("shown", ""))
+    is_difference = statistic == "difference"
+    if statistic == "number":
+        return Count(value)
+    if unit == "proportion":
+        out_of = None if math.isnan(attempts) else int(attempts)
+        return Rate(value, attempts=out_of, difference=is_difference)
+    if unit == "p":
+        return Probability(value)
+    if unit == "score":
+        is_threshold = shown == "threshold" and not statistic
+        return Threshold(value) if is_threshold else Score(value)
+    if unit == "cost":
+        return Cost(value, decimals=4, difference=is_difference)
+    if shown in ("3", "6"):
+        return Number(value, digits=int(shown), difference=is_difference)
+    is_whole = math.isnan(value) or float(value).is_integer()
+    if (shown == "count" or unit not in _NO_COUNTS) and is_whole and not is_difference:
+        return Count(value)
+    decimals = int(about.get("decimals", 4 if unit == "bits" else 2))
+    return Number(value, decimals=decimals, difference=is_difference)
+
+
+def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
+    """Yield the numbers of a dataset that tables have, variable by variable; or all in `data`."""
+    numbers, variables = NumbersOfDataset(node.dataset, curves=False), node.dataset.variables
+    for name in numbers.names():
+        about = variables[name].attrs
+        if data or about.get("detail") != "data":
+            threshold = numbers.threshold_of(name)
+            about_threshold = variables[threshold].attrs if threshold else {}
+            yield from _rows(node, name, numbers.block(name), about, about_threshold)
+
+
+def _rows(
+    node: Node, name: str, block: Block, about: Description, about_threshold: Description
+) -> Iterator[Row]:
+    size = len(block["value"])
+    columns: dict[str, Any] = {}
+    for column, values in block.items():
+        if values is None:
+            continue
+        is_array = isinstance(values, np.ndarray)
+        columns[column] = values.tolist() if is_array else itertools.repeat(values, size)
+    dims = [x for x in columns if x not in COLUMNS and x not in UNEXPORTED]
+    missing = {"statistic": "", "at": "", "supported": None, "flagged": False, "text": None}
+    names = ("measure", "statistic", "at", "point", "value", "low", "high", "threshold", "next")
+    every: list[Any] = []
+    for column in (*names, "attempts", "supported", "flagged", "text"):
+        values = columns.get(column)
+        if values is None:
+            values = itertools.repeat(missing.get(column, math.nan), size)
+        every.append(values)
+    labels = zip(*(columns[x] for x in dims), strict=True) if dims else itertools.repeat((), size)
+    for place, fields in zip(labels, zip(*every, strict=True), strict=True):
+        places: dict[str, Any] = dict(zip(dims, place, strict=True))
+        yield Row(node, name, about, about_threshold, places, *fields)

@@ -1,0 +1,251 @@
+"""Rows of numbers as tables: which dimensions are rows and which are columns.
+
+Descriptions and dimensions decide, and no type of results has a line here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bioeval.document.blocks import Column, Table
+from bioeval.document.cells import Label, Quantity
+from bioeval.document.text import Text, say
+from bioeval.results.variables import PLACES
+from bioeval.showing.labels import cell_of_point, fields_of, label_of
+from bioeval.showing.rows import Row
+
+#: Systems, at most, that are columns; more of them are rows.
+FEW = 4
+
+#: Rows of a grid with many places, of which data have all.
+_MOST = 11
+
+#: A statistic, and the part of the data that it is over, as the heading of a column.
+_STATISTICS = {
+    ("mean", "train"): "training",
+    ("mean", "test"): "test",
+    ("mean", ""): "mean",
+    ("sd", "test"): "sd",
+    ("sd", ""): "sd",
+    ("repeats_sd", "test"): "sd of repeats",
+    ("pooled", "test"): "pooled",
+    ("q0", ""): "smallest",
+    ("q1", ""): "largest",
+}
+
+
+def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
+    """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
+    systems = list(dict.fromkeys(map(system_of_row, rows)))
+    in_rows = len(systems) > FEW or any(row.node.condition for row in rows)
+    points = _tabled_points(rows)
+    by_dims: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        dims = tuple(x for x in row.places if x not in ("rank", "part", "other_system"))
+        dims += (row.at,) if row.at in points else ()
+        by_dims.setdefault(dims, []).append(row)
+    for dims, some in by_dims.items():
+        if not dims and in_rows:
+            yield systems_in_rows(some, id)
+        elif not dims:
+            yield _list(some, id, systems)
+        else:
+            yield _grid(some, f"{id}_{'_'.join(dims)}", dims, len(systems) > 1)
+
+
+def _tabled_points(rows: Sequence[Row]) -> set[str]:
+    """Return the dimensions of points that are rows of a grid: many of them, or many measures."""
+    labels: dict[str, set[str]] = {}
+    points: dict[str, set[float]] = {}
+    for row in rows:
+        if row.at and not row.places.keys() - {"rank"}:
+            labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
+            points.setdefault(row.at, set()).add(row.point)
+    tabled = set()
+    for at, of_point in labels.items():
+        is_in_labels = all(set(fields_of(x)) & {*PLACES} for x in of_point)
+        if len(points[at]) > 9 or (len(points[at]) > 1 and not is_in_labels):
+            tabled.add(at)
+    return tabled
+
+
+def system_of_row(row: Row) -> str:
+    """Return the system of a number, with its condition."""
+    return "/".join(filter(None, (row.node.system, row.node.condition)))
+
+
+def _key(row: Row) -> Hashable:
+    """Return what tells the numbers of one system apart."""
+    return row.measure, row.at, row.point if row.at else None, row.places.get("rank")
+
+
+# ------------------------------------------------------------------------------------------- list
+
+
+def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
+    """Return a table with a row for each measure: its value, limits and threshold."""
+    labels: dict[Hashable, Text] = {}
+    cells: dict[Hashable, dict[str, Text]] = {}
+    columns: dict[str, Column] = {}
+    for row in rows:
+        heading = _heading(row, len(systems) > 1)
+        if heading is None or not (row.is_defined or row.statistic in ("", "mean")):
+            continue
+        system = system_of_row(row) if len(systems) > 1 else ""
+        key = _key(row)
+        if key not in labels:
+            labels[key] = label_of(row)
+        name = "_".join(filter(None, (heading, system)))
+        columns.setdefault(name, Column(name, _of_system(heading, system)))
+        cells.setdefault(key, {})[name] = row.cell
+        if row.statistic == "":
+            of_threshold = "_".join(filter(None, ("threshold", system)))
+            columns.setdefault(of_threshold, Column(of_threshold, "threshold"))
+            if (threshold := row.threshold_cell) is not None:
+                cells[key][of_threshold] = threshold
+    if len(systems) == 1 and any(row.statistic for row in rows):
+        first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in columns]
+        columns = {x: columns[x] for x in dict.fromkeys((*first, *columns))}
+    made = [[label, *(cells[key].get(x) for x in columns)] for key, label in labels.items()]
+    return Table(id, [Column("measure"), *columns.values()], made)
+
+
+def _heading(row: Row, several: bool) -> str | None:
+    """Return the heading of the column of a number; None of a statistic without a column."""
+    if not row.statistic or (several and row.statistic == "mean" and _part(row) != "train"):
+        return "value"
+    part = _part(row)
+    other = None if part == "train" else row.statistic.replace("_", " ")
+    heading = _STATISTICS.get((row.statistic, part), other)
+    return heading if heading == "sd" or not several else None
+
+
+def _part(row: Row) -> str:
+    """Return the part of the data that a statistic is of; of folds, test unless it says so."""
+    default = "test" if "part" in row.node.dataset.dims else ""
+    return str(row.places.get("part", default))
+
+
+def _of_system(heading: str, system: str) -> Text:
+    """Return the heading of a column of one of several systems."""
+    return Label(system) if heading == "value" and system else heading
+
+
+# --------------------------------------------------------------------------------- systems in rows
+
+
+def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
+    """Return a table with a row for each system, and a column for each measure.
+
+    A mean has its standard deviation in the next column.
+    """
+    columns: dict[Hashable, Column] = {}
+    cells: dict[tuple[str, str], dict[Hashable, Text]] = {}
+    for row in rows:
+        if row.statistic not in ("", "mean", "sd") or row.places.get("part") == "train":
+            continue
+        key = (_key(row), row.statistic)
+        if key not in columns:
+            name = "_".join(filter(None, (_name_of_column(row), row.statistic)))
+            columns[key] = Column(name, "sd" if row.statistic == "sd" else label_of(row))
+        system = row.node.system or str(row.node.dataset.attrs.get("system", ""))
+        cells.setdefault((system, row.node.condition), {})[key] = row.cell
+    has_conditions = any(condition for _, condition in cells)
+    heads = [Column("system", "system", grouped=has_conditions)]
+    heads += [Column("condition", "condition")] if has_conditions else []
+    made = []
+    for (system, condition), of_system in cells.items():
+        names = [Label(system), *([Label(condition)] if has_conditions else [])]
+        made.append([*names, *map(of_system.get, columns)])
+    return Table(id, [*heads, *columns.values()], made)
+
+
+def _name_of_column(row: Row) -> str:
+    place = [f"{row.point:g}"] if row.at else []
+    place += [str(row.places["rank"])] if "rank" in row.places else []
+    return "_".join([row.measure, *place])
+
+
+# ------------------------------------------------------------------------------------------- grid
+
+
+def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> Table:
+    """Return a table with a row for each place, and a column for each measure."""
+    point = next((x for x in dims if x == rows[0].at), "")
+    columns: dict[Hashable, Column] = {}
+    cells: dict[tuple[Any, ...], dict[Hashable, Text]] = {}
+    with_threshold = _has_thresholds(rows)
+    for row in rows:
+        place = tuple(row.point if x == point else row.places[x] for x in dims)
+        key: tuple[Any, ...] = (row.measure, row.places.get("rank"), row.places.get("part"))
+        key += (row.statistic, system_of_row(row))
+        key += (row.at, row.point) if row.at and row.at != point else ()
+        if key not in columns:
+            columns[key] = Column(_name_of_column(row), _heading_in_grid(row, point, several))
+        of_place = cells.setdefault(place, {})
+        of_place[key] = row.cell
+        if with_threshold and (threshold := row.threshold_cell) is not None:
+            of_place["threshold"] = threshold
+    if with_threshold:
+        columns = {"threshold": Column("threshold", "threshold"), **columns}
+    heads = [Column(x, x.replace("_", " "), grouped=i < len(dims) - 1) for i, x in enumerate(dims)]
+    heads += columns.values()
+    made: list[list[Text | None]] = []
+    for place, of_place in cells.items():
+        labels = [cell_of_point(x, label) for x, label in zip(dims, place, strict=True)]
+        made.append([*labels, *map(of_place.get, columns)])
+    shown = _chosen(list(cells), made, len(dims), bool(point))
+    if shown is not None:
+        last = heads[len(dims) - 1]
+        text = say("{name} ({shown} of {all})", name=last.heading, shown=len(shown), all=len(made))
+        heads[len(dims) - 1] = replace(last, heading=text)
+    return Table(id, heads, made, shown=shown)
+
+
+def _has_thresholds(rows: Sequence[Row]) -> bool:
+    """Whether thresholds differ from place to place, and not from measure to measure."""
+    known: dict[Hashable, set[float]] = {}
+    for row in rows:
+        if not math.isnan(row.threshold) and row.at != "threshold":
+            place = (*row.places.items(), row.at, row.point if row.at else None)
+            known.setdefault(place, set()).add(row.threshold)
+    every = {x for each in known.values() for x in each}
+    return len(every) > 1 and all(len(each) == 1 for each in known.values())
+
+
+def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
+    label = label_of(row, without=point)
+    before = [system_of_row(row)] if several else []
+    before += [str(row.places["part"])] if "part" in row.places else []
+    if row.statistic:
+        before.append(row.statistic.replace("_", " "))
+    for text in reversed(before):
+        label = say("{text} {label}", text=Label(text), label=label)
+    return label
+
+
+def _chosen(
+    places: Sequence[tuple[Any, ...]],
+    rows: Sequence[Sequence[Text | None]],
+    n_labels: int,
+    is_numeric: bool,
+) -> list[int] | None:
+    """Return the rows of many that are shown: the worst of a group, or some evenly spread."""
+    if len(rows) <= 2 * _MOST:
+        return None
+    if is_numeric:
+        return [round(i * (len(rows) - 1) / (_MOST - 1)) for i in range(_MOST)]
+    values = []
+    for row in rows:
+        numbers = [x.value for x in row[n_labels:] if isinstance(x, Quantity) and x.is_defined]
+        values.append(numbers[0] if numbers else -math.inf)
+    groups: dict[Hashable, list[int]] = {}
+    for i, place in enumerate(places):
+        groups.setdefault(place[:-1], []).append(i)
+    most = max(3, _MOST // len(groups))
+    worst = (sorted(group, key=lambda i: -values[i])[:most] for group in groups.values())
+    return list(itertools.chain.from_iterable(worst))

@@ -1,1 +1,0 @@
-"""What is said of the results of the core: evaluations, systems side by side, summaries."""
