@@ -32,7 +32,8 @@ class Doubt(str):
 ANSWERS: dict[str, str] = {
     "install-threshold": (
         "Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among "
-        "{people} is at most {target:rate}; on these data it is {far_here:rate}.[ The stricter "
+        "{people} is at most {target:rate}; on these data it is {far_here:rate} (one-sided "
+        "upper limit {far_high:rate}).[ The stricter "
         "threshold raises the {frr} on these data from {frr_without:rate} to {frr_here:rate}.]"
     ),
     "no-threshold-promised": (

@@ -39,7 +39,11 @@ ASSURED: dict[str, Variable] = {
         "threshold whose FAR is assured to be at most the target", "score", shown="threshold"
     ),
     "assured_far": Variable(
-        "FAR there; of open set the mean over people not enrolled", "proportion", "FMR"
+        "FAR there; of open set the mean over people not enrolled",
+        "proportion",
+        "FMR",
+        label="{far} at the assured threshold",
+        threshold="assured_threshold",
     ),
     "assured_far_high": Variable(
         "one-sided upper limit of it, at most the target, with the two people who have most of "
@@ -47,28 +51,56 @@ ASSURED: dict[str, Variable] = {
         "proportion",
         "FMR",
     ),
-    "assured_far_attempts": Variable("FAR there, of all attempts", "proportion", "FMR"),
-    "assured_frr": Variable("FRR there", "proportion", "FNMR"),
+    "assured_far_attempts": Variable(
+        "FAR there, of all attempts",
+        "proportion",
+        "FMR",
+        label="{far} at the assured threshold, of all attempts",
+        detail="verbose",
+        threshold="assured_threshold",
+    ),
+    "assured_frr": Variable(
+        "FRR there",
+        "proportion",
+        "FNMR",
+        label="{frr} at the assured threshold",
+        threshold="assured_threshold",
+    ),
     "frr_price": Variable(
-        "FRR there less that of the threshold these data alone would allow", "proportion"
+        "FRR there less that of the threshold these data alone would allow",
+        "proportion",
+        label="{frr} that the assurance adds",
+        detail="verbose",
     ),
     "people_estimated": Variable(
         "about how many people are needed to promise the target by a strict threshold, whose FAR "
         "here is people_far; a looser one needs more",
         "subjects",
+        label="people to promise the target by a strict threshold, about",
     ),
     "people_far": Variable(
-        "FAR of the threshold for which people_estimated is given", "proportion", "FMR"
+        "FAR of the threshold for which people_estimated is given",
+        "proportion",
+        "FMR",
+        label="{far} of this strict threshold",
     ),
-    "assured_people": Variable("people on whom the assured threshold rests", "subjects"),
+    "assured_people": Variable(
+        "people on whom the assured threshold rests",
+        "subjects",
+        label="people behind the assured threshold",
+        detail="verbose",
+    ),
     "point_threshold": Variable(
-        "threshold at which the limit is drawn", "score", shown="threshold"
+        "threshold at which the limit is drawn", "score", shown="threshold", detail="data"
     ),
     "point_far": Variable(
-        "FAR at this threshold, the same kind of mean as assured_far", "proportion", "FMR"
+        "FAR at this threshold, the same kind of mean as assured_far",
+        "proportion",
+        "FMR",
+        detail="data",
     ),
     "point_far_high": Variable("one-sided upper limit of it", "proportion", "FMR"),
-    "point_frr": Variable("FRR there", "proportion", "FNMR"),
+    "point_frr": Variable("FRR there", "proportion", "FNMR", detail="data"),
 }
 
 

@@ -40,7 +40,9 @@ _MOST_TO_SETTLE = 100_000
 PROMISE = {
     "threshold": Variable("threshold that the promises are about", "score", shown="threshold"),
     "promise": Variable("what is promised, a rule"),
-    "promised": Variable("largest rate that is promised", "proportion", dims=("promise",)),
+    "promised": Variable(
+        "largest rate that is promised", "proportion", dims=("promise",), label="promised at most"
+    ),
     "verdict": Variable(
         "shown, refuted or open; valid only if the threshold and the promise were fixed before "
         "these data were seen, and for one look at the promise by itself",
@@ -51,12 +53,17 @@ PROMISE = {
         "about how many people would decide the promise at this rate",
         "subjects",
         dims=("promise",),
+        label="people to settle it, about",
     ),
-    "interval_for": Variable("population that the limits are for", dims=("promise",)),
+    "interval_for": Variable(
+        "population that the limits are for", dims=("promise",), label="limits for"
+    ),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    PROMISE[_rate] = Variable(f"{_rate.upper()} there", "proportion", _iso)
+    PROMISE[_rate] = Variable(
+        f"{_rate.upper()} there", "proportion", _iso, threshold="threshold", label=f"{{{_rate}}}"
+    )
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"one-sided {_words} limit of the {_rate.upper()} there"
         if _end == "high":

@@ -58,24 +58,46 @@ SAMPLE_SIZE = {
     "all_attempts": Variable("attempts of all these subjects", "attempts"),
     "subjects": Variable("subjects for the width of the interval", "subjects"),
     "all_templates": Variable("templates of all these subjects", "templates"),
-    "frr": Variable("expected FRR", "proportion", "FNMR"),
-    "subject_sd": Variable("standard deviation of a subject's rate", "proportion"),
+    "frr": Variable("expected FRR", "proportion", "FNMR", label="{frr}, expected"),
+    "subject_sd": Variable(
+        "standard deviation of a subject's rate",
+        "proportion",
+        label="sd of a subject's rate",
+        detail="verbose",
+    ),
     "design_effect": Variable(
         "variance of the rate over that of as many independent genuine pairs", "1"
     ),
-    "icc": Variable("correlation of two genuine errors of a subject that share no template", "1"),
-    "template_icc": Variable("the same of two that share a template, less icc", "1"),
-    "pairs_for_far": Variable("pairs of people that the FAR needs by the rule", "pairs"),
+    "icc": Variable(
+        "correlation of two genuine errors of a subject that share no template",
+        "1",
+        label="correlation of two genuine errors of a subject",
+    ),
+    "template_icc": Variable(
+        "the same of two that share a template, less icc",
+        "1",
+        label="added to it if they share a template",
+    ),
+    "pairs_for_far": Variable(
+        "pairs of people that the FAR needs by the rule",
+        "pairs",
+        label="pairs of people for the {far}",
+    ),
     "subjects_for_far": Variable(
         "people who make as many pairs, all compared with each other; templates do not count. A "
         "lower bound: pairs that share a person are not independent",
         "subjects",
+        label="people for the {far}",
     ),
     "subjects_for_frr": Variable(
-        "people with genuine attempts that the FRR needs by the rule", "subjects"
+        "people with genuine attempts that the FRR needs by the rule",
+        "subjects",
+        label="people for the {frr}",
     ),
     "people_estimated": ASSURED["people_estimated"],
-    "pilot_subjects": Variable("subjects of the pilot with a genuine attempt", "subjects"),
+    "pilot_subjects": Variable(
+        "subjects of the pilot with a genuine attempt", "subjects", label="subjects of the pilot"
+    ),
 }
 
 #: Templates of each subject that are planned; attempts, where an attempt is a claim in use.

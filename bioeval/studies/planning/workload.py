@@ -59,22 +59,31 @@ WORKLOAD = {
     "rate_low": Variable("lower end of the interval of the rate; NaN where unknown", "proportion"),
     "rate_high": Variable("upper end of the interval of the rate; NaN where unknown", "proportion"),
     "people_per_day": Variable(
-        "people a day who can cause the event, on average", "per day", shown="3"
+        "people a day who can cause the event, on average",
+        "per day",
+        shown="3",
+        label="people a day",
     ),
-    "per_day": Variable("expected events a day", "per day", shown="3"),
+    "per_day": Variable("expected events a day", "per day", shown="3", label="errors a day"),
     "expected": Variable(
         "expected events in the period; in brackets the range of most periods, if the rate is "
         "exact and people are independent",
         "events",
         shown="3",
+        label="expected, known rate",
     ),
     "predicted": Variable(
         "expected events in the period; in brackets the range of most periods, if the rate is as "
         "uncertain as its interval and people are independent",
         "events",
         shown="3",
+        label="estimated rate",
     ),
-    "none_at_all": Variable("probability of no event in the period, if the rate is exact", "p"),
+    "none_at_all": Variable(
+        "probability of no event in the period, if the rate is exact",
+        "p",
+        label="probability of none",
+    ),
 }
 for _name, _rate in (
     ("expected", "if the rate is exact"),

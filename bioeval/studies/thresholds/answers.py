@@ -82,6 +82,7 @@ def _install(study: xr.Dataset, rule: Rule, frr_without_assurance: float) -> Mes
         target=float(rule.values[0]),
         people=str(study.attrs["assured_for"]),
         far_here=float(study["assured_far"]),
+        far_high=float(study["assured_far_high"]),
         **cost,
     )
 

@@ -51,10 +51,21 @@ JUDGED: dict[str, Variable] = {
     "threshold": Variable(
         "threshold chosen on the training set", "score", "threshold T", shown="threshold"
     ),
-    **entries(VERIFICATION, "far", "frr", "fa", "fr", "eer"),
+    **entries(VERIFICATION, "far", "frr", "fa", "fr"),
+    "eer": Variable(
+        "EER of the test set, at its own best threshold (optimistic)",
+        "proportion",
+        label="EER of the test set",
+    ),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
-    "dcf": Variable(f"cost of the decisions at this threshold: {_COST}", "cost"),
-    "min_dcf": Variable(f"the least cost of any threshold on the test set: {_COST}", "cost"),
+    "dcf": Variable(
+        f"cost of the decisions at this threshold: {_COST}", "cost", label="DCF (actual)"
+    ),
+    "min_dcf": Variable(
+        f"the least cost of any threshold on the test set: {_COST}",
+        "cost",
+        label="minDCF of the test set",
+    ),
 }
 
 #: Attributes about the intervals, which are those of the rates on the test set.

@@ -56,12 +56,20 @@ RATES = ("far", "frr", "hter")
 
 STUDY = {
     "threshold": Variable(
-        "threshold chosen on all data", "score", "threshold T", shown="threshold"
+        "threshold chosen on all data",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold without assurance",
     ),
     **entries(VERIFICATION | FOLDS, *RATES),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
-    "unenrolled_people": Variable("people of open set who search and are not enrolled", "subjects"),
+    "unenrolled_people": Variable(
+        "people of open set who search and are not enrolled",
+        "subjects",
+        label="people not enrolled",
+    ),
     "pairs_of_people": Variable(
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
         "pairs",
@@ -70,11 +78,14 @@ STUDY = {
         "people that the target needs by the rule: of a FAR all compared with each other, "
         "templates do not count; of open set, people who are not enrolled",
         "subjects",
+        label="people needed",
     ),
     "impostors_needed": Variable(
-        "pairs of people (of open set, searches) required by the rule", "attempts"
+        "pairs of people (of open set, searches) required by the rule",
+        "attempts",
+        label="pairs of people needed",
     ),
-    "impostors_missing": Variable("how many of them are missing", "attempts"),
+    "impostors_missing": Variable("how many of them are missing", "attempts", label="missing"),
     **ASSURED,
 }
 
@@ -271,12 +282,14 @@ def study_threshold(
     )
     study = dataset(variables, STUDY, {}, described | attrs)
     parts = {"part": np.array(["all", "test"])}
-    by_part = dataset(along(("part",), **rates), STUDY, parts, {})
+    about_parts = {"task": "rates at the threshold: all data (optimistic), and test parts"}
+    by_part = dataset(along(("part",), **rates), STUDY, parts, about_parts)
     answers = answers_of_study(study, by_part, rule, messages + support)
     study.attrs |= message_attrs(answers, study.attrs)
     nodes = {"": study, "rates": by_part}
     if needed:
-        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, {})
+        about_needs = {"task": "people needed for the target"}
+        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about_needs)
     return tree_of({**nodes, "folds": counted.folds})
 
 

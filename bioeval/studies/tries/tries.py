@@ -54,8 +54,12 @@ TRIES: dict[str, Variable] = {
     ),
     "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
     **entries(VERIFICATION, "far", "frr", "genuine_attempts", "impostor_attempts"),
-    "far_logged": Variable(f"FAR {_LOGGED}", "proportion", "FMR"),
-    "frr_logged": Variable(f"FRR {_LOGGED}", "proportion", "FNMR"),
+    "far_logged": Variable(
+        f"FAR {_LOGGED}", "proportion", "FMR", label="{far} of the visits as they are"
+    ),
+    "frr_logged": Variable(
+        f"FRR {_LOGGED}", "proportion", "FNMR", label="{frr} of the visits as they are"
+    ),
 }
 for _class in ("genuine", "impostor"):
     _pairs = f"{_class} pairs of a person and a claimed person with fewer tries, left out"

@@ -50,16 +50,22 @@ ZOO = {
     "threshold": Variable(
         "threshold at which errors are counted", "score", "threshold T", shown="threshold"
     ),
-    "genuine_mean": Variable("mean finite score of the genuine attempts of the subject", "score"),
-    "impostor_mean": Variable("mean finite score of all impostor attempts of the subject", "score"),
+    "genuine_mean": Variable(
+        "mean finite score of the genuine attempts of the subject", "score", detail="data"
+    ),
+    "impostor_mean": Variable(
+        "mean finite score of all impostor attempts of the subject", "score", detail="data"
+    ),
     "impostor_mean_as_probe": Variable(
-        "mean finite score of impostor attempts with probes of the subject", "score"
+        "mean finite score of impostor attempts with probes of the subject", "score", detail="data"
     ),
     "impostor_mean_as_claimed": Variable(
-        "mean finite score of impostor attempts that claim the subject", "score"
+        "mean finite score of impostor attempts that claim the subject", "score", detail="data"
     ),
     "errors": Variable("errors of the subject", "attempts", dims=_EACH, threshold="threshold"),
-    "attempts": Variable("attempts of the subject that may be such an error", "attempts"),
+    "attempts": Variable(
+        "attempts of the subject that may be such an error", "attempts", detail="verbose"
+    ),
     "rate": Variable(
         "error rate of the subject",
         "proportion",
@@ -68,7 +74,9 @@ ZOO = {
         out_of="attempts",
         threshold="threshold",
     ),
-    "share": Variable("proportion of all such errors that are the subject's", "proportion"),
+    "share": Variable(
+        "proportion of all such errors that are the subject's", "proportion", label="of all"
+    ),
     "rate_without": Variable(
         "error rate of all attempts without the subject, on either side",
         "proportion",
@@ -76,18 +84,28 @@ ZOO = {
         _EACH,
         threshold="threshold",
     ),
-    "gini": Variable("Gini coefficient of the errors over subjects", "1"),
-    "all_errors": Variable("errors of all subjects", "attempts", threshold="threshold"),
-    "all_attempts": Variable("attempts of all subjects", "attempts"),
+    "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
+    "all_errors": Variable(
+        "errors of all subjects", "attempts", threshold="threshold", label="errors"
+    ),
+    "all_attempts": Variable("attempts of all subjects", "attempts", label="attempts"),
     "all_rate": Variable(
         "error rate of all subjects together",
         "proportion",
         "FNMR, FMR",
         out_of="all_attempts",
         threshold="threshold",
+        label="rate",
     ),
-    "non_finite": Variable("attempts with an infinite score, left out of means", "attempts"),
-    "animal_of_subject": Variable("animal of the subject, or none"),
+    "non_finite": Variable(
+        "attempts with an infinite score, left out of means",
+        "attempts",
+        label="attempts with an infinite score, left out of means",
+        detail="verbose",
+    ),
+    "animal_of_subject": Variable(
+        "animal of the subject, or none", label="animal", detail="verbose"
+    ),
     "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
     "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
     "animal_p_more": Variable(
@@ -106,6 +124,7 @@ ZOO = {
         "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
         "scores, and rejects far too often where scores share templates",
         "p",
+        label="p of Kruskal and Wallis (assumes independent scores)",
     ),
 }
 
