@@ -93,6 +93,11 @@ ANSWERS: dict[str, str] = {
         "{far_of_tries:rate} and a {frr} of {frr_of_tries:rate}[; with {fewest:count tries}, "
         "{far_of_fewest:rate} and {frr_of_fewest:rate}]."
     ),
+    "errors-of-groups": (
+        "At the threshold {threshold:threshold}, the same for all groups, genuine attempts are "
+        "rejected in {least:rate} (group {group_with_least:name}) to {most:rate} (group "
+        "{group_with_most:name})."
+    ),
     "most-errors": (
         "At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count "
         "subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} "

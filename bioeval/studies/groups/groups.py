@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
+from bioeval.results.dataset import threshold_with_next
 from bioeval.results.support import beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain, spellings, unknown_values
@@ -32,6 +34,7 @@ from bioeval.studies.groups.group_rates import (
     condition_intervals,
     group_intervals,
     groups_dataset,
+    has_enough_subjects,
 )
 from bioeval.views.messages import warns_of_doubts
 
@@ -177,7 +180,7 @@ def by_group(
     ds.attrs |= {
         "by": by.name or "given values",
         **rule.attrs(),
-        **message_attrs(messages, ds.attrs),
+        **message_attrs([*_answers(ds), *messages], ds.attrs),
     }
     if options is not None:
         with threads_for(scores):
@@ -187,6 +190,24 @@ def by_group(
             elif chosen.defined:
                 ds = condition_intervals(ds, scores, by.sides[0], options)
     return ds
+
+
+def _answers(ds: xr.Dataset) -> Iterator[Message]:
+    """Yield the smallest and the largest FRR of the groups with people enough to be named."""
+    rates = ds["frr"].values
+    compared = [i for i in np.flatnonzero(has_enough_subjects(ds)) if not np.isnan(rates[i])]
+    if len(compared) < 2:
+        return
+    least, most = min(compared, key=rates.__getitem__), max(compared, key=rates.__getitem__)
+    groups = ds["group"].values
+    yield Message(
+        "errors-of-groups",
+        **threshold_with_next(ds),
+        least=float(rates[least]),
+        group_with_least=str(groups[least]),
+        most=float(rates[most]),
+        group_with_most=str(groups[most]),
+    )
 
 
 class Groups(NamedTuple):

@@ -16,6 +16,7 @@ import xarray as xr
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Number, Probability, Rate
 from bioeval.document.results import (
+    answers,
     cell_of,
     data_facts,
     interval_note,
@@ -64,7 +65,7 @@ def groups_section(results: ResultsBySystem) -> Section:
         "Verification by group",
         (
             data_facts(results, *of, Fact("Threshold", _threshold(ds), "threshold")),
-            *_answer(ds),
+            *answers(results),
             _rates(ds),
             *_pairs_of_groups(ds),
             *_measures(ds),
@@ -96,22 +97,6 @@ def _threshold(ds: xr.Dataset) -> Text:
     if ds.attrs["chosen_on"] == "given":
         return at
     return say("{threshold}, {rule} of all groups", threshold=at, rule=rule_of(ds.attrs))
-
-
-def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
-    """Yield the smallest and the largest FRR of the groups with people enough to be named."""
-    rates, names = ds["frr"].values, _names(ds)
-    enough = [i for i in _compared(ds) if not np.isnan(rates[i])]
-    if len(enough) < 2:
-        return
-    least, most = (int(enough[place(rates[enough])]) for place in (np.argmin, np.argmax))
-    text = (
-        "At the threshold {threshold}, the same for all groups, genuine attempts are rejected in "
-        "{least:rate} (group {first}) to {most:rate} (group {last})."
-    )
-    at = threshold_of(ds)
-    ends = {"least": float(rates[least]), "most": float(rates[most])}
-    yield Paragraph(say(text, threshold=at, first=names[least], last=names[most], **ends), "answer")
 
 
 def _rate(ds: xr.Dataset, name: str, i: int, j: int) -> Rate:

@@ -331,3 +331,15 @@ def test_groups_in_several_spellings_are_said():
     with pytest.warns(be.BioevalWarning, match="differ from another only in case"):
         ds = be.by_group(scores, sex)
     assert arguments(ds, "values-look-alike")["values"] == 2
+
+
+def test_answer_names_the_groups_of_enough_people_with_the_least_and_the_most_errors():
+    """The others are too few to be ranked."""
+    people = np.repeat(np.arange(80), 3)
+    names = np.array(["a", "b", "few"])[np.select([people < 35, people < 72], [0, 1], 2)]
+    ds = be.by_group(be.simulate(80, 3, random_state=1), names)
+    frr = ds.frr.sel(group=["a", "b"])
+    answer = arguments(ds, "errors-of-groups")
+    assert (answer["least"], answer["most"]) == (frr.min(), frr.max())
+    assert answer["group_with_most"] == frr.idxmax("group")
+    assert answer["threshold"] == ds.threshold
