@@ -46,7 +46,7 @@ class BitCells:
     number: np.uint32
 
     @classmethod
-    def over(
+    def spanning(
         cls,
         dtype: np.dtype,
         centre: Any,
@@ -83,14 +83,14 @@ class BitCells:
 
         The cell of a score never falls as the score grows, so that bisection finds the ends.
         """
-        near = ordinals_of(self.approximate_edges(cells))
+        middle = ordinals_of(self.approximate_edges(cells))
         ends = ordinals_of(np.array([-np.inf, np.inf]))
-        low = np.clip(near - (1 << 32), *ends)
-        high = np.clip(near + (1 << 32), *ends)
+        low = np.clip(middle - (1 << 32), *ends)
+        high = np.clip(middle + (1 << 32), *ends)
         while (low < high).any():
-            middle = (low >> 1) + (high >> 1) + ((low | high) & 1)
-            is_inside = self.places_of(rounded_down(float_of(middle), self.dtype)) <= cells
-            low, high = np.where(is_inside, middle, low), np.where(is_inside, high, middle - 1)
+            between = (low >> 1) + (high >> 1) + ((low | high) & 1)
+            is_inside = self.places_of(rounded_down(float_of(between), self.dtype)) <= cells
+            low, high = np.where(is_inside, between, low), np.where(is_inside, high, between - 1)
         return float_of(low)
 
 
@@ -156,7 +156,7 @@ class EvenCounts:
     def from_upper(
         cls, upper: np.ndarray, counts: np.ndarray, least: np.ndarray, *infinite: int
     ) -> EvenCounts:
-        """Add `counts` of scores up to each of increasing numbers `upper`, to about a cell.
+        """Return counts by cell of scores up to increasing numbers `upper`, to about a cell.
 
         The cells begin at the `least` score, if there is one.
         """

@@ -25,7 +25,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import report_rows
 from bioeval.base.threads import at_most
 from bioeval.base.version import __version__
-from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
+from bioeval.counting.parts import Parts, RowParts, TileParts, show_blocks
 from bioeval.counting.squares import Squares
 from bioeval.scores.blocks import Mates
 
@@ -40,18 +40,18 @@ WAIT, PAUSE, SENT = 30, 2, 4
 
 
 class Workers:
-    """The workers of a client, which get scores once, and are then asked about parts of them."""
+    """The workers of a client, which get scores once, and then count parts of them."""
 
     def __init__(self, client: Any, parts: RowParts | TileParts):
         self.client, self.parts, self._there = client, parts, None
         if isinstance(parts, TileParts):
-            what: tuple[Any, ...] = parts.scores, parts.squares.source, parts.squares.fused
-            self.sent = Sent(what, _tiles)
+            value: tuple[Any, ...] = parts.scores, parts.squares.source, parts.squares.fused
+            self.sent = Sent(value, _tiles)
         else:
             self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
 
     def look(self, reducers: Sequence[Any]) -> list[Any]:
-        """Show all blocks to copies of reducers; return what they have counted."""
+        """Show all blocks to copies of reducers, and return the copies, merged."""
         return self.ask(functools.partial(_look_at_part, reducers=reducers), _joined)
 
     def mates(self) -> Mates:
@@ -85,12 +85,12 @@ class Workers:
             client.wait_for_workers(1, timeout=WAIT)
             if self._there is None:
                 self._there = client.scatter(self.sent, hash=False, broadcast=True)
-            asked = client.scatter(question, hash=False, broadcast=True)
+            sent_question = client.scatter(question, hash=False, broadcast=True)
         except TimeoutError as error:
             text = f" has no worker, after {WAIT} seconds: expected at least one"
             raise DataError(f"`client`{text}") from error
         parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
-        futures = [client.submit(_answer, self._there, asked, x, pure=False) for x in parts]
+        futures = [client.submit(_answer, self._there, sent_question, x, pure=False) for x in parts]
         rows, answers = self.parts.scores.shape[0], list[R]()
         try:
             for part, future in zip(parts, futures, strict=True):
@@ -105,22 +105,18 @@ class Workers:
 
 
 def _look_at_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:
-    """Count a part, on a worker."""
-    return functools.reduce(_joined, look_at(parts, reducers, part))
+    return functools.reduce(_joined, show_blocks(parts, reducers, part))
 
 
-def _joined(one: list[Any], other: list[Any]) -> list[Any]:
-    """Add what was counted in a part to what was counted in those before."""
-    for mine, its in zip(one, other, strict=True):
-        mine.merge(its)
-    return one
+def _joined(before: list[Any], part: list[Any]) -> list[Any]:
+    """Merge the reducers of a part into the reducers of the parts before."""
+    for reducer, counts in zip(before, part, strict=True):
+        reducer.merge(counts)
+    return before
 
 
 class Sent:
-    """A value as it is sent to workers, each of which makes something of it when it is first asked.
-
-    Files are opened there, so that an error is that of an answer.
-    """
+    """A value as it is sent to workers, each of which makes an object of it when first asked."""
 
     def __init__(self, value: tuple[Any, ...], make: Callable[..., Any]):
         buffers: list[Any] = []
@@ -134,7 +130,7 @@ class Sent:
 
     @cached_property
     def made(self) -> Any:
-        """What is made of the value."""
+        """The object that `make` makes of the value."""
         try:
             version, value, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
         except (OSError, KeyError, ValueError) as error:  # as libraries say that there is no file
@@ -155,13 +151,10 @@ def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
 
 
 def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
-    rows = RowParts(scores, grouped=grouped)
-    rows.step = step  # whatever holds the scores here
-    return rows
+    return RowParts(scores, grouped=grouped, step=step)  # whatever holds the scores here
 
 
 def _answer(sent: Sent, question: Callable[[Any, range], Any], part: range) -> Any:
-    """Answer about a part, on a worker."""
     with at_most(1):  # other parts are counted on the other threads of the worker
         return question(sent.made, part)
 
@@ -170,13 +163,12 @@ class _Pickler(cloudpickle.Pickler):
     """Pickles arrays in a mapped file as the place in this file."""
 
     def reducer_override(self, value: Any) -> Any:
-        """Return how a value is made again."""
         place = _place_in_file(value) if isinstance(value, np.ndarray) else None
         return super().reducer_override(value) if place is None else (_mapped, place)
 
 
 def _place_in_file(array: np.ndarray) -> tuple[Any, ...] | None:
-    """Return where the values of an array are in a mapped file; None if in no file with a name."""
+    """Return where the values of an array are in a mapped file; None of an array in memory."""
     base: Any = array
     while not isinstance(pages := getattr(base, "_mmap", None), mmap.mmap):
         if not isinstance(base, np.ndarray):
@@ -195,6 +187,5 @@ def _place_in_file(array: np.ndarray) -> tuple[Any, ...] | None:
 def _mapped(
     file: str, start: int, size: int, dtype: np.dtype, shape: tuple[int, ...], strides: tuple
 ) -> np.ndarray:
-    """Map an array in a file."""
     values = np.memmap(file, np.uint8, "r", start, (size,))
     return np.ndarray(shape, dtype, values, 0, strides)

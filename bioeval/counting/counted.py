@@ -83,7 +83,7 @@ class ThreadCounts:
     earlier: np.ndarray | int = 0  # int64, by cell: counts before `recent` was emptied
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "room": np.empty(0)}  # needed only while counting
+        return {**self.__dict__, "room": self.room[:0].copy()}  # needed only while counting
 
     def table_for(self, size: int) -> np.ndarray:
         """Return the counts by cell (int32) with room for `size` more scores."""
@@ -92,6 +92,17 @@ class ThreadCounts:
             self.earlier, self.recent_number = self.by_cell(), size
             self.recent[:] = 0
         return self.recent
+
+    def room_for(self, size: int) -> np.ndarray:
+        """Return room for `size` scores, and one more."""
+        if len(self.room) <= size:
+            self.room = np.empty(size + 1, dtype=self.room.dtype)
+        return self.room
+
+    def add_moments(self, number: int, sums: np.ndarray, left_out: float) -> None:
+        """Add the sums of a tile, of which some scores were left out; see `add_moments`."""
+        self.moments[number] = self.moments.get(number, 0.0) + sums
+        self.left_out = max(self.left_out, left_out)
 
     def by_cell(self) -> np.ndarray:
         """Return the number of scores in each cell (int64)."""
@@ -108,7 +119,7 @@ class ThreadCounts:
         self._join()
 
     def keep(self, scores: np.ndarray, weight: int) -> None:
-        """Keep scores, each of which stands for `weight` attempts."""
+        """Keep scores, of which every score stands for `weight` attempts."""
         if len(scores):
             self.kept.append((scores.copy(), np.broadcast_to(weight, len(scores))))
             self.kept_number += len(scores)
@@ -125,7 +136,7 @@ class ThreadCounts:
 def distinct_scores(
     parts: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct scores of all parts, increasing, and the number of each."""
+    """Return the distinct scores of all parts, increasing, and their numbers."""
     if not parts:
         return np.empty(0), np.empty(0, dtype=np.int64)
     scores = np.concatenate([x for x, _ in parts])
@@ -163,7 +174,7 @@ class AttemptCounter:
         self.thresholds = np.empty(0)
         self.thresholds_of_dtype = np.empty(0, dtype=dtype)
         self.by_threshold: np.ndarray | None = None  # int64 (2, thresholds): scores below, up to
-        self._set_cells(BitCells.over(dtype, dtype.type(0)))
+        self._set_cells(BitCells.spanning(dtype, dtype.type(0)))
         #: int64: the cells with scores, increasing, and the number in each, once they are counted.
         self.filled = self.counts = np.empty(0, dtype=np.int64)
         self.is_counted = False
@@ -206,7 +217,7 @@ class AttemptCounter:
         margin = (high - low) // 8 + 64
         low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)
         begin, span = LEAST + (low << bits), (high - low) << bits
-        self._set_cells(BitCells.over(self.dtype, centre, begin, span, number))
+        self._set_cells(BitCells.spanning(self.dtype, centre, begin, span, number))
         self.kept_cells[[0, -2]] = True
         if self.wanted is not None and len(finite) > 1:
             self._keep_expected_cells(finite, scores)
@@ -246,7 +257,7 @@ class AttemptCounter:
         self.kept_cells[-1] = False
 
     def prepare(self) -> None:
-        """Flag the cells of a pass: those with thresholds, and those whose scores are kept."""
+        """Flag the cells with thresholds, and the cells whose scores are kept."""
         self.thresholds = distinct(np.sort(np.concatenate([self.given, distinct(self.genuine)])))
         self.thresholds_of_dtype = rounded_down(self.thresholds, self.dtype)
         self.stops = np.append(self.thresholds_of_dtype, self.dtype.type(np.inf))
@@ -263,30 +274,29 @@ class AttemptCounter:
 
     def start(self) -> ThreadCounts:
         """Return empty tables for a thread."""
-        counts = ThreadCounts(np.zeros((2, len(self.thresholds) + 1), dtype=np.int64))
-        counts.recent = np.zeros(len(self.flags), dtype=np.int32)
-        return counts
+        return ThreadCounts(
+            np.zeros((2, len(self.thresholds) + 1), dtype=np.int64),
+            recent=np.zeros(len(self.flags), dtype=np.int32),
+            room=np.empty(0, dtype=self.dtype),
+        )
 
     def count(self, counts: ThreadCounts, tile: np.ndarray, number: int, weight: int = 1) -> None:
         """Count scores (h, w), NaN where there is none; each stands for `weight` attempts."""
         tile = np.ascontiguousarray(tile, self.dtype)
-        if len(counts.room) <= tile.size:
-            counts.room = np.empty(tile.size + 1, dtype=self.dtype)
+        room = counts.room_for(tile.size)
         centre, window = self.cells.centre, self.cells.window
         if self.by_threshold is None:
-            kept = kernel.count_and_keep(
+            number_kept = kernel.count_and_keep(
                 tile, centre, window, counts.table_for(weight * tile.size), self.flags,
-                self.stops, self.first_threshold, np.int32(weight), counts.by_threshold,
-                counts.room,
+                self.stops, self.first_threshold, np.int32(weight), counts.by_threshold, room,
             )  # fmt: skip
         else:
-            kept = kernel.keep(tile, centre, window, self.flags, counts.room)
+            number_kept = kernel.keep(tile, centre, window, self.flags, room)
         if self.moments is None:
             sums = np.zeros(4)
             left_out = kernel.add_moments(tile, self.origin, self.scale, sums)
-            counts.left_out = max(counts.left_out, left_out)
-            counts.moments[number] = counts.moments.get(number, 0.0) + weight * sums
-        counts.keep(counts.room[:kept], weight)
+            counts.add_moments(number, weight * sums, left_out)
+        counts.keep(room[:number_kept], weight)
 
     def finish(self, threads: Sequence[ThreadCounts], failed: int) -> bool:
         """Take in the counts of all threads; return whether another pass is needed.
@@ -306,21 +316,21 @@ class AttemptCounter:
             self.missed_impostors = failed
         if self.by_threshold is None:
             self._sum_by_threshold(np.sum([x.by_threshold for x in threads], axis=0))
-        kept = [part for x in threads for part in x.kept]
+        kept_parts = [part for x in threads for part in x.kept]
         if not is_first:
-            self._take(*distinct_scores(kept))
+            self._take(*distinct_scores(kept_parts))
             self.flags[:] = 0
             return self.moments is None
         needed = self.cells_with_points()
         missing = needed & ~self.kept_cells
         needed[[0, -2]] = True  # beyond the cells anything may lie
         self.kept_cells &= needed
-        kept = [
+        kept_parts = [
             (scores[is_needed], weight[is_needed])
-            for scores, weight in kept
+            for scores, weight in kept_parts
             if (is_needed := self.kept_cells[self.cells.places_of(scores)]).any()
         ]
-        self._take(*distinct_scores(kept))
+        self._take(*distinct_scores(kept_parts))
         self.flags[:] = np.where(missing, KEPT, 0)
         self.kept_cells |= missing
         return bool(missing.any()) or self.moments is None
@@ -361,7 +371,6 @@ class AttemptCounter:
         self.by_threshold = np.array([upto - counts[1][:-1], upto])
 
     def _take(self, values: np.ndarray, weights: np.ndarray) -> None:
-        """Take in kept scores of cells of which no score was kept before."""
         place = self.values.searchsorted(values)
         self.values = np.insert(self.values, place, values)
         self.weights = np.insert(self.weights, place, weights)
@@ -402,20 +411,20 @@ class AttemptCounter:
         They are the ends of cells of all keys: of scores far from 0, or that are very far apart, of
         the cells that were counted.
         """
-        cells = BitCells.over(self.dtype, self.cells.centre)
+        cells = BitCells.spanning(self.dtype, self.cells.centre)
         if self.cells.centre != 0 or self.cells.shift > cells.shift:
             cells = self.cells
-        ends = cells.edges(cells.places_of(rounded_down(thresholds, self.dtype)))
-        ends = rounded_down(ends, self.dtype).astype(np.float64)
-        near = np.where(np.isfinite(ends), ends, thresholds)
-        places = self.cells.places_of(rounded_down(near, self.dtype))
+        cell_ends = cells.edges(cells.places_of(rounded_down(thresholds, self.dtype)))
+        cell_ends = rounded_down(cell_ends, self.dtype).astype(np.float64)
+        ends = np.where(np.isfinite(cell_ends), cell_ends, thresholds)
+        places = self.cells.places_of(rounded_down(ends, self.dtype))
         is_kept = self.kept_cells[self.filled]
         in_other_cells = np.append(0, np.cumsum(np.where(is_kept, 0, self.counts)))
         accepted = in_other_cells[self.filled.searchsorted(places, side="right")]
         in_kept_cells = np.append(0, np.cumsum(self.weights))
-        accepted = accepted + in_kept_cells[self.values.searchsorted(near, side="right")]
-        near, first = np.unique(near, return_index=True)
-        return near, accepted[first]
+        accepted = accepted + in_kept_cells[self.values.searchsorted(ends, side="right")]
+        ends, first = np.unique(ends, return_index=True)
+        return ends, accepted[first]
 
     def attempts(self) -> CountedAttempts:
         """Return the attempts, once no pass is missing."""
@@ -443,18 +452,18 @@ class AttemptCounter:
 
     def even_counts(self) -> EvenCounts:
         """Return about how many scores are in cells of one width, without another pass."""
-        filled, counts, kept = self.filled, self.counts.copy(), self.values
-        is_lowest = kept[:1] == -np.inf
+        filled, counts, known_scores = self.filled, self.counts.copy(), self.values
+        is_lowest = known_scores[:1] == -np.inf
         negative = int(self.weights[:1][is_lowest].sum())
         counts[:1] -= negative
         counts[-1:] -= self.infinite
         largest = float(np.finfo(self.dtype).max)
         edges = rounded_down(self.cells.approximate_edges(filled), self.dtype).astype(np.float64)
         upper = np.clip(edges, -largest, largest)
-        finite = kept[np.isfinite(kept)]
+        finite = known_scores[np.isfinite(known_scores)]
         if len(filled) and filled[-1] == self.cells.number and len(finite):
             upper[-1] = finite[-1]  # of the scores above all cells
-        least = kept[int(is_lowest.sum()) :][:1]
+        least = known_scores[int(is_lowest.sum()) :][:1]
         is_filled = counts > 0
         return EvenCounts.from_upper(
             upper[is_filled], counts[is_filled], least, negative, self.infinite

@@ -12,8 +12,8 @@ def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
     intervals keep their meaning.
     """
     with np.errstate(over="ignore"):
-        near = ends.astype(dtype)
-        return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
+        rounded = ends.astype(dtype)
+        return np.where(rounded > ends, np.nextafter(rounded, dtype.type(-np.inf)), rounded)
 
 
 def next_number(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:

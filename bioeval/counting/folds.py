@@ -1,9 +1,9 @@
 """Verification in folds: the attempts of parts of the templates, from the same scores.
 
-The test part of a fold has the attempts whose templates are both in it, and its training part those
-with neither; pairs across the two are used by neither. Where the attempts fit, a part is a filter
-of the sorted list. Else one look counts all scores by cell, and by the folds of both templates, and
-a second one takes the scores of the cells in which thresholds fall.
+The test part of a fold has the attempts whose templates are both in it, and its training part the
+attempts with neither template in it; pairs across the two are in neither part. Where the attempts
+fit, a part is a filter of the sorted list. Else one pass counts all scores by cell, and by the
+folds of both templates, and a second pass takes the scores of the cells in which thresholds fall.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Folds = tuple[np.ndarray, np.ndarray]
 class Subset:
     """The part of a fold: both templates are inside it (test), or neither is (training).
 
-    That of no fold is everything.
+    The subset of no fold is everything.
     """
 
     fold: int | None = None
@@ -64,35 +64,33 @@ class Placed(NamedTuple):
     probe: np.ndarray  # integer (divisions, k)
     gallery: np.ndarray
 
-    def those(self, chosen: np.ndarray) -> Placed:
-        """Return some of the distances."""
+    def select(self, chosen: np.ndarray) -> Placed:
         return Placed(self.distances[chosen], self.probe[:, chosen], self.gallery[:, chosen])
 
     @classmethod
     def joined(cls, parts: Sequence[Placed], divisions: int, dtype: np.dtype) -> Placed:
-        """Put parts in order; NaN is left out."""
-        none = cls(np.empty(0, dtype), *np.empty((2, divisions, 0), np.int16))
-        every = [none, *parts]
-        distances = np.concatenate([x.distances for x in every])
+        """Return the distances of all parts in order, without NaN."""
+        empty = cls(np.empty(0, dtype), *np.empty((2, divisions, 0), np.int16))
+        placed = [empty, *parts]
+        distances = np.concatenate([x.distances for x in placed])
         order = np.argsort(distances)
         order = order[: np.count_nonzero(~np.isnan(distances))]
-        sides = (np.concatenate([x[k] for x in every], axis=1)[:, order] for k in (1, 2))
-        return cls(distances[order], *sides)
+        folds = (np.concatenate([x[k] for x in placed], axis=1)[:, order] for k in (1, 2))
+        return cls(distances[order], *folds)
 
-    def within(self, division: int, part: Subset) -> np.ndarray:
+    def is_in_part(self, division: int, part: Subset) -> np.ndarray:
         """Return which distances are in a part of a division."""
         if part.fold is None:
             return np.ones(len(self.distances), dtype=bool)
-        inside = self.probe[division] == part.fold, self.gallery[division] == part.fold
-        return inside[0] & inside[1] if part.inside else ~(inside[0] | inside[1])
+        of_fold = self.probe[division] == part.fold, self.gallery[division] == part.fold
+        return of_fold[0] & of_fold[1] if part.inside else ~(of_fold[0] | of_fold[1])
 
-    def of(self, division: int, part: Subset) -> np.ndarray:
-        """Return the distances of a part of a division."""
-        return self.distances[self.within(division, part)]
+    def distances_in(self, division: int, part: Subset) -> np.ndarray:
+        return self.distances[self.is_in_part(division, part)]
 
 
 class Counted(NamedTuple):
-    """What a look has counted of a part: its genuine scores, and impostor scores by cell."""
+    """Counts of a part: its genuine scores, and impostor scores by cell."""
 
     genuine: np.ndarray  # float64, increasing
     cells: np.ndarray  # of the genuine scores
@@ -102,7 +100,7 @@ class Counted(NamedTuple):
 
 
 class FoldCounts(NamedTuple):
-    """Attempts by the folds of probe and gallery, and those accepted, int64 (folds, folds)."""
+    """Attempts by the folds of probe and gallery, and accepted attempts, int64 (folds, folds)."""
 
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
@@ -150,7 +148,6 @@ class FoldAttempts(Reducer):
         self.counted = MOST_COUNTED
 
     def prepare(self, parts: Parts) -> None:
-        """Take the genuine scores, and expect by a sample where thresholds are."""
         mates, scores, divisions = parts.mates, parts.scores, len(self.probe)
         self.rejected, self.dtype = mates.rejected, parts.dtype
         self.few = parts.few or isinstance(parts, PairParts)  # which are in memory anyway
@@ -171,32 +168,30 @@ class FoldAttempts(Reducer):
         if self.few:
             return
         genuine, missed = self._scored(self.genuine.distances)
-        wanted = PointsWanted.of_rule(self.rules[0])
-        self.kind = AttemptCounter(self.dtype, wanted, np.empty(0), genuine, missed)
-        most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
+        points = PointsWanted.of_rule(self.rules[0])
+        self.counter = AttemptCounter(self.dtype, points, np.empty(0), genuine, missed)
+        number_of_cells = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
         assert not isinstance(parts, ListParts)  # which have no scores
         blocks = parts.sample() or [parts.first()]
         sample = [x.ravel() for block in blocks for x in self._scores(block)]
-        self.kind.place(sample, parts.size, most)
+        self.counter.place(sample, parts.size, number_of_cells)
         if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
-            self.kind.kept_cells[:] = False
+            self.counter.kept_cells[:] = False
         shape = divisions, self.folds, self.folds
         self.sides = 1 + (isinstance(parts, TileParts) and parts.squares.symmetric)
         #: Impostor scores by the folds of probe and gallery, and by cell; and those that failed.
-        self.tables = np.zeros((*shape, len(self.kind.kept_cells)), dtype=np.int64)
+        self.tables = np.zeros((*shape, len(self.counter.kept_cells)), dtype=np.int64)
         self.failed = np.zeros(shape, dtype=np.int64)
-        self.counting, self.wanted = True, self.kind.kept_cells
+        self.counting, self.wanted = True, self.counter.kept_cells
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other.kept, other.recent, other.counted = [], [], MOST_COUNTED
+        empty = super().fresh()
+        empty.kept, empty.recent, empty.counted = [], [], MOST_COUNTED
         if self.counting:
-            other.failed = np.zeros_like(self.failed)
-        return other
+            empty.failed = np.zeros_like(self.failed)
+        return empty
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has counted and kept."""
         self.kept += other.kept
         if self.counting:
             self.failed += other.failed
@@ -208,31 +203,28 @@ class FoldAttempts(Reducer):
                         self.tables += table.swapaxes(1, 2)
 
     def _scores(self, block: Block) -> Iterator[np.ndarray]:
-        """Yield the scores of a block, NaN where there is none."""
         for side in block.sides():
             yield (side if self.fusion is None else side.by_person(self.fusion)).scores()[0]
 
     def add(self, block: Block) -> None:
-        """Keep the distances of a block, or count them by fold."""
         for side in [block] if self.fusion is None else block.sides():
-            made = side if self.fusion is None else side.by_person(self.fusion)
-            of = self.gallery if self.fusion is None else self.of_person
-            folds = self.probe[:, made.probes], of[:, made.candidates]
-            values = made.values
+            ranked = side if self.fusion is None else side.by_person(self.fusion)
+            fold_of_gallery = self.gallery if self.fusion is None else self.of_person
+            folds = self.probe[:, ranked.probes], fold_of_gallery[:, ranked.candidates]
+            values = ranked.values
             if self.few:
                 places = np.nonzero(~np.isnan(values))
-                self._keep(values[places], made, folds, places[0], places[-1])
+                self._keep(values[places], ranked, folds, places[0], places[-1])
                 continue
             if self.rejected:
                 if self.counting:
-                    self._add_failed(made, folds)
+                    self._add_failed(ranked, folds)
                 values = scored(values)
-            self._count(np.ascontiguousarray(values, self.dtype), made, folds)
+            self._count(np.ascontiguousarray(values, self.dtype), ranked, folds)
 
     def _keep(
         self, values: np.ndarray, block: Block, folds: Folds, row: np.ndarray, column: np.ndarray
     ) -> None:
-        """Keep distances of a block, with the folds of both sides."""
         if block.turned:
             row, column = column, row
         sides = folds[0][:, row], folds[1][:, column]
@@ -241,10 +233,10 @@ class FoldAttempts(Reducer):
             self.kept.append(Placed(values, *sides[::-1]))
 
     def _count(self, values: np.ndarray, block: Block, folds: Folds) -> None:
-        """Count scores by cell and fold, and keep those in wanted cells."""
         room = np.empty(values.size + 1, self.dtype)
         places = np.empty((2, len(room)), dtype=np.int32)
-        kind, (rows, columns) = self.kind, folds[::-1] if block.turned else folds
+        rows, columns = folds[::-1] if block.turned else folds
+        cells = self.counter.cells.centre, self.counter.cells.window
         if self.counting:
             self.counted += values.size
             if self.counted > MOST_COUNTED:
@@ -252,26 +244,15 @@ class FoldAttempts(Reducer):
                 self.counted = values.size
             table = self.recent[-1][int(block.turned or block.twice)]
             number = kernel.count_by_fold(
-                values,
-                kind.cells.centre,
-                kind.cells.window,
-                rows,
-                columns,
-                table,
-                self.wanted,
-                room,
-                *places,
+                values, *cells, rows, columns, table, self.wanted, room, *places
             )
         else:
             sizes = rows.shape[1], columns.shape[1]
-            number = kernel.keep_wanted(
-                values, kind.cells.centre, kind.cells.window, self.wanted, sizes, room, *places
-            )
+            number = kernel.keep_wanted(values, *cells, self.wanted, sizes, room, *places)
         if number:
             self._keep(room[:number].copy(), block, folds, *places[:, :number])
 
     def _add_failed(self, block: Block, folds: Folds) -> None:
-        """Count the attempts that failed."""
         row, column = np.nonzero(block.by_probe == np.inf)
         for k, (probe, gallery) in enumerate(zip(*folds, strict=True)):
             np.add.at(self.failed[k], (probe[row], gallery[column]), 1)
@@ -279,137 +260,138 @@ class FoldAttempts(Reducer):
                 np.add.at(self.failed[k], (gallery[column], probe[row]), 1)
 
     def finish_pass(self) -> bool:
-        """Find the thresholds; return whether some are in cells whose scores were not kept."""
+        """Find the cells with thresholds; return whether scores of these cells are missing."""
         if not self.counting:
             return False
         self.counting = False
         self.tables[..., -1] = 0  # NaN
-        kind, scores = self.kind, self.genuine.distances
-        self.cells = kind.cells.places_of(scored(scores) if self.rejected else scores)
+        counter, scores = self.counter, self.genuine.distances
+        self.cells = counter.cells.places_of(scored(scores) if self.rejected else scores)
         self.of_parts = [
-            {part: self._part(k, part) for beside in parts for part in beside}
+            {part: self._part(k, part) for subsets in parts for part in subsets}
             for k, parts in enumerate(self.parts)
         ]
         given = [self._cell_of(x.values[0]) if x.name == "fixed" else 0 for x in self.rules]
-        wanted = np.zeros(len(kind.kept_cells), dtype=bool)
+        is_needed = np.zeros(len(counter.kept_cells), dtype=bool)
         #: The cells, by number, in which the threshold of parts beside each other may lie.
-        self.held: list[list[np.ndarray]] = []
+        self.cells_with_thresholds: list[list[np.ndarray]] = []
         for k, parts in enumerate(self.parts):
-            self.held.append([])
-            for beside in parts:
-                x = self.of_parts[k][beside[0]]
-                of_part = np.zeros_like(wanted)
-                for rule, at in zip(self.rules, given, strict=True):
-                    of_part |= wanted_cells(rule, x.cells, x.counts, at, (x.missed, x.failed))
-                self.held[k].append(np.flatnonzero(of_part))
-                wanted |= of_part
-        self.kept = [x.those(wanted[kind.cells.places_of(x.distances)]) for x in self.kept]
-        self.wanted = wanted & ~kind.kept_cells
+            self.cells_with_thresholds.append([])
+            for subsets in parts:
+                part = self.of_parts[k][subsets[0]]
+                failed = part.missed, part.failed
+                is_needed_by_part = np.zeros_like(is_needed)
+                for rule, cell in zip(self.rules, given, strict=True):
+                    is_needed_by_part |= wanted_cells(rule, part.cells, part.counts, cell, failed)
+                self.cells_with_thresholds[k].append(np.flatnonzero(is_needed_by_part))
+                is_needed |= is_needed_by_part
+        self.kept = [x.select(is_needed[counter.cells.places_of(x.distances)]) for x in self.kept]
+        self.wanted = is_needed & ~counter.kept_cells
         return bool(self.wanted.any())
 
     def _part(self, k: int, part: Subset) -> Counted:
-        """Return what was counted of a part."""
         counts = []
-        for table, (by_probe, by_gallery, every) in zip(
+        for table, (by_probe, by_gallery, total) in zip(
             (self.tables[k], self.failed[k]), self._sums[k], strict=True
         ):
             if part.fold is None:
-                counts.append(every)
+                counts.append(total)
                 continue
             within = table[part.fold, part.fold]
-            outside = every - by_probe[part.fold] - by_gallery[part.fold] + within
+            outside = total - by_probe[part.fold] - by_gallery[part.fold] + within
             counts.append(within if part.inside else outside)
-        inside = self.genuine.within(k, part)
-        scores, missed = self._scored(self.genuine.distances[inside])
-        cells = self.cells[inside][: len(scores)]
+        is_in_part = self.genuine.is_in_part(k, part)
+        scores, missed = self._scored(self.genuine.distances[is_in_part])
+        cells = self.cells[is_in_part][: len(scores)]
         return Counted(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
 
     @cached_property
     def _sums(self) -> list[list[tuple[np.ndarray, ...]]]:
-        """Of each division, the tables summed by the fold of the probe, the gallery, and in all."""
+        """The tables of each division, summed by probe's fold, by gallery's fold, and in all."""
         return [
             [(x.sum(axis=1), x.sum(axis=0), x.sum(axis=(0, 1))) for x in both]
             for both in zip(self.tables, self.failed, strict=True)
         ]
 
     def result(self) -> list[list[list[Attempts]]]:
-        """Return the attempts of the parts of each division."""
-        self.near = near = Placed.joined(self.kept, len(self.probe), self.dtype)
+        self.impostor = placed = Placed.joined(self.kept, len(self.probe), self.dtype)
         if self.few:
             return [
-                [[self._listed(self.genuine.of(k, x), near.of(k, x)) for x in y] for y in parts]
+                [[self._listed(k, x, placed) for x in subsets] for subsets in parts]
                 for k, parts in enumerate(self.parts)
             ]
-        cells = self.kind.cells.places_of(near.distances)  # which increase
-        made: list[list[list[Attempts]]] = []
+        cells = self.counter.cells.places_of(placed.distances)  # which increase
+        attempts: list[list[list[Attempts]]] = []
         for k, parts in enumerate(self.parts):
-            made.append([])
-            for beside, held in zip(parts, self.held[k], strict=True):
-                some = near.those(_places_of(held, cells))
-                made[k].append([self._counted(k, x, some.of(k, x), held) for x in beside])
-        return made
+            attempts.append([])
+            for subsets, own_cells in zip(parts, self.cells_with_thresholds[k], strict=True):
+                in_own_cells = placed.select(_places_of(own_cells, cells))
+                attempts[k].append([self._counted(k, x, in_own_cells, own_cells) for x in subsets])
+        return attempts
 
     def by_fold(self, threshold: float) -> FoldCounts:
-        """Return the attempts of the folds of the first division, after the result.
+        """Return the attempts of the folds of the first division, after :meth:`result`.
 
         The threshold is one that was chosen on everything; NaN accepts nothing.
         """
-        at, n = rounded_down(np.array([threshold]), self.dtype), self.folds
+        limit, folds = rounded_down(np.array([threshold]), self.dtype), self.folds
 
         def counted(placed: Placed, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
-            accepted = (scored(placed.distances) if failures else placed.distances) <= at
-            place = placed.probe[0].astype(np.int64) * n + placed.gallery[0]
-            made = np.bincount(place, minlength=n * n).reshape(n, n)
-            return made, np.bincount(place[accepted], minlength=n * n).reshape(n, n)
+            accepted = (scored(placed.distances) if failures else placed.distances) <= limit
+            place = placed.probe[0].astype(np.int64) * folds + placed.gallery[0]
+            attempts = np.bincount(place, minlength=folds * folds).reshape(folds, folds)
+            accepted_attempts = np.bincount(place[accepted], minlength=folds * folds)
+            return attempts, accepted_attempts.reshape(folds, folds)
 
         genuine = counted(self.genuine, failures=self.rejected)
-        near, cell = self.near, 0
+        impostor, cell = self.impostor, 0
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
-            near = near.those(self.kind.cells.places_of(near.distances) == cell)
+            impostor = impostor.select(self.counter.cells.places_of(impostor.distances) == cell)
         failures = self.rejected and self.few  # else no failure was kept, and infinite ones are
-        made, accepted = counted(near, failures=failures)
+        attempts, accepted = counted(impostor, failures=failures)
         if not self.few:
-            made = self.tables[0].sum(axis=-1) + self.failed[0]
+            attempts = self.tables[0].sum(axis=-1) + self.failed[0]
             accepted = accepted + self.tables[0, ..., :cell].sum(axis=-1)
-        return FoldCounts(*genuine, made, accepted)
+        return FoldCounts(*genuine, attempts, accepted)
 
     def _cell_of(self, threshold: float) -> int:
-        return int(self.kind.cells.places_of(rounded_down(np.array([threshold]), self.dtype))[0])
+        return int(self.counter.cells.places_of(rounded_down(np.array([threshold]), self.dtype))[0])
 
-    def _listed(self, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
-        """Return attempts of increasing distances."""
+    def _listed(self, k: int, part: Subset, impostors: Placed) -> Attempts:
+        genuine = self.genuine.distances_in(k, part)
+        impostor = impostors.distances_in(k, part)
         if self.rejected:
             return Attempts.with_failures(scored(genuine), scored(impostor))
-        return Attempts.ordered(genuine, impostor)
+        return Attempts.from_ordered(genuine, impostor)
 
     def _scored(self, distances: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return increasing scores, and how many attempts failed."""
+        """Return increasing scores, and the number of failed attempts."""
         if not self.rejected:
             return distances, 0
         scores = increasing(scored(distances))
         return scores, len(distances) - len(scores)
 
-    def _counted(self, k: int, part: Subset, known: np.ndarray, held: np.ndarray) -> Attempts:
-        """Return the attempts of a part, whose impostor scores in held cells are known."""
+    def _counted(self, k: int, part: Subset, in_cells: Placed, kept: np.ndarray) -> Attempts:
+        """Return the attempts of a part; `kept` are the cells that have the scores `in_cells`."""
         genuine, genuine_cells, counts, missed, failed = self.of_parts[k][part]
-        values, within = runs(known.astype(np.float64))
+        values, within = runs(in_cells.distances_in(k, part).astype(np.float64))
         before = np.append(0, np.cumsum(counts))
-        held_before = np.append(0, np.cumsum(counts[held]))
+        kept_before = np.append(0, np.cumsum(counts[kept]))
 
         def upto(thresholds: np.ndarray, cells: np.ndarray, side: Side = "right") -> np.ndarray:
-            missing = before[cells] - held_before[held.searchsorted(cells)]
+            missing = before[cells] - kept_before[kept.searchsorted(cells)]
             return missing + within[values.searchsorted(thresholds, side=side)]
 
-        accepted = upto(values, self.kind.cells.places_of(values))
+        accepted = upto(values, self.counter.cells.places_of(values))
         scores, first = runs(genuine)
         genuine_cells = genuine_cells[first[:-1]]
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
-        near = _places_of(held, genuine_cells)  # elsewhere no score is known one by one
-        exact = counts[genuine_cells] == 0
-        exact[near] = True
-        impostors_at[0, near] = upto(scores[near], genuine_cells[near], "left")
-        impostors_at[1, near] = upto(scores[near], genuine_cells[near])
+        is_in_kept = _places_of(kept, genuine_cells)  # elsewhere no score is known one by one
+        is_exact = counts[genuine_cells] == 0
+        is_exact[is_in_kept] = True
+        impostors_at[0, is_in_kept] = upto(scores[is_in_kept], genuine_cells[is_in_kept], "left")
+        impostors_at[1, is_in_kept] = upto(scores[is_in_kept], genuine_cells[is_in_kept])
         impostor = CountedScores(
             values,
             accepted - np.diff(within),
@@ -418,21 +400,20 @@ class FoldAttempts(Reducer):
             at=scores,
             counts=impostors_at,
             dtype=np.dtype(self.dtype),
-            is_exact=exact,
-            count_upto=lambda x: upto(x, self.kind.cells.places_of(rounded_down(x, self.dtype))),
+            is_exact=is_exact,
+            count_upto=lambda x: upto(x, self.counter.cells.places_of(rounded_down(x, self.dtype))),
         )
         cells = partial(self._in_cells, counts)
         return CountedAttempts(genuine, impostor, missed, failed, count_cells=cells)
 
     def _in_cells(self, counts: np.ndarray) -> EvenCounts:
-        """Return about how many scores are in cells of one width."""
         filled = np.flatnonzero(counts)
         largest = np.finfo(np.float64).max
-        upper = np.clip(self.kind.cells.approximate_edges(filled), -largest, largest)
+        upper = np.clip(self.counter.cells.approximate_edges(filled), -largest, largest)
         return EvenCounts.from_upper(upper, counts[filled], upper[:0])
 
 
-def _places_of(held: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return where increasing cells are some that are held."""
-    low, high = (cells.searchsorted(held, x) for x in ("left", "right"))
-    return np.concatenate([held[:0], *map(np.arange, low, high)])
+def _places_of(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return the places of increasing `cells` that are among the `kept` cells."""
+    low, high = (cells.searchsorted(kept, x) for x in ("left", "right"))
+    return np.concatenate([kept[:0], *map(np.arange, low, high)])

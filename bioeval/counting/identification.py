@@ -50,9 +50,9 @@ def check_max_rank(
 
 
 def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
-    """Return which probes are impostors, by name: ``"auto"`` resolved by layout and enrolment.
+    """Return the name of the probes that are impostors: ``"auto"`` by layout and enrolment.
 
-    All-against-all, each probe is one, enrolled when it is seen or not.
+    All-against-all, each probe is an impostor, whether its person is enrolled or not.
     """
     if layout == "all-against-all":
         if all_enrolled:
@@ -91,8 +91,7 @@ class Searches:
     nearest_mate: np.ndarray
     nearest_other: np.ndarray
 
-    def among(self, probes: np.ndarray) -> Searches:
-        """Return the searches of some probes."""
+    def select(self, probes: np.ndarray) -> Searches:
         arrays = {k: x[probes] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         return replace(self, **arrays)
 
@@ -112,7 +111,7 @@ class Searches:
     def rank_weights(
         self, chosen: np.ndarray, ties: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
+        """Return (probe, rank, weight) of the best mates of `chosen` probes, which have mates.
 
         See :func:`place_weights`. A mate of which all comparisons failed is at no rank.
         """
@@ -128,7 +127,7 @@ class Searches:
 
 
 class Searching:
-    """Identification that is about to be counted, in one pass with others."""
+    """Identification before it is counted, perhaps in one pass with other reducers."""
 
     def __init__(self, scores: Scores, search: Search, about: Provenance | None = None):
         """Check that the scores can be searched."""
@@ -156,10 +155,10 @@ class Searching:
         templates: RankFacts | None = None,
         too_few: tuple[int, int, int] = (0, 0, 0),
     ) -> Searches:
-        """Return the searches, from what the reducers have counted."""
+        """Return the searches, from the results of the reducers."""
         about = (self.about or Provenance.from_scores(self.scores)).without_claims(*too_few)
         of_templates = templates or ranked
-        best, nearest = of_templates.best, of_templates.nearest
+        mate, nearest = of_templates.best, of_templates.nearest
         of_people = people_of_probes(self.scores) >= 0
         return Searches(
             about=about.searching(self.scores),
@@ -175,12 +174,12 @@ class Searching:
             mates=ranked.mates,
             other=self._scores(ranked.nearest),
             others=ranked.others,
-            nearest_mate=self._scores(best),
+            nearest_mate=self._scores(mate),
             nearest_other=self._scores(nearest),
         )
 
     def _scores(self, distances: np.ndarray) -> np.ndarray:
-        """Return distances without those of failed comparisons, in float64."""
+        """Return distances in float64; NaN of failed comparisons."""
         if self.scores.nan == "reject":
             distances = scored(distances)
         return distances.astype(np.float64)
@@ -196,15 +195,16 @@ def search(scores: Scores, how: Search, about: Provenance | None = None) -> Sear
 
 
 class RankFacts(Reducer):
-    """How the best mate of each probe stands among the others: templates, or people.
+    """How the best mate of each probe ranks among the other candidates: templates, or people.
 
     Each probe has an entry in every array of the result:
 
-    - `best` (float): the distance of its best mate, NaN without one
-    - `mates`, `mates_tied` (int64): usable mates, and those as close as the best
+    - `best` (float): the distance of its best mate, NaN without a mate
+    - `mates`, `mates_tied` (int64): usable mates, and mates as close as the best
     - `closer`, `tied`, `before` (int64): candidates closer than the best mate, exactly as close,
-      and those of the latter before it in the gallery
-    - `others` (int64): candidates in all; `nearest` (float): the nearest of them, NaN without one
+      and tied candidates before it in the gallery
+    - `others` (int64): candidates in all; `nearest` (float): the distance of the nearest, NaN
+      without any
 
     Parameters
     ----------
@@ -218,7 +218,6 @@ class RankFacts(Reducer):
         self.fusion = fusion
 
     def prepare(self, parts: Parts) -> None:
-        """Take the mates, against which others are ranked."""
         mates, probes = parts.mates, parts.scores.shape[0]
         self.mates, self.mates_tied, self.place = mates.number, mates.tied, mates.place
         self.best = mates.fused(self.fusion or "best")
@@ -228,29 +227,27 @@ class RankFacts(Reducer):
         self.nearest = np.full(probes, np.inf, dtype=self.best.dtype)
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other.nearest = np.full_like(self.nearest, np.inf)
-        return other
+        empty = super().fresh()
+        empty.nearest = np.full_like(self.nearest, np.inf)
+        return empty
 
     def add(self, block: Block) -> None:
-        """Rank the candidates of a block."""
         for side in block.sides():
             ranked = side if self.fusion is None else side.by_person(self.fusion)
             probes = side.probes
-            closer, within, others, nearest = _facts(ranked, self.best[probes])
+            closer, within, candidates, nearest = _facts(ranked, self.best[probes])
             self.closer[probes] += closer
             self.within[probes] += within
-            self.others[probes] += others
+            self.others[probes] += candidates
             self.nearest[probes] = np.minimum(self.nearest[probes], nearest)
             ties = np.flatnonzero(within > closer)
             if len(ties):
                 self.before[probes[ties]] += self._before(side, ranked, ties)
 
     def _before(self, templates: Block, ranked: Block, ties: np.ndarray) -> np.ndarray:
-        """Return how many candidates as close as some best mates stand before them.
+        """Return how many candidates as close as the best mates of `ties` stand before the mates.
 
-        A person stands at its nearest template, the first of these.
+        A person stands at its nearest template, the first in a tie.
         """
         probes, gallery = templates.probes[ties], templates.candidates
         lines = templates.by_probe[ties]
@@ -265,12 +262,10 @@ class RankFacts(Reducer):
         return (tied & (place < self.place[probes, None])).sum(axis=1)
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has found."""
         super().merge(other)
         np.minimum(self.nearest, other.nearest, out=self.nearest)
 
     def result(self) -> Self:
-        """Return the facts of all probes."""
         mated = self.mates > 0
         self.tied = (self.within - self.closer) * mated
         self.closer = self.closer * mated
@@ -280,7 +275,6 @@ class RankFacts(Reducer):
 
 
 def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each probe: closer, as close or closer, all others; and the nearest of them."""
     values = block.values
     if block.few:
         return (
@@ -289,11 +283,11 @@ def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
             np.count_nonzero(~np.isnan(values), axis=1),
             np.fmin.reduce(values, axis=1, initial=np.inf),
         )
-    closer, within, others = np.zeros((3, len(best)), dtype=np.int32)
+    closer, within, candidates = np.zeros((3, len(best)), dtype=np.int32)
     nearest = np.full(len(best), np.inf, dtype=values.dtype)
     loop = kernel.rank_columns if block.turned else kernel.rank_rows
-    loop(values, best.astype(values.dtype, copy=False), closer, within, others, nearest)
-    return closer, within, others, nearest
+    loop(values, best.astype(values.dtype, copy=False), closer, within, candidates, nearest)
+    return closer, within, candidates, nearest
 
 
 # --------------------------------------------------------------------------------------------- ties
@@ -312,28 +306,28 @@ def place_weights(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (index, rank, weight) of best mates.
 
-    The int64 arrays are, for each: others closer than the best mate, exactly as close, those of
-    them before it in the gallery, and mates exactly as close, itself among them.
+    The int64 arrays are, for each best mate: others closer than the mate, exactly as close,
+    tied others before it in the gallery, and mates exactly as close, itself among them.
 
     Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
     ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
-    mates, the first mate is at the ``r``-th of the tied places with probability
-    ``C(T - r, m - 1) / C(T, m)``.
+    mates, the first mate is at the ``r``-th of the tied places with probability ``C(T - r, m -
+    1) / C(T, m)``.
     """
-    every = np.arange(len(closer))
+    index = np.arange(len(closer))
     if ties != "expected":
         behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
-        return every, 1 + closer + behind, np.ones(len(closer))
+        return index, 1 + closer + behind, np.ones(len(closer))
     times = tied + 1
-    index = np.repeat(every, times)
-    place = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times) + 1
-    mates = mates_tied[index]
-    total = mates + tied[index]
+    repeated = np.repeat(index, times)
+    place = np.arange(len(repeated)) - np.repeat(np.cumsum(times) - times, times) + 1
+    mates = mates_tied[repeated]
+    total = mates + tied[repeated]
     weight = np.exp(_log_binomial(total - place, mates - 1) - _log_binomial(total, mates))
     weight[total == mates] = 1.0
     # The weights of a probe add up to 1; rounding in the logarithms is taken out.
-    sums = np.bincount(index, weight, minlength=len(closer))
-    return index, 1 + closer[index] + place - 1, weight / sums[index]
+    sums = np.bincount(repeated, weight, minlength=len(closer))
+    return repeated, 1 + closer[repeated] + place - 1, weight / sums[repeated]
 
 
 def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Effect of leaving each subject out of the gallery on the probes of the others."""
+"""Effect of leaving each subject out of the gallery on the probes of the other subjects."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ class LeftOut:
     ranks: int  # up to which rank the pairs are complete, under one policy for ties
 
     @classmethod
-    def of(cls, searches: Searches, scores: Scores, ties: str, ranks: int | None = None) -> LeftOut:
+    def from_searches(
+        cls, searches: Searches, scores: Scores, ties: str, ranks: int | None = None
+    ) -> LeftOut:
         """Read all scores; `searches` has the facts of each probe.
 
-        The people are those of probes and gallery. The effect is known up to `ranks`, by default as
-        many as there is memory for.
+        The people are the subjects of probes and gallery. The effect is known up to
+        `ranks`, by default as many as there is memory for.
         """
         unit, gallery = searches.rank_unit, scores.gallery_order
         largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
@@ -49,11 +51,11 @@ class LeftOut:
             ranks = _ranks_within(searches, ties, largest, len(gallery.subjects))
         fusion = searches.fusion if unit == "subject" else None
         arrays = _count(scores, fusion, ties, ranks)
-        who, person = cls.subjects_of(scores), scores.codes.probe
-        subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
+        people, person = cls.subjects_of(scores), scores.codes.probe
+        subject = np.append(np.searchsorted(people, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]
-        return cls(len(who), np.searchsorted(who, person), ranks=ranks, **arrays)
+        return cls(len(people), np.searchsorted(people, person), ranks=ranks, **arrays)
 
     @staticmethod
     def subjects_of(scores: Scores) -> np.ndarray:
@@ -64,7 +66,7 @@ class LeftOut:
 def _before_mate(
     ties: str, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of candidates certainly before the best mate, and of those possibly."""
+    """Return the numbers of candidates certainly, and possibly, before the best mate."""
     least = {"pessimistic": tied, "stable": before}.get(ties, 0)
     return closer + least, closer + (tied if ties == "expected" else least)
 
@@ -75,19 +77,18 @@ def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> i
     A subject has `largest` candidates at most, by which a probe's rank may improve.
     """
     mated = searches.mates > 0
-    least, most = _before_mate(
+    certain, possible = _before_mate(
         ties, searches.closer[mated], searches.tied[mated], searches.tied_before[mated]
     )
-    best_ranks = np.maximum(least + 1 - largest, 1)
+    best_ranks = np.maximum(certain + 1 - largest, 1)
     order = np.argsort(best_ranks, kind="stable")
-    beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > MOST_PAIRS)
+    beyond = np.flatnonzero(np.cumsum(np.minimum(possible, groups - 1)[order]) > MOST_PAIRS)
     if len(beyond):
         return int(best_ranks[order][beyond[0]]) - 1
     return np.iinfo(np.int64).max
 
 
 def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[str, np.ndarray]:
-    """Return the facts of all rows, and of pairs of a row and a group."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
     starts = scores.gallery_order.starts
     parts = []
@@ -105,12 +106,14 @@ def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[st
         best = mates.fused(fusion or "best")
         closer, tied, before = _up_to_mates(values, place, groups, best, mates.place)
         nearest, second = _nearest_groups(values, groups)
-        least, most = _before_mate(ties, closer, tied, before)
+        certain, possible = _before_mate(ties, closer, tied, before)
         # The best rank that a probe may have without the subject.
-        rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
-        kept = np.nonzero((most > 0) & (rank <= ranks))
-        probe, group = probes[kept[0]].astype(np.int32), kept[1].astype(np.int32)
-        parts.append((nearest, second, probe, group, *(x[kept] for x in (closer, tied, before))))
+        rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
+        in_reach = np.nonzero((possible > 0) & (rank <= ranks))
+        probe, group = probes[in_reach[0]].astype(np.int32), in_reach[1].astype(np.int32)
+        parts.append(
+            (nearest, second, probe, group, *(x[in_reach] for x in (closer, tied, before)))
+        )
     return {
         name: np.concatenate(x) for name, x in zip(names, zip(*parts, strict=True), strict=True)
     }
@@ -119,10 +122,10 @@ def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[st
 def _up_to_mates(
     values: np.ndarray, place: np.ndarray, starts: np.ndarray, best: np.ndarray, first: np.ndarray
 ) -> np.ndarray:
-    """Return how many candidates of each group are closer than the best mate of each row.
+    """Return numbers of candidates of each group beside the best mate: int32 (3, rows, groups).
 
-    And how many are exactly as close, and those of the latter before it in the gallery: int32 (3,
-    rows, groups). The best mate is `first` in the gallery, the candidates at `place`.
+    Closer, exactly as close, and tied candidates before it in the gallery. The best mate is `first`
+    in the gallery, the candidates at `place`.
     """
     row, column = np.nonzero(values <= best[:, None])
     groups = len(starts) - 1
@@ -130,13 +133,12 @@ def _up_to_mates(
     tied = values[row, column] == best[row]
     place = np.broadcast_to(place, values.shape)[row, column]
     counts = np.zeros((3, *best.shape, groups), dtype=np.int32)
-    for count, some in zip(counts, (~tied, tied, tied & (place < first[row])), strict=True):
-        np.add.at(count, (row[some], group[some]), 1)
+    for count, chosen in zip(counts, (~tied, tied, tied & (place < first[row])), strict=True):
+        np.add.at(count, (row[chosen], group[chosen]), 1)
     return counts
 
 
 def _first_nearest(values: np.ndarray, starts: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the column of the nearest template of each group, the first of them in a tie."""
     least = np.fmin.reduceat(values, starts[:-1], axis=1)
     nearest = values == np.repeat(least, np.diff(starts), axis=1)
     beyond = np.iinfo(np.int64).max
@@ -151,6 +153,6 @@ def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray,
     least = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
     nearest = np.argmax(least == np.fmin.reduce(least, axis=1)[:, None], axis=1)
     rows = np.arange(len(least))
-    there = ~np.isnan(least[rows, nearest])
+    has_candidate = ~np.isnan(least[rows, nearest])
     least[rows, nearest] = np.nan
-    return np.where(there, nearest, -1), np.fmin.reduce(least, axis=1)
+    return np.where(has_candidate, nearest, -1), np.fmin.reduce(least, axis=1)

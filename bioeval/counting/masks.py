@@ -27,8 +27,8 @@ CELLS_TOGETHER, LEAST = 1 << 21, 64
 
 def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
     """Yield parts to count together."""
-    m, n = matrix.attempts.shape
-    least = max(m * n // LEAST, m + n)
+    rows_of_matrix, columns_of_matrix = matrix.attempts.shape
+    least = max(rows_of_matrix * columns_of_matrix // LEAST, rows_of_matrix + columns_of_matrix)
     first, end, together = 0, 0, 0
     for end, (rows, columns) in enumerate(places, 1):
         number = max(len(rows) * len(columns), least)
@@ -47,7 +47,7 @@ _FIRST, _SORTED_CELL, _MASKED, _MASKED_CELL = 600_000_000, 150, 100_000, 2
 
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
-    """Return whether it takes less to sort a matrix of so many cells than to select its parts."""
+    """Whether sorting a matrix of so many cells takes less time than selecting its parts."""
     masked = _FIRST + _SORTED_CELL * cells + parts * (_MASKED + _MASKED_CELL * cells)
     return masked < parts * _SELECTED + cells_of_parts * _SELECTED_CELL
 
@@ -69,9 +69,9 @@ class MaskedParts:
 
     def __init__(self, matrix: SortedMatrix, places: Sequence[Places]):
         self.matrix = matrix
-        m, n = matrix.attempts.shape
-        self.rows = np.zeros((len(places), m), dtype=np.int8)
-        self.columns = np.zeros((len(places), n), dtype=np.int8)
+        height, width = matrix.attempts.shape
+        self.rows = np.zeros((len(places), height), dtype=np.int8)
+        self.columns = np.zeros((len(places), width), dtype=np.int8)
         for part, (rows, columns) in enumerate(places):
             self.rows[part, rows] = 1
             self.columns[part, columns] = 1
@@ -91,8 +91,8 @@ class MaskedParts:
     def are_square(self) -> np.ndarray:
         """Whether every probe of each part is in its gallery, bool (parts,)."""
         own = self.matrix.own_column
-        inside = (own >= 0) & (self.columns[:, own] == 1)
-        return (inside | (self.rows == 0)).all(axis=1)
+        is_own = (own >= 0) & (self.columns[:, own] == 1)
+        return (is_own | (self.rows == 0)).all(axis=1)
 
     @cached_property
     def probing(self) -> np.ndarray:
@@ -131,8 +131,8 @@ class MaskedParts:
 
         The claims of the `whole` gallery serve parts in which everybody enrolled is whole.
         """
-        every = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
-        if ((self.enrolled == 0) | (self.enrolled == every)).all():
+        templates = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
+        if ((self.enrolled == 0) | (self.enrolled == templates)).all():
             claimed = self.enrolled[:, self.matrix.claimed] > 0
             return self._picked(whole, claimed.astype(np.int8))
         if fusion == "best":
@@ -142,7 +142,6 @@ class MaskedParts:
         return self._fused(fusion)
 
     def _picked(self, classes: SortedClasses, columns: np.ndarray) -> AttemptsOfParts:
-        """Return the attempts of sorted lists in each part."""
         sides = []
         for cells in classes[:2]:
             keys, number = self._pick(cells, columns, cells.code, len(classes.distances))
@@ -152,7 +151,6 @@ class MaskedParts:
     def _pick(
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return values of the cells of each part, and the number of them (parts,)."""
         from bioeval.kernels.partitions import pick_attempts
 
         picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
@@ -164,7 +162,6 @@ class MaskedParts:
     def _of_keys(
         self, sides: Sequence[tuple[np.ndarray, np.ndarray]], distances: np.ndarray
     ) -> AttemptsOfParts:
-        """Return attempts by keys of both classes, and the number of keys of each part."""
         scores, failures = [], []
         for keys, number in sides:
             starts = np.append(0, np.cumsum(number))
@@ -180,27 +177,25 @@ class MaskedParts:
         return AttemptsOfParts(*scores, *failures)
 
     def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
-        """Return the nearest or the farthest attempt of each claim."""
         from bioeval.kernels.partitions import first_of_claims
 
         matrix, sides = self.matrix, []
         step = len(classes.distances)
         for cells in classes[:2]:
             listed = cells.backwards() if farthest else cells
-            every = np.arange(len(listed.row), dtype=np.int32)
-            places, number = self._pick(listed, self.columns, every, 0)
+            place = np.arange(len(listed.row), dtype=np.int32)
+            places, number = self._pick(listed, self.columns, place, 0)
             claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
             claim = listed.row * np.int32(len(matrix.claimed)) + claimed[listed.target]
-            seen = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
+            last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
             first, firsts = np.empty(len(places) + 1, np.int64), np.empty_like(number)
-            first_of_claims(places, number, claim, seen, first, firsts)
+            first_of_claims(places, number, claim, last_part_of_claim, first, firsts)
             keys = np.repeat(np.arange(len(self)) * step, firsts)
             keys += listed.code[first[: len(keys)]]
             sides.append((np.sort(keys) if farthest else keys, firsts))
         return self._of_keys(sides, classes.distances)
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
-        """Return the claims of each part, fused and sorted anew."""
         matrix = self.matrix
         attempts: tuple[list[np.ndarray], ...] = ([], [])
         failed = np.zeros((2, len(self)), dtype=np.int64)
@@ -223,7 +218,7 @@ class MaskedParts:
     # -- searches
 
     def searches(self, ties: str = "pessimistic") -> SearchedParts:
-        """Search the gallery of each part with each of its probes.
+        """Search the gallery of each part with all of the part's probes.
 
         The policy for ties is one under which each probe has one rank.
         """
@@ -231,7 +226,7 @@ class MaskedParts:
 
         ranked = np.full((5, *self.rows.shape), -1, dtype=np.int32)
         matrix = self.matrix
-        rank_in_parts(matrix.mates, matrix.others, self.rows, self.columns, ranked)
+        rank_in_parts(matrix.mates, matrix.non_mates, self.rows, self.columns, ranked)
         part, probe = np.nonzero(self.rows)
         person = matrix.probe[probe]
         is_enrolled = (self.enrolled[part, person] > 0) & matrix.is_person[person]
@@ -246,9 +241,9 @@ class MaskedParts:
         matrix = self.matrix
         if matrix.is_complete:
             own = matrix.own_column
-            inside = (own >= 0) & (self.columns[:, own] == 1)
-            without = ((self.rows == 1) & ~inside).any(axis=1)
-            return self.columns.sum(axis=1, dtype=np.int64) - ~without
+            has_own = (own >= 0) & (self.columns[:, own] == 1)
+            lacks_own = ((self.rows == 1) & ~has_own).any(axis=1)
+            return self.columns.sum(axis=1, dtype=np.int64) - ~lacks_own
         is_attempt = (~np.isnan(matrix.attempts)).astype(np.float32)  # whole numbers below 2^24
         number = self.columns.astype(np.float32) @ is_attempt.T
         return (number * self.rows).max(axis=1).astype(np.int64)
@@ -256,10 +251,11 @@ class MaskedParts:
 
 @dataclass(frozen=True)
 class SearchedParts:
-    """The search of each probe of some parts, those of a part side by side.
+    """The search of each probe of some parts, the probes of a part side by side.
 
-    `best` and `nearest` are codes of distances, those of the best mate and of the nearest other; -1
-    without one. `rank` is that of the best mate, `tied` the others exactly as close.
+    `best` and `nearest` are codes of distances, of the best mate and of the nearest other
+    candidate; -1 without any. `rank` is the rank of the best mate, `tied` the number of others
+    exactly as close.
     """
 
     parts: MaskedParts
@@ -290,8 +286,8 @@ class SearchedParts:
         """Return which probes of each part are impostors, by name."""
         all_enrolled = self.number(~self.is_enrolled) == 0
         layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")
-        each = zip(layouts.tolist(), all_enrolled.tolist(), strict=True)
-        return [role_of(layout, impostors, every) for layout, every in each]
+        parts = zip(layouts.tolist(), all_enrolled.tolist(), strict=True)
+        return [role_of(layout, impostors, every) for layout, every in parts]
 
     def impostors(self, roles: Sequence[str]) -> np.ndarray:
         """Return the probes that make an impostor attempt: of a role, with a usable non-mate."""
@@ -305,14 +301,14 @@ class SearchedParts:
         return distances[self.best] <= thresholds[self.part]
 
     def attempts(self, impostors: np.ndarray) -> RankedAttempts:
-        """Return the attempts of open-set identification; those of impostors are some probes."""
+        """Return the attempts of open-set identification; `impostors` flags impostor probes."""
         mates, places = self._in_order(self.best, self.is_mated)
-        others, _ = self._in_order(self.nearest, impostors)
-        made = self.number(self.is_mated), self.number(impostors)
-        return RankedAttempts(mates, self.rank[places], others, *made)
+        impostor, _ = self._in_order(self.nearest, impostors)
+        sizes = self.number(self.is_mated), self.number(impostors)
+        return RankedAttempts(mates, self.rank[places], impostor, *sizes)
 
     def _in_order(self, code: np.ndarray, probes: np.ndarray) -> tuple[SortedScores, np.ndarray]:
-        """Return the scores of some probes by their codes, and the place of each of them."""
+        """Return increasing scores of some probes by their codes, and the places of the probes."""
         distances = self.parts.matrix.templates.distances
         places = np.flatnonzero(probes & (code < len(distances) - self.parts.matrix.rejected))
         keys = self.part[places] * len(distances) + code[places]
@@ -321,7 +317,6 @@ class SearchedParts:
 
 
 def _number_of_each(mask: np.ndarray, person: np.ndarray, people: int) -> np.ndarray:
-    """Return how many templates of each person are in each part, int32 (parts, people)."""
     order = np.argsort(person, kind="stable")
     codes, first = np.unique(person[order], return_index=True)
     numbers = np.zeros((len(mask), people), dtype=np.int32)

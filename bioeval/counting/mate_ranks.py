@@ -1,4 +1,4 @@
-"""Ranks of all mates of each query, and what else re-identification counts of its candidates."""
+"""Ranks of all mates of each query, and numbers of candidates within thresholds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class MatchLists:
     others: np.ndarray | None = None  # int64 (m,): the non-matches of lists that lack a match
 
     def __post_init__(self, all_matches: np.ndarray | None) -> None:
-        """Number the matches."""
         self.counts = np.diff(self.starts)
         self.positives = self.counts if all_matches is None else all_matches
         self.query = np.repeat(np.arange(len(self.counts)), self.counts)
@@ -67,7 +66,6 @@ class MateRanks(Reducer):
         self.group, self.groups = group, groups
 
     def prepare(self, parts: Parts) -> None:
-        """Take the mates, in order."""
         mates = parts.mates
         self.distance = mates.distance.astype(parts.dtype, copy=False)
         self.rejected = mates.rejected
@@ -84,7 +82,6 @@ class MateRanks(Reducer):
         self.others = np.zeros(mates.probes, np.int64)
 
     def add(self, block: Block) -> None:
-        """Rank the mates of a block's queries among its candidates."""
         for side in block.sides():
             values, probes = lines_of(side), side.probes
             if not self.complete:
@@ -102,7 +99,6 @@ class MateRanks(Reducer):
                 kernel.rank_mates_by_group.on_one_thread(rows, mates, counts, self.group)
 
     def _rank_few(self, side: Block) -> None:
-        """Rank the mates by comparing each with all others, some mates at a time."""
         values, probes = side.values, side.probes
         number = self.starts[probes + 1] - self.starts[probes]
         line = np.repeat(np.arange(len(probes)), number)
@@ -110,32 +106,31 @@ class MateRanks(Reducer):
         gallery = np.broadcast_to(side.gallery, values.shape)
         step = max(1, TOGETHER // values.shape[1])
         for low in range(0, len(line), step):
-            row, some = line[low : low + step], mate[low : low + step]
-            distance = self.distance[some, None]
+            row, mates = line[low : low + step], mate[low : low + step]
+            distance = self.distance[mates, None]
             tied = values[row] == distance
-            before = tied & (gallery[row] < self.gallery[some, None])
-            for total, there in (
+            before = tied & (gallery[row] < self.gallery[mates, None])
+            for total, is_counted in (
                 (self.closer, values[row] < distance), (self.tied, tied), (self.before, before)
             ):  # fmt: skip
                 if self.group is None:
-                    total[some] += np.count_nonzero(there, axis=1)
+                    total[mates] += np.count_nonzero(is_counted, axis=1)
                     continue
-                place, column = np.nonzero(there)
+                place, column = np.nonzero(is_counted)
                 group = self.group[gallery[row[place], column]]
-                np.add.at(total, (group[group >= 0], some[place[group >= 0]]), 1)
+                np.add.at(total, (group[group >= 0], mates[place[group >= 0]]), 1)
 
     def result(self) -> MatchLists:
-        """Return the ranks, with the scores of mates in place of what failures are counted as."""
         distance = scored(self.distance) if self.rejected else self.distance
         counts = self.closer, self.tied, self.before
-        more = () if self.complete else (self.positives, self.others)
-        return MatchLists(self.starts, distance.astype(np.float64), *counts, *more)
+        of_lists = () if self.complete else (self.positives, self.others)
+        return MatchLists(self.starts, distance.astype(np.float64), *counts, *of_lists)
 
 
 def by_distance(probe: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """Return the order of mates, which are in that of their probes, by distance within each.
+    """Return the order of mates by probe, and by distance within the mates of a probe.
 
-    Those as close keep their order.
+    Mates as close keep their order.
     """
     if distance.dtype != np.float32:
         return np.lexsort((distance, probe))
@@ -166,7 +161,6 @@ class Within(Reducer):
         self.thresholds = thresholds
 
     def prepare(self, parts: Parts) -> None:
-        """Count the mates."""
         mates = parts.mates
         if mates.rejected:  # no threshold accepts what failed
             self.thresholds = np.minimum(self.thresholds, np.finfo(parts.dtype).max)
@@ -175,7 +169,6 @@ class Within(Reducer):
         np.add.at(self.counts, (mates.probe, place), 1)
 
     def add(self, block: Block) -> None:
-        """Count the candidates of a block."""
         for side in block.sides():
             values, probes = lines_of(side), side.probes
             if side.few:
@@ -189,5 +182,4 @@ class Within(Reducer):
             count_within.on_one_thread(values, probes, self.thresholds, *guide, self.counts)
 
     def result(self) -> np.ndarray:
-        """Return the numbers within each threshold."""
         return np.cumsum(self.counts, axis=1)[:, :-1]

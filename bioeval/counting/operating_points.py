@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class AttemptsOfParts:
     """The attempts of verification in one part or in many, and their operating points.
 
-    Rates and thresholds are NaN in a part without attempts of both classes, and where there is no
-    such point. All numbers of a result are those of
+    Rates and thresholds are NaN in a part without attempts of both classes, and where there is
+    no such point. All numbers of a result come from
     :func:`bioeval.counting.sorted_attempts.point_values`.
 
     Parameters
@@ -68,7 +68,7 @@ class AttemptsOfParts:
     def of_lists(
         cls, genuine: Sequence[np.ndarray], impostor: Sequence[np.ndarray], *missed: Any
     ) -> Self:
-        """Return the attempts of parts by lists of increasing scores, one of each part."""
+        """Return the attempts of parts by lists of increasing scores, a list for each part."""
         distances = np.unique(np.concatenate([np.empty(0), *genuine, *impostor]))
         lists = (SortedScores.of_parts(x, distances) for x in (genuine, impostor))
         return cls(*lists, *missed)
@@ -79,8 +79,8 @@ class AttemptsOfParts:
         """Return false accepts and false rejects at thresholds (parts, ...); NaN rejects all."""
         rejects_all = np.isnan(thresholds)
         accepted = np.where(rejects_all, 0, self.impostor.upto(thresholds))
-        taken = np.where(rejects_all, 0, self.genuine.upto(thresholds))
-        return accepted, along_points(self.genuine_attempts, taken) - taken
+        genuine_accepted = np.where(rejects_all, 0, self.genuine.upto(thresholds))
+        return accepted, along_points(self.genuine_attempts, genuine_accepted) - genuine_accepted
 
     def next_scores(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the nearest score that each threshold (parts, ...) rejects.
@@ -99,7 +99,7 @@ class AttemptsOfParts:
         return self._known(rejected / along_points(self._genuine, rejected))
 
     def _known(self, values: np.ndarray, where: Any = True) -> np.ndarray:
-        """Return values (parts, ...), NaN in parts that lack a class, and elsewhere than asked."""
+        """Return values (parts, ...), NaN in parts that lack a class, and where not `where`."""
         return np.where(along_points(self.defined, values) & where, values, np.nan)
 
     # -- points
@@ -119,22 +119,21 @@ class AttemptsOfParts:
         is_score[starts[:-1]] = False
 
         def after_first(first: Any, values: np.ndarray) -> np.ndarray:
-            """Return values at the scores of each part, after one of the part."""
-            every = np.empty(len(is_score), values.dtype)
-            every[is_score], every[starts[:-1]] = values, first
-            return every
+            with_first = np.empty(len(is_score), values.dtype)
+            with_first[is_score], with_first[starts[:-1]] = values, first
+            return with_first
 
         def along_corners(of_parts: np.ndarray) -> np.ndarray:
             return of_parts if len(of_parts) == 1 else np.repeat(of_parts, sizes)
 
         below, upto = self.impostor.counts_at(genuine)
         places = genuine.runs[1:]
-        taken = places if genuine.summed is None else genuine.summed[places]
+        genuine_accepted = places if genuine.summed is None else genuine.summed[places]
         if len(sizes) > 1:
             before = genuine.starts if genuine.summed is None else genuine.summed[genuine.starts]
-            taken = taken - np.repeat(before[:-1], sizes - 1)
+            genuine_accepted = genuine_accepted - np.repeat(before[:-1], sizes - 1)
         genuine_attempts = along_corners(self.genuine_attempts)
-        rejected = np.maximum(genuine_attempts - after_first(0, taken), 0)
+        rejected = np.maximum(genuine_attempts - after_first(0, genuine_accepted), 0)
         return Corners(
             after_first(self.reject_all, genuine.distinct()),
             after_first(0, upto),
@@ -155,19 +154,19 @@ class AttemptsOfParts:
         whole_genuine, whole_impostor = without_overflow(genuine, impostor)
         needed = (-(-rejected * whole_impostor // whole_genuine)).astype(np.int64)
         corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
-        at = np.fmin(corner, self.impostor.nth(np.maximum(needed, 1)))
-        found = ~np.isnan(at) & self.defined
-        accepted = self.impostor.upto(np.where(found, at, np.inf))
-        at = np.where(found, at, -np.inf)
-        left = np.maximum(self.genuine_attempts - self.genuine.upto(at), 0)
-        before, last = self.impostor.before(at)
-        last = np.fmax(last, self.genuine.before(at)[1])
-        nothing = np.where(at == -np.inf, np.nan, self.reject_all)
+        threshold = np.fmin(corner, self.impostor.nth(np.maximum(needed, 1)))
+        is_crossed = ~np.isnan(threshold) & self.defined
+        accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
+        threshold = np.where(is_crossed, threshold, -np.inf)
+        left = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
+        before, last = self.impostor.largest_below(threshold)
+        last = np.fmax(last, self.genuine.largest_below(threshold)[1])
+        nothing = np.where(threshold == -np.inf, np.nan, self.reject_all)
         last = np.where(np.isnan(last), nothing, last)
         # Failures may keep FRR above FAR.
-        found &= crossed(accepted, left, genuine, impostor)
-        between = (last, before, rejected), (at, accepted, left)
-        return equal_error_between(*between, genuine, impostor, found)
+        is_crossed &= crossed(accepted, left, genuine, impostor)
+        between = (last, before, rejected), (threshold, accepted, left)
+        return equal_error_between(*between, genuine, impostor, is_crossed)
 
     def at_far(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FRR with FAR at most each target, and the loosest threshold.
@@ -177,13 +176,13 @@ class AttemptsOfParts:
         from there on. The threshold is the largest score of either class before it.
         """
         limits = np.where(self.defined[:, None], self.far_limits(targets), -np.inf)
-        _, last = self.impostor.before(limits)
-        taken, last_genuine = self.genuine.before(limits)
+        _, last = self.impostor.largest_below(limits)
+        genuine_accepted, last_genuine = self.genuine.largest_below(limits)
         loosest = np.fmax(last, last_genuine)
         # Reject-all is no point where a score is -inf.
         nothing = np.where(limits == -np.inf, np.nan, -np.inf)
         loosest = np.where(np.isnan(loosest), nothing, loosest)
-        frr = self.frrs(along_points(self.genuine_attempts, taken) - taken)
+        frr = self.frrs(along_points(self.genuine_attempts, genuine_accepted) - genuine_accepted)
         return frr, self._known(loosest)
 
     def far_limits(self, targets: np.ndarray) -> np.ndarray:
@@ -213,11 +212,11 @@ class AttemptsOfParts:
         return self._known(far, defined), self._known(threshold, defined)
 
     def zero_frr(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR at the strictest threshold that rejects no genuine attempt, and that one."""
+        """Return FAR where no genuine attempt is rejected, and the strictest such threshold."""
         last = self.genuine.nth(self.genuine.sizes)
-        there = self.missed == 0
-        far = self.fars(self.impostor.upto(np.where(there, last, np.inf)))
-        return self._known(far, there), self._known(last, there)
+        accepts_all = self.missed == 0
+        far = self.fars(self.impostor.upto(np.where(accepts_all, last, np.inf)))
+        return self._known(far, accepts_all), self._known(last, accepts_all)
 
     # -- what needs every score
 
@@ -244,15 +243,15 @@ class AttemptsOfParts:
         """Return the EER on the convex hull of each ROC."""
         curve = self.corners
         sizes = np.diff(curve.starts)[:, None]
-        inside = np.arange(sizes.max() + 1) < sizes
+        is_point = np.arange(sizes.max() + 1) < sizes
         # Each row from strict to loose; a point that accepts most fills it up. Nothing accepts all
         # where attempts failed.
         failed = self.missed + self.missed_impostors > 0
-        far, frr = np.empty((2, *inside.shape))
+        far, frr = np.empty((2, *is_point.shape))
         far.T[:] = np.where(failed, self.impostor.attempts / self._impostor, 1.0)
         frr.T[:] = np.where(failed, curve.fr[curve.starts[1:] - 1] / self._genuine, 0.0)
-        far[inside] = curve.fa / curve.repeated(self._impostor)
-        frr[inside] = curve.fr / curve.repeated(self._genuine)
+        far[is_point] = curve.fa / curve.repeated(self._impostor)
+        frr[is_point] = curve.fr / curve.repeated(self._genuine)
         rates = np.full(len(self.defined), np.nan)
         rates[self.defined] = hull_equal_errors(far[self.defined], frr[self.defined])
         return rates
@@ -269,8 +268,8 @@ class AttemptsOfParts:
         pairs = size * (2 * curve.repeated(impostors) - curve.below - curve.fa)
         twice = np.add.reduceat(pairs, curve.starts[:-1])
         twice += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
-        every = 2 * self._genuine.astype(object) * self._impostor  # which may be too many for int64
-        return self._known((twice.astype(object) / every).astype(np.float64))
+        all_pairs = 2 * self._genuine.astype(object) * self._impostor  # perhaps beyond int64
+        return self._known((twice.astype(object) / all_pairs).astype(np.float64))
 
     def d_prime(self) -> np.ndarray:
         """Return d' of each part; NaN where no class varies."""

@@ -1,7 +1,7 @@
 """The parts of scores: rows of a matrix, tiles of embeddings, pieces of a list, as blocks.
 
-A part is looked at on one thread while it is in the cache of a core. Tiles compare whole people; of
-one set of embeddings each pair of tiles is computed once, and stands for both sides.
+A part is read on one thread while it is in the cache of a core. Tiles compare whole people; of one
+set of embeddings each pair of tiles is computed once, and stands for both sides.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Parts:
 
     @property
     def size(self) -> int:
-        """Number of scores, with those that are no attempt."""
+        """The number of scores, with comparisons that are no attempt."""
         raise NotImplementedError
 
     @property
@@ -80,28 +80,31 @@ class Parts:
         """The genuine attempts, read before any block."""
         raise NotImplementedError
 
+    def list_fewer(self) -> None:
+        """Take scores as few only up to a number that holds for any layout."""
+        self.few = self.few and is_few(self.size)
+
     def whole(self) -> Block:
         """Return all impostor attempts, which are few, as one block."""
         raise NotImplementedError
 
     def sample(self) -> list[Block]:
-        """Return some blocks from everywhere; none where that needs another pass."""
+        """Return blocks from everywhere; none where a sample needs another pass."""
         raise NotImplementedError
 
     def first(self) -> Block:
-        """Return the first block."""
         raise NotImplementedError
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all blocks, or those of a part, to what `take` returns for each thread."""
+        """Show all blocks, or the blocks of a part, to the function of `take` for each thread."""
         raise NotImplementedError
 
 
 class RowParts(Parts):
     """Blocks of rows of a matrix."""
 
-    def __init__(self, scores: Scores, *, grouped: bool = True):
-        self.scores, self.grouped = scores, grouped
+    def __init__(self, scores: Scores, *, grouped: bool = True, step: int | None = None):
+        self.scores, self.grouped, self._step = scores, grouped, step
         self.gallery = scores.gallery_order
         if not grouped:
             sides = scores.codes, scores.probe_ids, scores.gallery_ids
@@ -111,27 +114,26 @@ class RowParts(Parts):
 
     @property
     def size(self) -> int:
-        """Number of scores."""
         return math.prod(self.scores.shape)
 
     @cached_property
-    def mates_at_hand(self) -> Mates | None:
-        """The genuine attempts, where cells can be read one by one."""
+    def mates_by_cell(self) -> Mates | None:
+        """The genuine attempts; None if cells cannot be read by themselves."""
         scores, gallery = self.scores, self.gallery
         cells = scores.cells
         plain = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
         if not plain or not cells.in_memory:
             return None
         row, position = self._same_subject
-        some = position != gallery.probe_position[row]
-        row, column = row[some], gallery.columns[0][position[some]]
-        kept = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
-        row, column = row[kept], column[kept]
+        is_other = position != gallery.probe_position[row]
+        row, column = row[is_other], gallery.columns[0][position[is_other]]
+        is_attempt = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
+        row, column = row[is_attempt], column[is_attempt]
         parts = []
         step = max(len(row), 1) if mapped_pages(scores) is None else TOGETHER
         for low in range(0, max(len(row), 1), step):
-            some = slice(low, low + step)
-            parts.append(distances_at(scores, row[some], column[some]))
+            together = slice(low, low + step)
+            parts.append(distances_at(scores, row[together], column[together]))
             give_back(scores)
         distance = np.concatenate(parts)
         failed, rejected = np.isnan(distance), scores.nan == "reject"
@@ -145,19 +147,22 @@ class RowParts(Parts):
 
     @cached_property
     def _same_subject(self) -> tuple[np.ndarray, np.ndarray]:
-        """Row and position of the cells of each probe's own subject."""
         return self.gallery.same_subject_cells(slice(None))
 
     @cached_property
     def mates(self) -> Mates:
-        """The genuine attempts: of what can only be read by rows, a pass over all of them."""
         if self.few:
             return self.mates_of([self._whole.genuine()])
-        known = self.mates_at_hand
-        return self.mates_of(self.mates_in(range(self.scores.shape[0]))) if known is None else known
+        if self.mates_by_cell is not None:
+            return self.mates_by_cell
+        return self.mates_of(self.mates_in(range(self.scores.shape[0])))
+
+    def take_mates(self, mates: Mates) -> None:
+        """Take the genuine attempts from elsewhere, so that no pass reads them."""
+        self.mates = mates
 
     def mates_in(self, part: range) -> list[Genuine]:
-        """Return probes, columns and distances of the genuine attempts of some rows."""
+        """Return probes, columns and distances of the genuine attempts of a range of rows."""
         mates = []
         for first in range(part.start, part.stop, self.step):
             mates.append(self._read(first, min(first + self.step, part.stop)).genuine())
@@ -165,18 +170,15 @@ class RowParts(Parts):
         return mates
 
     def mates_of(self, mates: list[Genuine]) -> Mates:
-        """Return the genuine attempts of parts, in order."""
         rejected = self.scores.nan == "reject"
         probe, gallery, distance = map(np.concatenate, zip(*mates, strict=True))
         return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
 
     def whole(self) -> Block:
-        """Return all rows, which are few."""
         return self._whole.impostors()
 
     @cached_property
     def _whole(self) -> Block:
-        """All rows of few scores, read once; an error says so where not even a row fits."""
         rows_within(self.scores, self.scores.cells.row_chunk)
         return read_rows(self.scores, slice(0, self.scores.shape[0]), self.gallery)
 
@@ -184,58 +186,59 @@ class RowParts(Parts):
         return read_rows(self.scores, slice(low, high), self.gallery)
 
     def sample(self) -> list[Block]:
-        """Return some rows from everywhere; none of what cannot be read at any place."""
         scores = self.scores
         if self.few or not scores.cells.in_memory:
             return []
-        m, n = scores.shape
-        number = max(1, min(m // 16, SAMPLE_ROWS * max(1, (1 << 14) // n), (1 << 22) // n))
-        rows = np.linspace(0, m - 1, number).astype(np.int64)
+        height, width = scores.shape
+        number = max(
+            1, min(height // 16, SAMPLE_ROWS * max(1, (1 << 14) // width), (1 << 22) // width)
+        )
+        rows = np.linspace(0, height - 1, number).astype(np.int64)
         # Rows far apart map more pages than they have, so that few of a mapped file are together.
         step = number if mapped_pages(scores) is None else PAGED_ROWS
         blocks = []
         for low in range(0, number, step):
-            some = rows[low : low + step]
+            sampled = rows[low : low + step]
             try:
-                block = read_rows(scores, some, self.gallery).impostors()
+                block = read_rows(scores, sampled, self.gallery).impostors()
             except DataError:  # raised again, with the right rows, when these are counted
                 return []
-            groups = min(GROUPS, len(some))
+            groups = min(GROUPS, len(sampled))
             blocks += [block.lines(k, groups) for k in range(groups)]
             give_back(scores)
         return blocks
 
     def first(self) -> Block:
-        """Return the first rows."""
         return self._read(0, min(16, self.scores.shape[0])).impostors()
 
     @cached_property
     def step(self) -> int:
         """The number of rows that are read together."""
+        if self._step is not None:
+            return self._step
         scores, step = self.scores, rows_per_block(self.scores)
         if scores.cells.in_memory and not scores.streams:
             step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
         return step
 
     def parts(self, number: int) -> list[range]:
-        """Return rows of about so many parts, each with whole reads."""
-        m, step = self.scores.shape[0], self.step
-        rows = max(1, -(-m // (step * number))) * step
-        return [range(low, min(low + rows, m)) for low in range(0, m, rows)]
+        """Return rows in about `number` parts, which begin and end with a read."""
+        height, step = self.scores.shape[0], self.step
+        rows = max(1, -(-height // (step * number))) * step
+        return [range(low, min(low + rows, height)) for low in range(0, height, rows)]
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all blocks, or those of a part, to what `take` returns for each thread."""
-        m, n = self.scores.shape
+        probes, width = self.scores.shape
         adding: list[tuple[Add, np.ndarray]] = []
-        rows = range(m) if part is None else part
-        height = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
+        rows = range(probes) if part is None else part
+        lines = max(1, BLOCK_BYTES // (width * self.dtype.itemsize))
         for first in range(rows.start, rows.stop, self.step):
             last = min(first + self.step, rows.stop)
-            starts = range(first, last, height)
+            starts = range(first, last, lines)
             read = None if self._at_hand else self._read(first, last)
             in_turns(partial(self._add, read, starts, take, adding), len(starts))
             give_back(self.scores)
-            report_rows(last, m)
+            report_rows(last, probes)
 
     @cached_property
     def _at_hand(self) -> bool:
@@ -251,14 +254,13 @@ class RowParts(Parts):
 
     @cached_property
     def _left_out_columns(self) -> np.ndarray:
-        """The positions of gallery templates that are left out for every probe."""
         columns, _ = self.scores.exclusions.of_columns
         return np.flatnonzero(np.isin(self.gallery.columns[0], columns))
 
     def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
-        """Return rows that are at hand, in a room of as many.
+        """Return rows of a matrix in memory, written into `room`.
 
-        Where one failed, or there is a mask, cell by cell.
+        Where an attempt failed, or there is a mask, cell by cell.
         """
         scores, order = self.scores, self.gallery.order
         if scores.cells.mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
@@ -267,20 +269,19 @@ class RowParts(Parts):
         values, failed = self._with_own_nan(raw, low, room[: len(raw)])
         if scores.nan == "raise" and failed.any():
             return self._read(low, high).impostors()
-        columns, others = scores.exclusions.of_columns
+        columns, exclusions = scores.exclusions.of_columns
         if len(columns):
             values[:, self._left_out_columns] = np.nan
-        if others.of_all:
-            every = slice(None) if order is None else order
-            gone = others.hold_for_all(np.arange(low, high)[:, None], every)
-            np.copyto(values, np.nan, where=gone)
+        if exclusions.of_all:
+            order_of_columns = slice(None) if order is None else order
+            is_left_out = exclusions.hold_for_all(np.arange(low, high)[:, None], order_of_columns)
+            np.copyto(values, np.nan, where=is_left_out)
         probe, columns = np.arange(low, high)[:, None], self.gallery.columns
         return Block(values, probe, columns, low, self.gallery.lines)
 
     def _with_own_nan(
         self, raw: np.ndarray, low: int, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return distances with NaN in place of each probe's own subject; and the other NaN."""
         order = self.gallery.order
         starts, genuine = self._genuine_cells
         starts = starts[low : low + len(raw) + 1]
@@ -299,7 +300,6 @@ class RowParts(Parts):
         adding: list[tuple[Add, np.ndarray]],
         turns: Iterator[int],
     ) -> None:
-        """Add the blocks of some rows on one thread, by what no other thread has now."""
         try:
             add, room = adding.pop()
         except IndexError:
@@ -324,21 +324,19 @@ class TileParts(Parts):
 
     @property
     def size(self) -> int:
-        """Number of scores in all tiles."""
         return math.prod(self.squares.shape) // (1 + self.squares.symmetric)
 
     @cached_property
     def mates(self) -> Mates:
-        """The genuine attempts."""
         return Mates(*self.squares.mates(), self.scores.shape[0])
 
     def sample(self) -> list[Block]:
-        """Return some tiles from everywhere, which are held."""
+        """Return tiles from everywhere, and keep most of them for the next visit."""
         squares = self.squares
-        every = len(squares.rows) * len(squares.columns)
+        number = len(squares.rows) * len(squares.columns)
         # Of very many tiles some more: points are then expected among fewer scores.
-        times = max(1, every // (SAMPLE_PROPORTION * SAMPLE_TILES))
-        places = squares.spread(min(times * SAMPLE_TILES, every))
+        times = max(1, number // (SAMPLE_PROPORTION * SAMPLE_TILES))
+        places = squares.spread(min(times * SAMPLE_TILES, number))
         blocks: dict[int, list[Block]] = {}
 
         def take() -> Callable[..., None]:
@@ -353,15 +351,13 @@ class TileParts(Parts):
         return [block for k in sorted(blocks) for block in blocks[k]]
 
     def first(self) -> Block:
-        """Return the first tile."""
         return self.sample()[0]
 
     def parts(self, number: int) -> list[range]:
-        """Return bands of tiles of about so many parts."""
+        """Return bands of tiles in about `number` parts."""
         return self.squares.bands(number)
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all tiles, or those of a part, to what `take` returns for each thread."""
         squares = self.squares
         bands = range(len(squares.rows)) if part is None else part
 
@@ -377,32 +373,31 @@ class TileParts(Parts):
         squares.visit(squares.places(bands), taken, progress=True)
 
     def blocks(self, i: int, j: int, values: np.ndarray) -> list[Block]:
-        """Return a tile as a block; it is overwritten where it has mates.
+        """Return a tile as a block; mates are overwritten with NaN.
 
-        As two of them where what is left out of all pairs differs from that of its mirror image.
+        Two blocks where pairs and their mirror images are not left out alike.
         """
         squares, lines = self.squares, self._lines
         squares.without_mates(i, j, values)
         row, column = squares.row[squares.rows[i]], squares.column[squares.columns[j]]
-        both, number = squares.symmetric and i != j, len(squares.columns)
+        is_mirrored, number = squares.symmetric and i != j, len(squares.columns)
         if not self.scores.exclusions.of_all:
-            mirrored = lines[i] if both else None
+            mirrored = lines[i] if is_mirrored else None
             return [
                 Block(values, row[:, None], column[None], i * number + j, lines[j], rows=mirrored)
             ]
         blocks = [Block(values, row[:, None], column[None], i * number + j, lines[j])]
-        if both:
+        if is_mirrored:
             turned = np.ascontiguousarray(values[: len(row), : len(column)].T)
             blocks.append(Block(turned, column[:, None], row[None], j * number + i, lines[i]))
         for block in blocks:
-            gone = self.scores.exclusions.hold_for_all(block.probe, block.candidates)
+            is_left_out = self.scores.exclusions.hold_for_all(block.probe, block.candidates)
             cells = block.values[: len(block.probe), : len(block.candidates)]
-            np.copyto(cells, np.nan, where=gone)
+            np.copyto(cells, np.nan, where=is_left_out)
         return blocks
 
     @cached_property
     def _lines(self) -> list[BlockLines]:
-        """Whose the templates of each tile of the gallery are."""
         columns, people = self.squares.columns, self.scores.gallery_order.subjects
         lines = []
         for j, layers in enumerate(columns.layers):
@@ -422,30 +417,26 @@ class PairParts(Parts):
 
     @property
     def size(self) -> int:
-        """Number of pairs."""
         return int(self.scores.shape[0])
 
     @cached_property
     def mates(self) -> Mates:
-        """The genuine pairs."""
         distance = self.scores.pair_distances()
         place = np.flatnonzero(self.scores.genuine & ~np.isnan(distance))
         rejected = self.scores.nan == "reject"
         return Mates(place, place, distance[place], self.size, rejected=rejected)
 
     def sample(self) -> list[Block]:
-        """Return a piece of pairs from everywhere."""
-        some = np.arange(0, self.size, max(1, self.size >> 20))
-        return [] if self.few else [self._block(some[k::GROUPS], k) for k in range(GROUPS)]
+        sampled = np.arange(0, self.size, max(1, self.size >> 20))
+        return [] if self.few else [self._block(sampled[k::GROUPS], k) for k in range(GROUPS)]
 
     def first(self) -> Block:
-        """Return the first piece, which is all of few pairs."""
+        """Return the first piece, which has all of few pairs."""
         return self._block(np.arange(min(PIECE, self.size)), 0)
 
     whole = first
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all pieces to what `take` returns."""
         add = take()
         for low in range(0, self.size, PIECE):
             high = min(low + PIECE, self.size)
@@ -474,42 +465,40 @@ class ListParts(Parts):
 
     @property
     def size(self) -> int:
-        """Number of entries of all lists."""
         return int(self.scores.indices.size)
 
     @cached_property
     def mates(self) -> Mates:
-        """The genuine attempts, listed or not; those that are not have no distance."""
-        scores, (q, n) = self.scores, self.scores.shape
-        row, column = mate_cells(scores, np.arange(q))
-        kept = ~excluded(scores, row, column)
-        row, column = row[kept], column[kept]
+        """The genuine attempts; an unlisted attempt has no distance."""
+        scores, (queries, width) = self.scores, self.scores.shape
+        row, column = mate_cells(scores, np.arange(queries))
+        is_attempt = ~excluded(scores, row, column)
+        row, column = row[is_attempt], column[is_attempt]
         query, place = np.nonzero(scores.indices >= 0)
-        entry = query * n + scores.indices[query, place]
+        entry = query * width + scores.indices[query, place]
         order = np.argsort(entry)
-        at = np.minimum(np.searchsorted(entry[order], row * n + column), len(order) - 1)
+        entry_of_mate = row * width + column
+        nearest = np.minimum(np.searchsorted(entry[order], entry_of_mate), len(order) - 1)
         distance = np.full(len(row), np.nan)
         if len(order):
-            listed = entry[order[at]] == row * n + column
-            distance[listed] = place[order[at[listed]]]
-        return Mates(row, column, distance, q)
+            is_listed = entry[order[nearest]] == entry_of_mate
+            distance[is_listed] = place[order[nearest[is_listed]]]
+        return Mates(row, column, distance, queries)
 
     def sample(self) -> list[Block]:
         """Return nothing: places say where candidates are, and no threshold is sought."""
         return []
 
     def whole(self) -> Block:
-        """Return all lists, which are few."""
         return self._block(np.arange(self.scores.shape[0]))
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all pieces to what `take` returns."""
-        add, (q, depth) = take(), self.scores.indices.shape
+        add, (queries, depth) = take(), self.scores.indices.shape
         step = max(1, PIECE // depth)
-        for low in range(0, q, step):
-            high = min(low + step, q)
+        for low in range(0, queries, step):
+            high = min(low + step, queries)
             add(self._block(np.arange(low, high)))
-            report_rows(high, q)
+            report_rows(high, queries)
 
     def _block(self, probe: np.ndarray) -> Block:
         scores = self.scores
@@ -517,10 +506,10 @@ class ListParts(Parts):
         row, place = np.nonzero(gallery >= 0)
         column = gallery[row, place]
         codes = scores.codes
-        gone = codes.probe[probe[row]] == codes.gallery[column]
-        gone |= excluded(scores, probe[row], column)
+        is_left_out = codes.probe[probe[row]] == codes.gallery[column]
+        is_left_out |= excluded(scores, probe[row], column)
         values = np.full(gallery.shape, np.nan)
-        values[row[~gone], place[~gone]] = place[~gone]
+        values[row[~is_left_out], place[~is_left_out]] = place[~is_left_out]
         return Block(values, probe[:, None], gallery, int(probe[0]), few=self.few)
 
 
@@ -541,14 +530,16 @@ def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
     if nearest and not has_few(scores):
         from bioeval.counting.squares import Squares
 
-        squares = Squares.of(scores, fused=grouped)
+        squares = Squares.from_scores(scores, fused=grouped)
         if squares is not None:
             return TileParts(squares)
     return RowParts(scores, grouped=grouped)
 
 
-def look_at(parts: Parts, reducers: Sequence[Any], part: range | None = None) -> list[list[Any]]:
-    """Show all blocks, or those of a part, to copies of reducers, and return them by thread."""
+def show_blocks(
+    parts: Parts, reducers: Sequence[Any], part: range | None = None
+) -> list[list[Any]]:
+    """Show all blocks, or the blocks of a part, to copies of reducers; return them by thread."""
     copies: list[list[Any]] = []
 
     def take() -> Add:

@@ -1,7 +1,8 @@
-"""Attempts by people: those of each two of them, and how many are accepted at each threshold."""
+"""Attempts of each two people, and how many of them are accepted at each threshold."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -35,7 +36,7 @@ _HELD = 1 << 21
 
 
 def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct keys, increasing, and the sum of the counts of each."""
+    """Return the distinct keys, increasing, and the sum of the counts of every key."""
     if (key[1:] > key[:-1]).all():
         return key, count
     distinct, place = np.unique(key, return_inverse=True)
@@ -45,12 +46,12 @@ def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _genuine(mates: Mates, person: np.ndarray, fusion: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of genuine attempts, NaN of one that failed, and the person of each."""
+    """Return the scores of genuine attempts, NaN of failed attempts, and the probes' people."""
     distance, owner = mates.distance, person[mates.probe]
     if fusion is not None:
         claims = mates.fused(fusion)
-        there = ~np.isnan(claims)
-        distance, owner = claims[there], person[there]
+        is_claim = ~np.isnan(claims)
+        distance, owner = claims[is_claim], person[is_claim]
     distance = scored(distance) if mates.rejected else distance
     return distance.astype(np.float64), owner
 
@@ -89,7 +90,6 @@ class CountPeople(Reducer):
         self.thresholds, self.fusion = thresholds, fusion
 
     def prepare(self, parts: Parts) -> None:
-        """Number the people, and take the genuine attempts."""
         scores, codes = parts.scores, parts.scores.codes
         people = People(codes, codes.probe, codes.gallery)
         self.people, self.names, self.no_person = people.number, people.names, people.no_person
@@ -106,20 +106,17 @@ class CountPeople(Reducer):
         self._begin()
 
     def _begin(self) -> None:
-        """Begin without attempts."""
         cells = self.people**2 * (len(self.thresholds) + 1)
         self._table = np.zeros(cells if cells <= MOST_CELLS else 0, dtype=np.int64)
         self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
         self._held = 0
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other._begin()
-        return other
+        empty = super().fresh()
+        empty._begin()
+        return empty
 
     def add(self, block: Block) -> None:
-        """Count a block."""
         if self.listed:
             self._add_listed(block)
         elif self.fusion is None:
@@ -130,44 +127,45 @@ class CountPeople(Reducer):
                 self._add_cells(claims, self._person[claims.candidates], twice=False)
 
     def _add_listed(self, block: Block) -> None:
-        """Count listed attempts, each of which is one more."""
-        there = np.flatnonzero(~np.isnan(block.values))
-        probe, claimed = self._of_probe[block.probe[there]], self._of_gallery[block.gallery[there]]
-        layer = self._layer(block.values[there])
-        near = layer < len(self.thresholds)
-        self._keep(probe[near], claimed[near], layer[near], 1)
+        """Count listed attempts: all of them are beyond the product of `sizes`, which is 0."""
+        attempt = np.flatnonzero(~np.isnan(block.values))
+        probe, claimed = (
+            self._of_probe[block.probe[attempt]],
+            self._of_gallery[block.gallery[attempt]],
+        )
+        layer = self._layer(block.values[attempt])
+        is_accepted = layer < len(self.thresholds)
+        self._keep(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
         self._keep(probe, claimed, len(self.thresholds), 1)
 
     def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
-        """Count which of all comparisons are accepted, and which are no attempts."""
         probe, values = self._of_probe[block.probes], block.values
         last = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
         row, column = np.divmod(np.flatnonzero(~(values > last)), values.shape[1])
-        near = values[row, column]
+        value = values[row, column]
         if block.turned:
             row, column = column, row
-        layer, none = self._layer(near), np.isnan(near)
-        layer[none] = len(self.thresholds)
+        layer, is_missing = self._layer(value), np.isnan(value)
+        layer[is_missing] = len(self.thresholds)
         # A tile may have more lines; without thresholds, minus infinity is listed.
         counted = (row < len(probe)) & (column < len(claimed))
-        counted &= none | (layer < len(self.thresholds))
-        number = 1 - 2 * none.astype(np.int64)
+        counted &= is_missing | (layer < len(self.thresholds))
+        number = 1 - 2 * is_missing.astype(np.int64)
         if not counted.all():
             row, column, layer, number = (x[counted] for x in (row, column, layer, number))
-        one, other = probe[row], claimed[column]
-        self._keep(one, other, layer, number)
+        probe_person, claimed_person = probe[row], claimed[column]
+        self._keep(probe_person, claimed_person, layer, number)
         if twice:
-            self._keep(other, one, layer, number)
+            self._keep(claimed_person, probe_person, layer, number)
 
     def _layer(self, values: np.ndarray) -> np.ndarray:
-        """Return the first threshold that accepts each score; their number where none does."""
-        at = rounded_down(self._limits, values.dtype)
-        if len(at) == 1:
-            return (~(values <= at)).astype(np.int64)
-        return at.searchsorted(values)
+        """Return the first threshold that accepts each score; beyond all where none does."""
+        limits = rounded_down(self._limits, values.dtype)
+        if len(limits) == 1:
+            return (~(values <= limits)).astype(np.int64)
+        return limits.searchsorted(values)
 
     def _keep(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
-        """Add numbers of attempts of two people in layers."""
         key = (probe * self.people + claimed) * (len(self.thresholds) + 1) + layer
         if len(self._table):
             np.add.at(self._table, key, number)
@@ -175,7 +173,6 @@ class CountPeople(Reducer):
             self._hold([(key, np.broadcast_to(number, key.shape))])
 
     def _hold(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Keep numbers by keys, and add those of equal keys where many are kept."""
         self._entries += entries
         self._held += sum(len(key) for key, _ in entries)
         if self._held > max(_HELD, len(self._entries[0][0])):
@@ -186,12 +183,10 @@ class CountPeople(Reducer):
         return summed(np.concatenate(keys), np.concatenate(numbers))
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has counted."""
         self._table += other._table
         self._hold(other._entries)
 
     def result(self) -> Self:
-        """Return what was counted."""
         key, number = self._together()
         if len(self._table):
             key = np.flatnonzero(self._table)
@@ -212,7 +207,7 @@ class CountPeople(Reducer):
         return pair, number
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the same, of some people of probes at a time."""
+        """Yield the pairs and numbers of :meth:`pairs` for some people of probes at a time."""
         people, beyond = self.people, self.layer == len(self.thresholds)
         pair, number = (self.probe * people + self.claimed)[beyond], self.number[beyond]
         step = max(1, MOST_CELLS // max(people, 1))
@@ -220,8 +215,8 @@ class CountPeople(Reducer):
             rows = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
             first, last = np.searchsorted(pair, [low * people, (low + step) * people])
             rows[pair[first:last] - low * people] += number[first:last]
-            there = np.flatnonzero(rows)
-            yield there + low * people, rows[there]
+            has_attempts = np.flatnonzero(rows)
+            yield has_attempts + low * people, rows[has_attempts]
 
     def of_groups(
         self, of_probe: np.ndarray, of_claimed: np.ndarray
@@ -230,18 +225,20 @@ class CountPeople(Reducer):
 
         `of_probe` and `of_claimed` are the groups (people,) of both roles, numbered from 0.
         """
-        g, h = (int(x.max(initial=-1)) + 1 for x in (of_probe, of_claimed))
-        t = len(self.thresholds)
-        group = of_probe[self.probe] * h + of_claimed[self.claimed]
-        counts = np.zeros((t + 1, g * h), dtype=np.int64)
-        np.add.at(counts.reshape(-1), self.layer * (g * h) + group, self.number)
-        sides = zip(self.sizes, (of_probe, of_claimed), (g, h), strict=True)
+        number_of_groups = tuple(int(x.max(initial=-1)) + 1 for x in (of_probe, of_claimed))
+        thresholds, cells = len(self.thresholds), math.prod(number_of_groups)
+        group = of_probe[self.probe] * number_of_groups[1] + of_claimed[self.claimed]
+        counts = np.zeros((thresholds + 1, cells), dtype=np.int64)
+        np.add.at(counts.reshape(-1), self.layer * cells + group, self.number)
         probes, templates = (
-            np.rint(np.bincount(group, size, number)).astype(np.int64)
-            for size, group, number in sides
+            np.rint(np.bincount(group_of_person, size, number)).astype(np.int64)
+            for group_of_person, size, number in zip(
+                (of_probe, of_claimed), self.sizes, number_of_groups, strict=True
+            )
         )
-        made = np.outer(probes, templates) + counts[t].reshape(g, h)
-        return counts[:t].cumsum(axis=0).reshape(t, g, h), made
+        attempts = np.outer(probes, templates) + counts[thresholds].reshape(number_of_groups)
+        accepted = counts[:thresholds].cumsum(axis=0)
+        return accepted.reshape(thresholds, *number_of_groups), attempts
 
 
 # ---------------------------------------------------------------------- along many thresholds
@@ -259,14 +256,14 @@ class PairCounts:
     count: np.ndarray  # int64 (entries,)
 
     @classmethod
-    def of(
+    def from_entries(
         cls,
         probe_person: np.ndarray,
         claimed_person: np.ndarray,
         layer: np.ndarray,
         count: np.ndarray,
     ) -> PairCounts:
-        """Return entries in increasing order of the people of probes."""
+        """Return the counts of entries in increasing order of the people of probes."""
         changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
         first = np.concatenate([[0] if len(probe_person) else [], changes]).astype(np.int64)
         return cls(
@@ -278,7 +275,7 @@ class PairCounts:
         )
 
     @classmethod
-    def of_attempts(
+    def from_attempts(
         cls,
         probe_person: np.ndarray,
         claimed_person: np.ndarray,
@@ -296,7 +293,7 @@ class PairCounts:
         is_first[1:-1] |= (np.diff(claimed) != 0) | (np.diff(probe) != 0)
         bounds = np.flatnonzero(is_first)
         first = bounds[:-1]
-        return cls.of(probe[first], claimed[first], layer[first], np.diff(bounds))
+        return cls.from_entries(probe[first], claimed[first], layer[first], np.diff(bounds))
 
     @property
     def probe_person(self) -> np.ndarray:
@@ -307,9 +304,9 @@ class PairCounts:
     def one_way(self) -> PairCounts:
         """The entries of which the person of the probes has the smaller number."""
         probe = self.probe_person
-        kept = np.flatnonzero(probe < self.claimed_person)
-        return PairCounts.of(
-            probe[kept], self.claimed_person[kept], self.layer[kept], self.count[kept]
+        entry = np.flatnonzero(probe < self.claimed_person)
+        return PairCounts.from_entries(
+            probe[entry], self.claimed_person[entry], self.layer[entry], self.count[entry]
         )
 
 
@@ -323,11 +320,11 @@ class Sink(Protocol):
         """Add attempts between different subjects."""
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has."""
+        """Add the counts of a copy."""
 
 
 def count_layers(
-    made: Verified, thresholds: np.ndarray, *sinks: Sink
+    verified: Verified, thresholds: np.ndarray, *sinks: Sink
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Count the impostor attempts of each pair of people between many thresholds into sinks.
 
@@ -335,9 +332,9 @@ def count_layers(
     ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN
     where one failed, the person of each, and whether an impostor attempt failed.
     """
-    scores, fused, people = made.scores, made.use.fused, made.people
-    if made.claims is not None or scores.layout == "pairs":
-        return _count_listed(made, thresholds, sinks)
+    scores, fused, people = verified.scores, verified.use.fused, verified.people
+    if verified.claims is not None or scores.layout == "pairs":
+        return _count_listed(verified, thresholds, sinks)
     probing = scores.codes.probe
     changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
     if changes > len(np.unique(probing)):  # make the probes of each person adjacent
@@ -346,38 +343,41 @@ def count_layers(
     tiles = parts_of(scores, nearest=fused in (None, "best"))
     if isinstance(tiles, TileParts):  # a few of them have all mates, as verification has
         assert isinstance(rows, RowParts)
-        rows.mates_at_hand = tiles.mates
+        rows.take_mates(tiles.mates)
     with rows_reported_to(report):  # of the stage that counts them
         (failed,) = reduce(rows, _CountLayers(people, fused, thresholds, sinks))
     return *_genuine(rows.mates, people.of_code[scores.codes.probe], fused), failed
 
 
 def _count_listed(
-    made: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
+    verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Do so for listed pairs, and for claims."""
-    scores, people, codes = made.scores, made.people, made.scores.codes
+    scores, people, codes = verified.scores, verified.people, verified.scores.codes
     probe, claimed_person = people.of_code[codes.probe], people.of_code[codes.gallery]
-    if made.claims is None:
+    if verified.claims is None:
         values = scores.pair_distances()
-        some = np.flatnonzero(~np.isnan(values))
-        values = scored(values[some]) if scores.nan == "reject" else values[some]
+        attempt = np.flatnonzero(~np.isnan(values))
+        values = scored(values[attempt]) if scores.nan == "reject" else values[attempt]
     else:
-        values, some = claimed(scores, made.use.fused, made.claims)
-        probe = probe[made.claims.probe]
+        values, attempt = claimed(scores, verified.use.fused, verified.claims)
+        probe = probe[verified.claims.probe]
         enrolled = people.of_code[scores.gallery_order.subjects]
-        claimed_person = enrolled[made.claims.group]
-    values, probe, claimed_person = values.astype(np.float64), probe[some], claimed_person[some]
+        claimed_person = enrolled[verified.claims.group]
+    values, probe, claimed_person = (
+        values.astype(np.float64),
+        probe[attempt],
+        claimed_person[attempt],
+    )
     same = probe == claimed_person
     impostors = probe[~same], claimed_person[~same], values[~same]
-    pairs = PairCounts.of_attempts(*impostors, thresholds)
+    pairs = PairCounts.from_attempts(*impostors, thresholds)
     for sink in sinks:
         sink.add(pairs)
     return values[same], probe[same], bool(np.isnan(values).any())
 
 
 class _CountLayers(Reducer):
-    """Counts the impostor attempts of each pair of people into sinks; whether some failed."""
+    """Counts the impostor attempts of each pair of people into sinks; did any fail?"""
 
     def __init__(
         self, people: People, fusion: str | None, thresholds: np.ndarray, sinks: Sequence[Sink]
@@ -386,26 +386,22 @@ class _CountLayers(Reducer):
         self.thresholds, self.sinks, self.failed = thresholds, sinks, False
 
     def prepare(self, parts: Parts) -> None:
-        """Make a guide to the thresholds."""
         assert isinstance(parts, RowParts)
         self._limits = among_distances(parts.scores, self.thresholds)
         self._guide = guide_to(self._limits)  # of many thresholds it costs as much as a block
         self._probe = self.person[parts.scores.codes.probe]
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other.sinks, other.failed = [sink.fresh() for sink in self.sinks], False
-        return other
+        empty = super().fresh()
+        empty.sinks, empty.failed = [sink.fresh() for sink in self.sinks], False
+        return empty
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has counted."""
         for mine, counted in zip(self.sinks, other.sinks, strict=True):
             mine.merge(counted)
         self.failed |= other.failed
 
     def add(self, block: Block) -> None:
-        """Count a block, a few people at a time."""
         self.failed |= block.rejected and bool((block.values == np.inf).any())
         if self.fusion is None:
             assert block.columns is not None
@@ -414,25 +410,27 @@ class _CountLayers(Reducer):
             block = block.by_person(self.fusion)
             people, place = block.candidates, np.arange(len(block.candidates))
             starts = np.arange(len(people) + 1)
-        who, layers = self._probe[block.probes], len(self._limits) + 1
+        probe_person, layers = self._probe[block.probes], len(self._limits) + 1
         groups = self.person[people].astype(np.int32)
         if block.few and block.values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(block.values)
-            probe, claimed = np.broadcast_arrays(who[:, None], groups[place])
-            pairs = PairCounts.of_attempts(
+            probe, claimed = np.broadcast_arrays(probe_person[:, None], groups[place])
+            pairs = PairCounts.from_attempts(
                 probe[is_attempt], claimed[is_attempt], block.values[is_attempt], self._limits
             )
             for sink in self.sinks:
                 sink.add(pairs)
             return
-        first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
+        first = np.concatenate(
+            [[0], np.nonzero(probe_person[1:] != probe_person[:-1])[0] + 1, [len(probe_person)]]
+        )
         # A pair of people has at most one entry in each layer, and one for each score.
         longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
         part = np.cumsum(longest) // _MOST_ENTRIES
-        for some in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
-            ends = first[some[0] : some[-1] + 2]
-            begin = np.cumsum(longest[some]) - longest[some]
-            size, last = int(longest[some].sum()), np.empty_like(begin)
+        for together in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
+            ends = first[together[0] : together[-1] + 2]
+            begin = np.cumsum(longest[together]) - longest[together]
+            size, last = int(longest[together].sum()), np.empty_like(begin)
             claimed_person, layer = np.empty((2, size), dtype=np.int32)
             count = np.empty(size, dtype=np.int64)
             list_pairs(
@@ -450,7 +448,7 @@ class _CountLayers(Reducer):
             )
             filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             entries = PairCounts(
-                who[ends[:-1]],
+                probe_person[ends[:-1]],
                 np.append(0, np.cumsum(last - begin)),
                 claimed_person[filled],
                 layer[filled],
@@ -460,5 +458,4 @@ class _CountLayers(Reducer):
                 sink.add(entries)
 
     def result(self) -> bool:
-        """Return whether some attempts failed."""
         return self.failed

@@ -1,7 +1,7 @@
-"""Arithmetic on points of a ROC; the points themselves are those of ``AttemptsOfParts``.
+"""Arithmetic on points of a ROC; ``AttemptsOfParts`` finds the points.
 
-A point is (threshold, false accepts, false rejects). The first one rejects all; then there is
-one for each distinct score, from strict to loose. Everything is in internal distances. The
+A point is (threshold, false accepts, false rejects). The first point rejects all; then there is a
+point for each distinct score, from strict to loose. Everything is in internal distances. The
 definitions are in ``docs/definitions.md``, "Operating points".
 """
 
@@ -96,7 +96,7 @@ def is_supported(target: Any, attempts: Any) -> Any:
 
 
 def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
-    """Return FAR targets with the rare ones that the impostor attempts support."""
+    """Return FAR targets, and the rare targets that the impostor attempts support."""
     rare = [x for x in RARE_TARGETS if is_supported(x, attempts) and x not in targets]
     return np.append(targets, rare)
 
@@ -122,7 +122,7 @@ def check_costs(costs: Any) -> np.ndarray:
 
 @dataclass
 class EqualError:
-    """The equal error rate, its threshold and its bracket, or those of each part; NaN if undefined.
+    """The equal error rate, its threshold and its bracket; NaN where undefined.
 
     All are numbers, or arrays (parts,).
     """
@@ -181,13 +181,13 @@ class ErrorCurve:
         return chosen[:number]
 
     def equal_error(self) -> EqualError:
-        """Return the EER where FAR and FRR cross between two neighbouring points of one ROC."""
+        """Return the EER where FAR and FRR cross between two neighbouring points of a ROC."""
         first = int(np.count_nonzero(~self.crossed))
         if first == 0 or first == len(self.fa):
             return EqualError()
         points = (self.threshold, self.fa, self.fr)
-        zero, one = ([x[i : i + 1] for x in points] for i in (first - 1, first))
-        return equal_error_between(zero, one, self.genuine, self.impostor).of_part(0)
+        strict, loose = ([x[i : i + 1] for x in points] for i in (first - 1, first))
+        return equal_error_between(strict, loose, self.genuine, self.impostor).of_part(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,16 +285,16 @@ POINTS_TOGETHER = 1 << 16
 
 
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return where the hulls of ROCs meet the line FAR = FRR; NaN where one does not.
+    """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
 
-    FAR and FRR, (ROCs, points), are from reject-all, (0, 1), to loose. The last point accepts most:
-    it is (1, 0) unless some attempts failed.
+    FAR and FRR, (ROCs, points), are from reject-all, (0, 1), to loose. The last point accepts
+    most: it is (1, 0) unless some attempts failed.
     """
     rates = np.empty(len(far))
     step = max(1, POINTS_TOGETHER // far.shape[1])
     for low in range(0, len(far), step):
-        some = slice(low, low + step)
-        rates[some] = _hull_equal_errors(far[some], frr[some])
+        together = slice(low, low + step)
+        rates[together] = _hull_equal_errors(far[together], frr[together])
     return rates
 
 
@@ -330,7 +330,7 @@ EXACT_COSTS = 1000
 
 @lru_cache(256)
 def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
-    """Return the costs of FAR and of FRR in a unit of which both are whole."""
+    """Return the costs of FAR and of FRR as whole numbers of a common unit."""
     of_far, of_frr = (1 - Fraction(prior)) * Fraction(accept), Fraction(prior) * Fraction(miss)
     return of_far.numerator * of_frr.denominator, of_frr.numerator * of_far.denominator
 
@@ -338,7 +338,7 @@ def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
 def weights_of_errors(
     costs: Sequence[Any], genuine: np.ndarray, impostor: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a false accept and a false reject cost in each part, as whole numbers of Python.
+    """Return the costs of a false accept and of a false reject in each part, as Python integers.
 
     The unit is one of the part. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine` and
     `impostor` the attempts of each class, (parts,), not 0.
@@ -348,7 +348,7 @@ def weights_of_errors(
 
 
 def rounded_weights(accept: np.ndarray, reject: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs of errors, (parts,), as float64: proportions of the larger one."""
+    """Return the costs of errors (parts,) as float64, proportions of the larger cost."""
     larger = np.maximum(np.maximum(accept, reject), 1)
     return (accept / larger).astype(np.float64), (reject / larger).astype(np.float64)
 
@@ -361,11 +361,11 @@ def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarr
     of_fa, of_fr = map(curve.repeated, rounded_weights(accept, reject))
     cost = of_fa * curve.fa + of_fr * curve.fr
     least = np.minimum.reduceat(cost, curve.starts[:-1])
-    near = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
-    bounds = near.searchsorted(curve.starts)
-    best = near[bounds[:-1]]
+    place = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
+    bounds = place.searchsorted(curve.starts)
+    best = place[bounds[:-1]]
     for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
-        places = near[bounds[part] : bounds[part + 1]]
+        places = place[bounds[part] : bounds[part + 1]]
         if len(places) > EXACT_COSTS:
             best[part] = places[cost[places].argmin()]
             continue
@@ -402,10 +402,10 @@ def least_costs(
     """
     best = np.empty((len(genuine), len(costs)), dtype=np.int64)
     least = np.empty(best.shape)
-    for k, (p, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
-        best[:, k] = cheapest(curve, *weights_of_errors((p, miss, accept), genuine, impostor))
+    for k, (prior, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
+        best[:, k] = cheapest(curve, *weights_of_errors((prior, miss, accept), genuine, impostor))
         frr, far = curve.fr[best[:, k]] / genuine, curve.fa[best[:, k]] / impostor
-        least[:, k] = float(p * miss) * frr + float((1 - p) * accept) * far
+        least[:, k] = float(prior * miss) * frr + float((1 - prior) * accept) * far
     return least, best
 
 
@@ -453,10 +453,10 @@ def d_prime(genuine: Moments, impostor: Moments) -> float:
     """
     # The scale of the wider class: no score is too large in it, and the narrower may vanish.
     scale = min(genuine.scale, impostor.scale)
-    g, i = scale / genuine.scale, scale / impostor.scale
-    spread = math.hypot(genuine.deviation * g, impostor.deviation * i)
+    genuine_scale, impostor_scale = scale / genuine.scale, scale / impostor.scale
+    spread = math.hypot(genuine.deviation * genuine_scale, impostor.deviation * impostor_scale)
     if not spread > 0:
         return float("nan")
-    origins = impostor.origin * i - genuine.origin * g
-    offsets = impostor.offset * i - genuine.offset * g
+    origins = impostor.origin * impostor_scale - genuine.origin * genuine_scale
+    offsets = impostor.offset * impostor_scale - genuine.offset * genuine_scale
     return abs(origins + offsets) / spread * math.sqrt(2)

@@ -43,7 +43,7 @@ class RankedAttempts:
     @cached_property
     def first(self) -> AttemptsOfParts:
         """The attempts at rank 1."""
-        mates = self.mates.some(self.ranks <= 1)
+        mates = self.mates.select(self.ranks <= 1)
         return AttemptsOfParts(mates, self.others, self._genuine - mates.attempts, self._failed)
 
     def dir_at_far(self, targets: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,29 +59,31 @@ class RankedAttempts:
         strictest, column = self.mates.first_below(limits), ranks.searchsorted(self.ranks)
         part = np.repeat(np.arange(len(limits)), self.mates.sizes)
         ranked = column < len(ranks)
-        kept = ranked & (strictest < len(targets))
-        cell = np.ravel_multi_index((part[kept], strictest[kept], column[kept]), shape)
-        weights = None if self.mates.weights is None else self.mates.weights[kept]
+        is_detected = ranked & (strictest < len(targets))
+        cell = np.ravel_multi_index(
+            (part[is_detected], strictest[is_detected], column[is_detected]), shape
+        )
+        weights = None if self.mates.weights is None else self.mates.weights[is_detected]
         detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
         detected = detected.cumsum(axis=1).cumsum(axis=2)
         loosest = np.full(detected.size, -np.inf)
         scores = self.mates.scores()
-        loosest[cell] = scores[kept]  # in increasing order: the loosest stays
+        loosest[cell] = scores[is_detected]  # in increasing order: the loosest stays
         loosest = loosest.reshape(shape)
-        accepted, last = self.others.before(limits)
+        accepted, last = self.others.largest_below(limits)
         loosest[..., 0] = np.fmax(loosest[..., 0], last)
         loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
         # Rejecting all is no point of a rank of which a score has the value -inf.
         reject_all = np.full((shape[0], shape[2]), -np.inf)
         reject_all[self.others.has_least()] = np.nan
-        taken = ranked & (scores == -np.inf)
-        reject_all[part[taken], column[taken]] = np.nan
+        is_lowest = ranked & (scores == -np.inf)
+        reject_all[part[is_lowest], column[is_lowest]] = np.nan
         reject_all = np.maximum.accumulate(reject_all, axis=1)
         is_point = (accepted > 0)[..., None] | (detected > 0)
         attempts = self.every.genuine_attempts[:, None, None]
-        found = np.minimum(detected, attempts) / np.maximum(attempts, 1)
-        found = np.stack([found, np.where(is_point, loosest, reject_all[:, None])])
-        found[:, ~self.every.defined] = np.nan
-        made = np.empty_like(found)
-        made[:, :, order] = found
-        return made[0], made[1]
+        rates = np.minimum(detected, attempts) / np.maximum(attempts, 1)
+        rates = np.stack([rates, np.where(is_point, loosest, reject_all[:, None])])
+        rates[:, ~self.every.defined] = np.nan
+        in_order = np.empty_like(rates)
+        in_order[:, :, order] = rates
+        return in_order[0], in_order[1]

@@ -11,9 +11,9 @@ import numpy as np
 
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
-from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
+from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of, show_blocks
 from bioeval.counting.thresholds import extent_of
-from bioeval.scores.blocks import Block, is_few
+from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 
@@ -43,27 +43,27 @@ class Reducer:
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
-        other = copy(self)
+        empty = copy(self)
         for name in self.sums:
-            setattr(other, name, np.zeros_like(getattr(self, name)))
-        return other
+            setattr(empty, name, np.zeros_like(getattr(self, name)))
+        return empty
 
     def add(self, block: Block) -> None:
         """Count a block."""
         raise NotImplementedError
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has counted."""
+        """Add the counts of a copy."""
         for name in self.sums:
             total = getattr(self, name)
             total += getattr(other, name)
 
     def finish_pass(self) -> bool:
-        """Take in that all blocks were counted; return whether all are to be counted again."""
+        """Finish a pass over all blocks; return whether another pass is needed."""
         return False
 
     def result(self) -> Any:
-        """Return what was counted."""
+        """Return the counts, or the numbers that follow from them."""
         return self
 
 
@@ -82,14 +82,14 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
         nearest = all(reducer.fusion in (None, "best") for reducer in reducers)
         parts = parts_of(parts, nearest=nearest)
         if any(reducer.lists_fewer for reducer in reducers):
-            parts.few = parts.few and is_few(parts.size)
+            parts.list_fewer()
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import Workers
 
         workers = Workers(OPTIONS["client"], parts)
-        if isinstance(parts, RowParts) and parts.mates_at_hand is None:
-            parts.mates = workers.mates()
+        if isinstance(parts, RowParts) and parts.mates_by_cell is None:
+            parts.take_mates(workers.mates())
     with nullcontext() if parts.few else threads_for(parts.scores):
         for reducer in reducers:
             reducer.prepare(parts)
@@ -98,18 +98,20 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
             for reducer in reducers:
                 reducer.add(block)
             report_rows(parts.scores.shape[0], parts.scores.shape[0])
-        wanting: Sequence[Reducer] = () if parts.few else reducers
-        while wanting:
-            read = look_at(parts, wanting) if workers is None else [workers.look(wanting)]
-            for copies in read:
-                for reducer, counted in zip(wanting, copies, strict=True):
-                    reducer.merge(counted)
-            wanting = [reducer for reducer in wanting if reducer.finish_pass()]
+        unfinished: Sequence[Reducer] = () if parts.few else reducers
+        while unfinished:
+            by_thread = (
+                show_blocks(parts, unfinished) if workers is None else [workers.look(unfinished)]
+            )
+            for copies in by_thread:
+                for reducer, counts in zip(unfinished, copies, strict=True):
+                    reducer.merge(counts)
+            unfinished = [reducer for reducer in unfinished if reducer.finish_pass()]
         return [reducer.result() for reducer in reducers]
 
 
 class OfEachBlock(Reducer):
-    """What a function makes of the impostor scores of each block, in order; NaN is no score."""
+    """The values of a function of the impostor scores of each block, in order; NaN is no score."""
 
     def __init__(self, function: Callable[[np.ndarray], Any], fusion: str | None = None):
         self.function, self.fusion = function, fusion
@@ -119,23 +121,20 @@ class OfEachBlock(Reducer):
         """Do nothing: each block is taken as it is."""
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = copy(self)
-        other.made = {}
-        return other
+        empty = copy(self)
+        empty.made = {}
+        return empty
 
     def add(self, block: Block) -> None:
-        """Call the function; a block that stands for its mirror image is taken twice."""
-        for side, one in enumerate(block.sides()):
-            one = one if self.fusion is None else one.by_person(self.fusion)
-            self.made[block.number, side] = self.function(one.scores()[0])
+        """Call the function on each side of the block."""
+        for side, values in enumerate(block.sides()):
+            values = values if self.fusion is None else values.by_person(self.fusion)
+            self.made[block.number, side] = self.function(values.scores()[0])
 
     def merge(self, other: Self) -> None:
-        """Take what a copy has."""
         self.made |= other.made
 
     def result(self) -> list[Any]:
-        """Return all values in the order of the blocks."""
         return [self.made[key] for key in sorted(self.made)]
 
 
@@ -147,11 +146,9 @@ class Extent(Reducer):
         self.low, self.high, self.negative, self.positive = np.inf, -np.inf, False, False
 
     def prepare(self, parts: Parts) -> None:
-        """Take the genuine scores."""
         self._take(parts.mates.scores(self.fusion)[0])
 
     def add(self, block: Block) -> None:
-        """Take the scores of a block."""
         for side in block.sides():
             self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
 
@@ -162,11 +159,9 @@ class Extent(Reducer):
         self.positive |= positive
 
     def merge(self, other: Extent) -> None:
-        """Take what a copy has found."""
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.negative |= other.negative
         self.positive |= other.positive
 
     def result(self) -> tuple[float, float, bool, bool]:
-        """Return all four."""
         return self.low, self.high, self.negative, self.positive

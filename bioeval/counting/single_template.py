@@ -1,4 +1,4 @@
-"""Counts of galleries with one template of each subject: exact means over all of them."""
+"""Counts over galleries with one template of each subject: exact means over all of them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from bioeval.scores.rows import among_distances, blocks_of, threads_for
 def thresholds_over(scores: Scores, given: CurveThresholds, count: int | None = None) -> np.ndarray:
     """Return thresholds as increasing distances.
 
-    Given ones, or about `count` (or a given number) from the smallest to the largest finite
-    score, which requires a pass over all scores.
+    Either the `given` thresholds, or about `count` (or a given number) from the smallest to the
+    largest finite score, which requires a pass over all scores.
     """
     if isinstance(given, np.ndarray):
         return to_internal(given, scores.kind)
@@ -58,15 +58,15 @@ def add_chances(sums: np.ndarray, chances: np.ndarray, rows: np.ndarray) -> None
     order = order[rows[order].searchsorted(0) :]
     into, bounds = runs(rows[order])
     if len(into):
-        whole = np.rint(chances[order] * 2.0 ** (2 * BITS)).astype(np.int64)
-        sums[0, into] += np.add.reduceat(whole >> BITS, bounds[:-1], axis=0)
-        sums[1, into] += np.add.reduceat(whole & ((1 << BITS) - 1), bounds[:-1], axis=0)
+        chance = np.rint(chances[order] * 2.0 ** (2 * BITS)).astype(np.int64)
+        sums[0, into] += np.add.reduceat(chance >> BITS, bounds[:-1], axis=0)
+        sums[1, into] += np.add.reduceat(chance & ((1 << BITS) - 1), bounds[:-1], axis=0)
 
 
 def sums_of(sums: np.ndarray) -> np.ndarray:
     """Return sums of chances in float64, rounded once."""
-    more, rest = np.divmod(sums[1], 1 << BITS)
-    return rest * 2.0 ** (-2 * BITS) + (sums[0] + more) * 2.0**-BITS
+    carry, remainder = np.divmod(sums[1], 1 << BITS)
+    return remainder * 2.0 ** (-2 * BITS) + (sums[0] + carry) * 2.0**-BITS
 
 
 @dataclass
@@ -98,6 +98,26 @@ class SingleTemplateCounts:
     unmated_people: int = 0  # of `unmated`, those of known people, and the first of them
     first_unmated: int = -1
 
+    def add_probes(self, enrolled: np.ndarray) -> None:
+        self.targets += int(enrolled.sum())
+        self.non_targets += int((~enrolled).sum())
+
+    def add_mated(
+        self, mated: np.ndarray, enrolled: np.ndarray, of_people: np.ndarray, low: int
+    ) -> None:
+        """Add flags of probes from `low` on."""
+        self.genuine += int(mated.sum())
+        self.unmated += int((~mated).sum())
+        self.unmated_targets += int((~mated & enrolled).sum())
+        is_unmated_person = ~mated & of_people
+        self.unmated_people += int(is_unmated_person.sum())
+        if self.first_unmated < 0 and is_unmated_person.any():
+            self.first_unmated = low + int(np.argmax(is_unmated_person))
+
+    def add_impostors(self, has_other: np.ndarray, enrolled: np.ndarray) -> None:
+        self.impostors_enrolled += int((enrolled & has_other).sum())
+        self.impostors_unenrolled += int((~enrolled & has_other).sum())
+
 
 class CountSingleTemplates:
     """Sums over probes of the chances over all galleries of one template of each subject.
@@ -106,7 +126,6 @@ class CountSingleTemplates:
     """
 
     def __init__(self, scores: Scores, *, ties: str, thresholds: np.ndarray, ranks: int):
-        """Prepare counts of zero, and what all blocks share."""
         self.scores, self.ranks, self.enrolled = scores, ranks, are_enrolled(scores)
         self.of_people = people_of_probes(scores) >= 0
         self.thresholds = among_distances(scores, thresholds)
@@ -126,7 +145,6 @@ class CountSingleTemplates:
         self.steps = _steps(int(np.diff(scores.gallery_order.starts).max()))
 
     def count(self) -> SingleTemplateCounts:
-        """Count all rows, and return the sums."""
         with threads_for(self.scores):
             for block in blocks_of(self.scores):
                 self.add(block)
@@ -137,14 +155,13 @@ class CountSingleTemplates:
         mate_counts = _mates(self.scores, block)
         counts = self.counts
         enrolled = self.enrolled[block.probes]
-        counts.targets += int(enrolled.sum())
-        counts.non_targets += int((~enrolled).sum())
+        counts.add_probes(enrolled)
         for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
             probes = _grouped(self.scores, block, slice(low, high))
-            usable, some = _usable(probes), enrolled[low:high]
-            self._rank(probes, usable, some, block.number + low, mate_counts[low:high])
+            usable, is_enrolled = _usable(probes), enrolled[low:high]
+            self._rank(probes, usable, is_enrolled, block.number + low, mate_counts[low:high])
             if len(self.thresholds):
-                self._within(probes, usable, some)
+                self._within(probes, usable, is_enrolled)
 
     def _rank(
         self,
@@ -154,7 +171,6 @@ class CountSingleTemplates:
         low: int,
         mate_counts: np.ndarray,
     ) -> None:
-        """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
         ranks = _no_ranks(mate_counts, self.ranks)
         kernel.rank_chances(probes, usable, POLICY[self.counts.ties], self.rules, ranks)
         # A mate of which the comparison failed is at no rank.
@@ -164,7 +180,7 @@ class CountSingleTemplates:
         tied = bool(ranks.tied[counted].any())
         ranks.chance[failed] = 0.0
         if tied and not counts.at_ends:
-            counts.at_ends = [counts.di.copy() for _ in ENDS]
+            counts.at_ends.extend(counts.di.copy() for _ in ENDS)
         add_chances(counts.di, ranks.chance, bins)
         for ties, sums in zip(ENDS, counts.at_ends, strict=False):
             if tied:
@@ -174,18 +190,11 @@ class CountSingleTemplates:
         add_chances(counts.tied, ranks.tied[:, None], np.where(counted, 0, -1))
         mated = np.zeros(len(mate_counts), dtype=bool)
         mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[counted]] = True
-        counts.genuine += int(mated.sum())
-        counts.unmated += int((~mated).sum())
-        counts.unmated_targets += int((~mated & enrolled).sum())
-        lacking = ~mated & self.of_people[low : low + len(mated)]
-        counts.unmated_people += int(lacking.sum())
-        if counts.first_unmated < 0 and lacking.any():
-            counts.first_unmated = low + int(np.argmax(lacking))
+        counts.add_mated(mated, enrolled, self.of_people[low : low + len(mated)], low)
 
     def _within(
         self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
     ) -> None:
-        """Add the chances of accepts within each threshold."""
         shape = (len(usable), len(self.thresholds))
         chances = Chances(
             anyone=np.empty(shape),
@@ -195,8 +204,7 @@ class CountSingleTemplates:
         within_chances(probes, usable, self.grid, self.steps, chances)
         anyone, oneself, competitors = chances
         counts = self.counts
-        counts.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
-        counts.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
+        counts.add_impostors(competitors > 0, enrolled)
         anyones = anyone + (1.0 - anyone) * oneself
         add_chances(counts.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
         add_chances(counts.within, anyones, np.where(enrolled, TARGET, -1))
@@ -215,15 +223,17 @@ class SingleShots:
     at_ends: np.ndarray
 
     @classmethod
-    def of(cls, scores: Scores, ranks: int, ties: str) -> SingleShots:
-        """Read all rows; a mate is the one that is enrolled with the same chance as the others."""
-        m, rules = scores.shape[0], _rules(len(scores.gallery_order.subjects))
-        shots = cls(np.zeros((m, ranks)), np.zeros((m, len(ENDS), ranks)))
+    def from_scores(cls, scores: Scores, ranks: int, ties: str) -> SingleShots:
+        """Read all rows; each mate of a probe is enrolled with the same chance."""
+        probes_of_scores, rules = scores.shape[0], _rules(len(scores.gallery_order.subjects))
+        shots = cls(
+            np.zeros((probes_of_scores, ranks)), np.zeros((probes_of_scores, len(ENDS), ranks))
+        )
         with threads_for(scores):
             for block in blocks_of(scores, reported=False):
-                every = _mates(scores, block)
-                for low, high in _tiles(every, ranks, 0):
-                    probes, mates = _grouped(scores, block, slice(low, high)), every[low:high]
+                mate_counts = _mates(scores, block)
+                for low, high in _tiles(mate_counts, ranks, 0):
+                    probes, mates = _grouped(scores, block, slice(low, high)), mate_counts[low:high]
                     usable, ranked = _usable(probes), _no_ranks(mates, ranks)
                     row = np.repeat(block.probes[low:high], mates)
                     kernel.rank_chances(probes, usable, POLICY[ties], rules, ranked)
@@ -237,39 +247,35 @@ class SingleShots:
 
 
 def _no_ranks(mates: np.ndarray, ranks: int) -> kernel.ExpectedRanks:
-    """Return room for the ranks of rows with some numbers of mates."""
     first = np.concatenate([[0], np.cumsum(mates)])
     chance = np.empty((first[-1], ranks))
     return kernel.ExpectedRanks(first, np.empty(first[-1]), np.empty(first[-1]), chance)
 
 
 def _mates(scores: Scores, block: Block) -> np.ndarray:
-    """Return the number of templates of the subject of each probe of a block."""
     gallery = scores.gallery_order
     return gallery.mate_stop[block.probes] - gallery.mate_start[block.probes]
 
 
 def _grouped(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
-    """Return the rows of a block in the form that kernels take, in float64."""
+    """Return the rows of a block as kernels take them, in float64."""
     values, gallery = block.values[rows].astype(np.float64, copy=False), scores.gallery_order
     group = gallery.probe_group[block.probes[rows]]
     return kernel.GroupedBlock(values, block.candidates, gallery.starts, group)
 
 
 def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
-    """Return the number of attempts of each row in each group."""
     return np.add.reduceat(~np.isnan(probes.values), probes.starts[:-1], axis=1, dtype=np.int64)
 
 
 def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows whose chances fit into one tile, or single rows."""
-    low, held = 0, 0
+    low, chances = 0, 0
     for i, mates in enumerate(mate_counts):
         needed = int(mates) * ranks + 3 * thresholds
-        if i > low and held + needed > TILE_CHANCES:
+        if i > low and chances + needed > TILE_CHANCES:
             yield low, i
-            low, held = i, 0
-        held += needed
+            low, chances = i, 0
+        chances += needed
     yield low, len(mate_counts)
 
 
@@ -278,20 +284,19 @@ def _rules(subjects: int) -> kernel.Rules:
     """Return Gauss-Legendre rules on (0, 1) for up to a number of tied subjects."""
     from scipy.special import roots_legendre
 
-    most = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))
+    largest = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))
     sizes = [1]
-    while sizes[-1] < most:
+    while sizes[-1] < largest:
         sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     nodes, weights = np.empty(starts[-1]), np.empty(starts[-1])
     for low, high in itertools.pairwise(starts.tolist()):
-        x, w = roots_legendre(high - low)
-        nodes[low:high], weights[low:high] = (x + 1.0) / 2.0, w / w.sum()
+        roots, root_weights = roots_legendre(high - low)
+        nodes[low:high], weights[low:high] = (roots + 1.0) / 2.0, root_weights / root_weights.sum()
     return kernel.Rules(np.array(sizes), starts, nodes, weights)
 
 
 def _steps(largest: int) -> np.ndarray:
-    """Return the `steps` of :func:`within_chances` for groups of up to `largest` templates."""
     left = np.arange(largest + 1)
     steps = np.full(largest + 1, -np.inf)
     steps[2:] = np.log1p(-1.0 / left[2:])

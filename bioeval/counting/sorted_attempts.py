@@ -1,6 +1,6 @@
 """The attempts of one evaluation, listed or counted, and the points of a result.
 
-The points are those of :mod:`bioeval.counting.operating_points`. Everything here is a distance.
+Everything here is a distance.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Attempts:
     """Genuine and impostor scores in order, all of them or, of :class:`CountedAttempts`, some.
 
-    They are one part; its operating points are those of `points`.
+    They are one part; `points` finds their operating points.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class Attempts:
         self.defined = self.genuine_attempts > 0 and self.impostor_attempts > 0
 
     @classmethod
-    def of(
+    def from_scores(
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
         """Return attempts whose scores are all known; NaN is no attempt."""
-        return cls.ordered(increasing(genuine), increasing(impostor), missed, missed_impostors)
+        return cls.from_ordered(increasing(genuine), increasing(impostor), missed, missed_impostors)
 
     @classmethod
-    def ordered(
+    def from_ordered(
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
         """Return attempts of scores that are increasing and have no NaN."""
@@ -75,9 +75,10 @@ class Attempts:
 
     @classmethod
     def with_failures(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
-        """Return listed attempts, NaN one that failed: it is an attempt and has no score."""
-        both = increasing(genuine), increasing(impostor)
-        return cls.ordered(*both, len(genuine) - len(both[0]), len(impostor) - len(both[1]))
+        """Return listed attempts; NaN is a failed attempt, which has no score."""
+        scores = increasing(genuine), increasing(impostor)
+        failed = len(genuine) - len(scores[0]), len(impostor) - len(scores[1])
+        return cls.from_ordered(*scores, *failed)
 
     # -- counts
 
@@ -132,7 +133,7 @@ class Attempts:
 
 
 class CountedScores(SortedScores):
-    """Impostor scores that are counted: those are known one by one that points may need.
+    """Impostor scores that are counted: only scores that points may need are known one by one.
 
     Parameters
     ----------
@@ -146,11 +147,11 @@ class CountedScores(SortedScores):
         Thresholds whose scores below, and up to them, were counted: all distinct genuine scores are
         among them.
     dtype : dtype
-        That of the scores.
+        The type of the scores.
     is_exact : ndarray of bool (k,), optional
         Where `counts` holds exact numbers; None is everywhere.
     count_upto : callable, optional
-        Returns the scores up to thresholds in a part that was looked into.
+        Returns the scores up to thresholds in a part of which all scores are kept.
     """
 
     def __init__(
@@ -175,10 +176,10 @@ class CountedScores(SortedScores):
     def _counted(self, thresholds: np.ndarray, row: int, *, exact: bool = False) -> np.ndarray:
         """Return the numbers below thresholds (row 1) or up to them (row 2); -1 if not counted."""
         numbers = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
-        at = self._at
+        counted = self._at
         if exact and self._is_exact is not None:
-            at = tuple(x[self._is_exact] for x in at)
-        for table in (self._values, at):
+            counted = tuple(x[self._is_exact] for x in counted)
+        for table in (self._values, counted):
             if len(table[0]):
                 place = np.minimum(table[0].searchsorted(thresholds), len(table[0]) - 1)
                 numbers = np.where(table[0][place] == thresholds, table[row][place], numbers)
@@ -186,18 +187,18 @@ class CountedScores(SortedScores):
 
     def below(self, thresholds: Any) -> np.ndarray:
         """As of the base class, at known scores and counted thresholds."""
-        at = np.asarray(thresholds)
-        return np.where(at == -np.inf, 0, self._counted(at, 1))
+        limits = np.asarray(thresholds)
+        return np.where(limits == -np.inf, 0, self._counted(limits, 1))
 
     def upto(self, thresholds: Any) -> np.ndarray:
-        """As of the base class, at counted thresholds, or in a part that was looked into."""
-        at = np.asarray(thresholds, dtype=np.float64)
-        numbers = self._counted(at, 2)
+        """As of the base class, at counted thresholds, or in a part with all scores."""
+        limits = np.asarray(thresholds, dtype=np.float64)
+        numbers = self._counted(limits, 2)
         if (numbers >= 0).all():
             return numbers
         if self._count_upto is None:
             raise DataError("false accepts are known only at the thresholds that were counted")
-        return self._count_upto(at.ravel()).reshape(at.shape)
+        return self._count_upto(limits.ravel()).reshape(limits.shape)
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
         """Return the first known score with so many up to it; NaN where there is none."""
@@ -205,8 +206,8 @@ class CountedScores(SortedScores):
         places = accepted.searchsorted(numbers)
         return self._scores_at(places, (numbers > 0) & (places < len(values)))
 
-    def before(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
-        """As of the base class; raise where no known score is the largest one."""
+    def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
+        """As of the base class; raise where the largest score is not known."""
         values, _, accepted = self._values
         numbers, places = self.below(thresholds), values.searchsorted(thresholds)
         if (np.append(0, accepted)[places] != numbers).any():
@@ -216,24 +217,24 @@ class CountedScores(SortedScores):
     def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
         """As of the base class.
 
-        Where a score that is not known may lie before it, the next number of the type of the
-        scores: none lies between.
+        Where an unknown score may lie before it, the next number of the type of the scores,
+        below which no score is.
         """
-        values, at = self._values[0], np.asarray(thresholds, dtype=np.float64)
-        places = values.searchsorted(at, side="right")
-        known = np.fmin(self._scores_at(places, places < len(values)), nearest)
-        accepted, before = (self._counted(x, row, exact=True) for x, row in ((at, 2), (known, 1)))
+        values, limits = self._values[0], np.asarray(thresholds, dtype=np.float64)
+        places = values.searchsorted(limits, side="right")
+        following = np.fmin(self._scores_at(places, places < len(values)), nearest)
+        accepted = self._counted(limits, 2, exact=True)
+        before = self._counted(following, 1, exact=True)
         is_known = (accepted >= 0) & (accepted == before)
-        return np.where(is_known, known, next_number(at, self._dtype))
+        return np.where(is_known, following, next_number(limits, self._dtype))
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
-        """As of the base class: of the genuine scores, which were all counted."""
-        at, below, upto = self._at
-        places = at.searchsorted(other.distinct())
+        """As of the base class: at the genuine scores, which were all counted."""
+        counted, below, upto = self._at
+        places = counted.searchsorted(other.distinct())
         return below[places], upto[places]
 
     def moments(self) -> Iterator[Moments]:
-        """Yield the moments of the finite scores."""
         assert self._moments is not None
         yield self._moments
 
@@ -286,22 +287,25 @@ class CountedAttempts(Attempts):
             impostors.negative_infinite > 0 or bool((genuine == -np.inf).any()),
             impostors.positive_infinite > 0 or bool((genuine == np.inf).any()),
         )
-        at, accepted = self._near(thresholds[np.isfinite(thresholds)])
+        ends, accepted = self._near(thresholds[np.isfinite(thresholds)])
         if (thresholds == -np.inf).any():
-            at, accepted = np.append(-np.inf, at), np.append(impostors.negative_infinite, accepted)
+            ends, accepted = (
+                np.append(-np.inf, ends),
+                np.append(impostors.negative_infinite, accepted),
+            )
         if (thresholds == np.inf).any():
-            at, accepted = np.append(at, np.inf), np.append(accepted, self.impostors)
-        return at, accepted
+            ends, accepted = np.append(ends, np.inf), np.append(accepted, self.impostors)
+        return ends, accepted
 
 
 def next_among(thresholds: Any, *ordered: np.ndarray) -> list[np.ndarray]:
-    """Return, of each array of increasing scores, the first one above each threshold.
+    """Return the first score above each threshold in every array of increasing scores.
 
     Infinity where there is none, NaN of NaN.
     """
-    at = np.asarray(thresholds, dtype=np.float64)
-    after = [np.append(x, np.inf)[x.searchsorted(at, side="right")] for x in ordered]
-    return [np.where(np.isnan(at), np.nan, x) for x in after]
+    limits = np.asarray(thresholds, dtype=np.float64)
+    after = [np.append(x, np.inf)[x.searchsorted(limits, side="right")] for x in ordered]
+    return [np.where(np.isnan(limits), np.nan, x) for x in after]
 
 
 def increasing(scores: np.ndarray) -> np.ndarray:
@@ -335,7 +339,7 @@ def distinct(ordered: np.ndarray) -> np.ndarray:
 
 
 def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values of an increasing array, the first place of each, and the end."""
+    """Return the distinct values of an increasing array, and their first places and the end."""
     bounds = run_bounds(ordered)
     return ordered[bounds[:-1]], bounds
 
@@ -345,10 +349,10 @@ def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class PointsWanted:
-    """The operating points wanted: at FAR and FRR targets, and those that need every score.
+    """The operating points that are wanted: at FAR and FRR targets, and of every score.
 
-    The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. The
-    false accepts at the thresholds `rows`, if given, are wanted as well.
+    Points that need every score are AUC, d', the hull's EER, `optima`, and the least of each
+    row of `costs`. The false accepts at the thresholds `rows`, if given, are wanted as well.
     """
 
     targets: np.ndarray
@@ -392,8 +396,8 @@ class VerificationPoints:
     def thresholds(self, *names: str) -> np.ndarray:
         """Return the finite thresholds of some points, by their names; else of all but costs."""
         chosen = names or THRESHOLDS
-        every = np.concatenate([np.atleast_1d(self.values.get(x, np.nan)) for x in chosen])
-        return every[np.isfinite(every)]
+        thresholds = np.concatenate([np.atleast_1d(self.values.get(x, np.nan)) for x in chosen])
+        return thresholds[np.isfinite(thresholds)]
 
 
 #: The thresholds of points, which scores are kept around, and those of the least costs.

@@ -27,11 +27,11 @@ MOST_TEMPLATES = 1 << 16
 
 
 class SortedCells(NamedTuple):
-    """Attempts in increasing order of their distances, those that failed last.
+    """Attempts in increasing order of their distances, failed attempts last.
 
     - `row`, `target` (uint16 (k,)): the target is a column or, of claims, a person
     - `code` (int32 (k,))
-    - `scored`: how many have a score
+    - `scored`: the number of attempts with a score
     """
 
     row: np.ndarray
@@ -40,7 +40,7 @@ class SortedCells(NamedTuple):
     scored: int
 
     @classmethod
-    def among(cls, attempts: np.ndarray, *, rejected: bool) -> tuple[SortedCells, np.ndarray]:
+    def sort(cls, attempts: np.ndarray, *, rejected: bool) -> tuple[SortedCells, np.ndarray]:
         """Sort the cells of a matrix that are not NaN; return them and the table of distances.
 
         If failures are `rejected`, they are +inf, as of :func:`with_failures`.
@@ -61,7 +61,6 @@ class SortedCells(NamedTuple):
         return cells, distances.astype(np.float64)
 
     def chosen(self, flags: np.ndarray) -> SortedCells:
-        """Return some of the cells."""
         scored = int(np.count_nonzero(flags[: self.scored]))
         return SortedCells(self.row[flags], self.target[flags], self.code[flags], scored)
 
@@ -72,7 +71,7 @@ class SortedCells(NamedTuple):
         return SortedCells(row, target, np.repeat(self.code, 2), 2 * self.scored)
 
     def backwards(self) -> SortedCells:
-        """Return the cells from the farthest to the nearest, those that failed last."""
+        """Return the cells from the farthest to the nearest, failed attempts last."""
         order = np.append(np.arange(self.scored)[::-1], np.arange(self.scored, len(self.row)))
         return SortedCells(self.row[order], self.target[order], self.code[order], self.scored)
 
@@ -88,8 +87,8 @@ class SortedClasses(NamedTuple):
     distances: np.ndarray
 
     @classmethod
-    def of(cls, cells: SortedCells, distances: np.ndarray, mate: np.ndarray) -> SortedClasses:
-        """Divide cells by whether they are those of mates, a flag of each cell."""
+    def divide(cls, cells: SortedCells, distances: np.ndarray, mate: np.ndarray) -> SortedClasses:
+        """Divide cells by `mate`, a flag of each cell."""
         return cls(cells.chosen(mate), cells.chosen(~mate), distances)
 
 
@@ -101,7 +100,7 @@ class Candidates(NamedTuple):
     code: np.ndarray  # int32
 
     @classmethod
-    def among(cls, cells: SortedCells, rows: int) -> Candidates:
+    def from_cells(cls, cells: SortedCells, rows: int) -> Candidates:
         """Put sorted cells in the order of their rows."""
         order = np.argsort(cells.row, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(cells.row, minlength=rows)))
@@ -127,7 +126,7 @@ class SortedMatrix:
     own_column: np.ndarray
 
     @classmethod
-    def of(cls, scores: Scores) -> SortedMatrix:
+    def from_scores(cls, scores: Scores) -> SortedMatrix:
         """Read the attempts; raise :class:`DataError` for NaN that is to raise."""
         block = read_rows(scores, slice(0, scores.shape[0]))
         attempts = np.empty_like(block.values)
@@ -148,9 +147,9 @@ class SortedMatrix:
 
     @cached_property
     def is_mirrored(self) -> bool:
-        """Whether row and column of each template are the same, and what they hold."""
-        m, n = self.attempts.shape
-        if m != n or not np.array_equal(self.own_column, np.arange(n)):
+        """Whether the matrix compares one set with itself, and is symmetric to the last bit."""
+        height, width = self.attempts.shape
+        if height != width or not np.array_equal(self.own_column, np.arange(width)):
             return False
         return np.array_equal(self.attempts, self.attempts.T, equal_nan=True)
 
@@ -168,36 +167,36 @@ class SortedMatrix:
         attempts = self.attempts
         if self.is_mirrored:
             attempts = np.where(np.tri(len(attempts), dtype=bool), np.nan, attempts)
-        return SortedCells.among(attempts, rejected=self.rejected)
+        return SortedCells.sort(attempts, rejected=self.rejected)
 
     @cached_property
     def upper(self) -> SortedClasses:
-        """Comparisons above the diagonal of a mirrored matrix, each for its mirror image, too."""
+        """Comparisons above the diagonal of a mirrored matrix, which stand for two attempts."""
         cells, distances = self._cells
-        return SortedClasses.of(cells, distances, self.is_mate[cells.row, cells.target])
+        return SortedClasses.divide(cells, distances, self.is_mate[cells.row, cells.target])
 
     @cached_property
     def templates(self) -> SortedClasses:
         """Comparisons of templates."""
         if not self.is_mirrored:
             cells, distances = self._cells
-            return SortedClasses.of(cells, distances, self.is_mate[cells.row, cells.target])
+            return SortedClasses.divide(cells, distances, self.is_mate[cells.row, cells.target])
         genuine, impostor, distances = self.upper
         return SortedClasses(genuine.both_ways(), impostor.both_ways(), distances)
 
     @cached_property
     def mates(self) -> Candidates:
         """The mates of each probe."""
-        return Candidates.among(self.templates.genuine, len(self.probe))
+        return Candidates.from_cells(self.templates.genuine, len(self.probe))
 
     @cached_property
-    def others(self) -> Candidates:
+    def non_mates(self) -> Candidates:
         """The candidates of other people of each probe."""
-        return Candidates.among(self.templates.impostor, len(self.probe))
+        return Candidates.from_cells(self.templates.impostor, len(self.probe))
 
     @cached_property
     def claimed(self) -> np.ndarray:
-        """The codes of those who are claimed, increasing."""
+        """The codes of the people in the gallery, increasing."""
         return np.unique(self.gallery)
 
     def claims(self, fusion: str) -> SortedClasses:
@@ -208,8 +207,8 @@ class SortedMatrix:
         order = np.argsort(self.gallery, kind="stable")
         starts = self.gallery[order].searchsorted(self.claimed)
         claims = self.fused(order, np.append(starts, len(order)), fusion)
-        cells, distances = SortedCells.among(claims, rejected=self.rejected)
-        return SortedClasses.of(
+        cells, distances = SortedCells.sort(claims, rejected=self.rejected)
+        return SortedClasses.divide(
             cells, distances, self.probe[cells.row] == self.claimed[cells.target]
         )
 
@@ -230,9 +229,9 @@ class SortedMatrix:
 
 
 def may_be_sorted(scores: Scores) -> bool:
-    """Return whether a matrix is in memory, has labels, and is not too large to be sorted."""
+    """Whether a matrix is in memory, has labels, and is not too large to be sorted."""
     if scores.layout in ("pairs", "top-k") or not knows_people(scores) or scores.kind == "order":
         return False
-    small = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
-    few = math.prod(scores.shape) <= MOST_CELLS and stated_memory_limit(scores) is None
-    return small and few and isinstance(scores.cells.source, np.ndarray)
+    has_small_numbers = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
+    fits = math.prod(scores.shape) <= MOST_CELLS and stated_memory_limit(scores) is None
+    return has_small_numbers and fits and isinstance(scores.cells.source, np.ndarray)

@@ -71,7 +71,7 @@ class SortedScores:
 
     @classmethod
     def of_parts(cls, scores: Sequence[np.ndarray], distances: np.ndarray) -> Self:
-        """Return the increasing scores of several parts, an array each, by a table of all."""
+        """Return the increasing scores of several parts, by a table of all distances."""
         part = np.repeat(np.arange(len(scores)), [len(x) for x in scores])
         codes = distances.searchsorted(np.concatenate([np.empty(0), *scores]))
         return cls.of_keys(part * len(distances) + codes, distances, len(scores))
@@ -86,31 +86,30 @@ class SortedScores:
         """Return the number up to each threshold (parts, ...); all are below NaN."""
         return self._number(self._places(thresholds, "right"))
 
-    def before(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number below each threshold, and the largest of them; NaN of none."""
+    def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of scores below each threshold, and the largest; NaN without any."""
         places = self._places(thresholds, "left")
-        inside = places > along_points(self.starts[:-1], places)
-        return self._number(places), self._scores_at(places - 1, inside)
+        has_score = places > along_points(self.starts[:-1], places)
+        return self._number(places), self._scores_at(places - 1, has_score)
 
     def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
         """Return the smallest score above each threshold, unless the given `nearest` is smaller."""
         places = self._places(thresholds, "right")
-        inside = places < along_points(self.starts[1:], places)
-        return np.fmin(self._scores_at(places, inside), nearest)
+        has_score = places < along_points(self.starts[1:], places)
+        return np.fmin(self._scores_at(places, has_score), nearest)
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
         """Return the n-th smallest score, from 1; NaN of 0 and of more scores than there are."""
-        inside = (numbers > 0) & (numbers <= along_points(self.sizes, numbers))
-        return self._scores_at(along_points(self.starts[:-1], numbers) + numbers - 1, inside)
+        has_score = (numbers > 0) & (numbers <= along_points(self.sizes, numbers))
+        return self._scores_at(along_points(self.starts[:-1], numbers) + numbers - 1, has_score)
 
     def _number(self, places: np.ndarray) -> np.ndarray:
-        """Return the number of attempts before places (parts, ...)."""
         if self.summed is not None:
             return self.summed[places] - along_points(self.summed[self.starts[:-1]], places)
         return places if self.distances is None else places - along_points(self.starts[:-1], places)
 
     def _places(self, thresholds: Any, side: Any) -> np.ndarray:
-        """Return the places of the first scores after thresholds, on one side of equal ones."""
+        """Return the places of the first scores after thresholds, on the left or right of ties."""
         if self.distances is None:
             return self.keys.searchsorted(thresholds, side)
         codes = self.distances.searchsorted(thresholds, side)
@@ -118,17 +117,18 @@ class SortedScores:
 
     @cached_property
     def _first_keys(self) -> np.ndarray:
-        """(parts,): the key of the least distance."""
         return np.arange(len(self.sizes)) * (0 if self.distances is None else len(self.distances))
 
-    def _scores_at(self, places: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Return the scores at places (parts, ...); NaN where not inside."""
+    def _scores_at(self, places: np.ndarray, has_score: np.ndarray) -> np.ndarray:
+        """Return the scores at places (parts, ...); NaN where not `has_score`."""
         if not len(self.keys):
-            return np.full(inside.shape, np.nan)
-        keys = self.keys[np.where(inside, places, 0)]
+            return np.full(has_score.shape, np.nan)
+        keys = self.keys[np.where(has_score, places, 0)]
         if self.distances is not None:
-            keys = self.distances[np.where(inside, keys - along_points(self._first_keys, keys), 0)]
-        return np.where(inside, keys, np.nan)
+            keys = self.distances[
+                np.where(has_score, keys - along_points(self._first_keys, keys), 0)
+            ]
+        return np.where(has_score, keys, np.nan)
 
     def first_below(self, limits: np.ndarray) -> np.ndarray:
         """Return, for each score, the first of the limits of its part that it is below, (k,).
@@ -142,8 +142,7 @@ class SortedScores:
 
     # -- all scores
 
-    def some(self, chosen: np.ndarray) -> SortedScores:
-        """Return chosen scores, bool (k,)."""
+    def select(self, chosen: np.ndarray) -> SortedScores:
         starts = np.append(0, np.cumsum(chosen))[self.starts]
         weights = None if self.weights is None else self.weights[chosen]
         return SortedScores(self.keys[chosen], starts, self.distances, weights)
@@ -168,7 +167,7 @@ class SortedScores:
 
     @property
     def run_starts(self) -> np.ndarray:
-        """int64 (parts + 1,): the number of distinct scores in all parts before each."""
+        """int64 (parts + 1,): the number of distinct scores in all parts before each part."""
         if self.distances is None:
             return np.array([0, len(self.runs) - 1])
         return self.runs.searchsorted(self.starts)
@@ -179,14 +178,14 @@ class SortedScores:
         return self._places(np.full(len(starts), -np.inf), "right") > starts
 
     def distinct(self) -> np.ndarray:
-        """Return the distinct scores of each part, one part after the other."""
+        """Return the distinct scores of all parts, part by part."""
         keys = self.keys[self.runs[:-1]]
         if self.distances is None:
             return keys
         return self.distances[keys - np.repeat(self._first_keys, np.diff(self.run_starts))]
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers below, and up to, each of the distinct scores of another class."""
+        """Return the numbers below, and up to, the distinct scores of another class."""
         keys = other.keys[other.runs[:-1]]
         below = self.keys.searchsorted(keys)
         upto = below.copy()
@@ -207,7 +206,7 @@ class SortedScores:
 
 
 def along_points(of_parts: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return an array (parts,) that broadcasts with one over (parts, ...)."""
+    """Return numbers (parts,) in a shape that broadcasts with arrays (parts, ...)."""
     return of_parts.reshape(-1, *(1,) * (points.ndim - 1))
 
 

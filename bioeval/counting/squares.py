@@ -30,7 +30,7 @@ Visit = Callable[[int, int, int, np.ndarray], None]
 
 
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
-    """Return what computes the tiles of scores; None if they are to be read by rows."""
+    """Return the embeddings that tiles are computed from; None if scores are read by rows."""
     if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
         return None
     source = scores.cells.embeddings
@@ -44,9 +44,9 @@ def source_of_tiles(scores: Any) -> EmbeddingSource | None:
 
 
 def begin_tiles(scores: Any) -> bool:
-    """Begin to compute scores by tiles; return False where a matrix is to be made instead.
+    """Begin to compute scores by tiles; return False where a matrix is computed instead.
 
-    Of a matrix that is yet to be made tiles are counted once: the second time it is made.
+    If the matrix would be kept, tiles are counted once: the second time the matrix is computed.
     """
     if scores.streams:
         return True
@@ -63,18 +63,17 @@ class Squares:
     """
 
     def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
-        """Lay out the tiles of both sides."""
         self.scores, self.source, self.fused = scores, source, fused
         gallery = scores.gallery_order
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
-        most = LARGEST[source.dtype.itemsize]
-        columns = TemplateTiles.of_subjects(gallery.starts, most, *([] if fused else [1]))
+        largest = LARGEST[source.dtype.itemsize]
+        columns = TemplateTiles.of_subjects(gallery.starts, largest, *([] if fused else [1]))
         #: The column of the scores, and the row, at each place of the tiles.
         self.column = gallery.columns[0][columns.order]
         rows = columns
         self.row = self.column
         if not self.symmetric:
-            rows = TemplateTiles.of_probes(gallery.probe_group, most)
+            rows = TemplateTiles.of_probes(gallery.probe_group, largest)
             self.row = rows.order
         self.rows, self.columns = rows, columns
         self.shape = len(self.row), len(self.column)
@@ -87,7 +86,7 @@ class Squares:
         self.held: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
-    def of(cls, scores: Scores, *, fused: bool = True) -> Squares | None:
+    def from_scores(cls, scores: Scores, *, fused: bool = True) -> Squares | None:
         """Return the tiles of scores; None if they cannot be counted by tiles.
 
         Where templates of a subject are `fused`, subjects are laid out for it.
@@ -108,7 +107,6 @@ class Squares:
 
     @cached_property
     def tiles(self) -> EmbeddingTiles:
-        """The distances."""
         scores = self.scores
         rows = TemplateTiles(
             taken(scores.cells.rows, self.row),
@@ -132,19 +130,19 @@ class Squares:
         progress: bool = False,
         again: bool = False,
     ) -> None:
-        """Compute tiles side by side, or take those that are held; they remain so if `again`.
+        """Compute tiles side by side, or take kept tiles, which are kept further if `again`.
 
-        `take` returns what takes the tiles of one thread.
+        `take` returns a function that takes the tiles of one thread.
         """
         caller = threading.get_ident()
-        held = self.held.get if again else self.held.pop
+        kept_tile = self.held.get if again else self.held.pop
 
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
             visit = take()
             for turn in turns:
                 i, j = places[turn]
-                tile = held((i, j), None)
+                tile = kept_tile((i, j), None)
                 visit(turn, i, j, self.tiles.compute(i, j, buffer) if tile is None else tile)
                 if progress and threading.get_ident() == caller:
                     report_rows(len(self.row) * turn // len(places), self.scores.shape[0])
@@ -156,16 +154,16 @@ class Squares:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
     def places(self, bands: range) -> list[tuple[int, int]]:
-        """Return the tiles of some bands of rows."""
+        """Return the tiles of bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
 
     def bands(self, number: int) -> list[range]:
-        """Return bands of rows in about so many parts."""
+        """Return bands of rows in about `number` parts."""
         ends = np.linspace(0, len(self.rows), number + 1).astype(int).tolist()
         return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
 
     def spread(self, number: int) -> list[tuple[int, int]]:
-        """Return tiles from all over the scores, none of them on the diagonal if there are more."""
+        """Return tiles from all over the scores, off the diagonal if there are more."""
         rows, columns = len(self.rows), len(self.columns)
         number = min(number, rows * columns)
         bands = np.linspace(0, rows - 1, number).astype(int).tolist()
@@ -180,7 +178,7 @@ class Squares:
         return [places[k] for k in np.random.default_rng(0).permutation(number)]
 
     def complete(self, i: int, j: int, tile: np.ndarray) -> None:
-        """Write what is below the diagonal of one set."""
+        """Write the cells below the diagonal of a tile of one set with itself."""
         if self.symmetric and i == j:
             size = self.rows[i].stop - self.rows[i].start
             square = tile[:size, :size]
@@ -195,7 +193,6 @@ class Squares:
 
     @cached_property
     def _ends(self) -> list[list[tuple[int, int]]]:
-        """The first and the last subject of each tile of rows, and of columns."""
         return [
             [(int(x.min()), int(x.max())) for x in np.split(side.subjects, side.starts[1:-1])]
             for side in (self.rows, self.columns)
@@ -213,13 +210,15 @@ class Squares:
 
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                some, across = self.rows[i], self.columns[j]
+                rows, across = self.rows[i], self.columns[j]
                 self.complete(i, j, tile)
                 line, place = self._same_subject(i, j)
-                row, column = self.row[some][line], self.column[across][place]
-                kept = self.itself[some][line] != across.start + place
-                kept &= ~excluded(self.scores, row, column) & ~np.isnan(tile[line, place])
-                mates.append((row[kept], column[kept], tile[line[kept], place[kept]]))
+                row, column = self.row[rows][line], self.column[across][place]
+                is_attempt = self.itself[rows][line] != across.start + place
+                is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(tile[line, place])
+                mates.append(
+                    (row[is_attempt], column[is_attempt], tile[line[is_attempt], place[is_attempt]])
+                )
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
                     self.held[i, j] = tile.copy()
 
@@ -240,6 +239,5 @@ class Squares:
         return row[order], column[order], distance[order]
 
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return line and place of the pairs of one subject in a tile."""
         rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
         return np.divmod(np.flatnonzero(rows[:, None] == columns), len(columns))

@@ -95,17 +95,16 @@ class Rule:
             return threshold
 
         def wrong(expected: str = "") -> DataError:
-            """Return the error of what is no rule, or of a rule that needs something else."""
             if not expected:
                 expected = _EXPECTED
-                if near := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
-                    expected += f".{near}"
+                if suggestion := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
+                    expected += f".{suggestion}"
             return DataError(f"{subject(input_name)} is {received(threshold)}; {expected}")
 
         name, parts = "fixed", [threshold]
         if isinstance(threshold, str) and not is_number(threshold):
-            name, equals, rest = threshold.partition("=")
-            name, parts = name.strip().lower(), rest.split(",") if equals else []
+            name, equals, numbers_text = threshold.partition("=")
+            name, parts = name.strip().lower(), numbers_text.split(",") if equals else []
             if name in _MIN_DCF:
                 if not parts:
                     raise wrong("expected its prior, such as min-dcf=0.01")
@@ -199,7 +198,7 @@ class ChosenThreshold:
 
 
 def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
-    """Return the threshold of a rule, which holds a given one as a distance."""
+    """Return the threshold of a rule; a given threshold is a distance."""
     chosen = choose_of_parts(rule, attempts.points)
     return ChosenThreshold(
         float(chosen.threshold[0]), bool(chosen.defined[0]), float(chosen.next[0])
@@ -211,8 +210,8 @@ def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
     parts = len(attempts.defined)
     threshold, defined = np.full(parts, np.nan), attempts.defined
     if rule.name == "fixed":
-        given = np.full(parts, rule.values[0])
-        return ChosenThreshold(given, np.ones(parts, dtype=bool), threshold)
+        fixed = np.full(parts, rule.values[0])
+        return ChosenThreshold(fixed, np.ones(parts, dtype=bool), threshold)
     if rule.name == "none":
         defined = np.zeros(parts, dtype=bool)
     elif rule.name == "eer":
@@ -233,10 +232,10 @@ def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
 
 def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
     """Return why a rule chooses no threshold on attempts of both classes."""
-    wanted = {"eer": "equal error rates", "frr": rule.words.partition(" with ")[2]}[rule.name]
+    aim = {"eer": "equal error rates", "frr": rule.words.partition(" with ")[2]}[rule.name]
     genuine = f"{attempts.missed:,} of {attempts.genuine_attempts:,} genuine"
     impostor = f"{attempts.missed_impostors:,} of {attempts.impostor_attempts:,} impostor attempts"
-    return f"none has {wanted}, because none accepts {genuine} and {impostor}"
+    return f"none has {aim}, because none accepts {genuine} and {impostor}"
 
 
 def wanted_cells(
@@ -248,28 +247,28 @@ def wanted_cells(
     cell of a given threshold, and `failed` the attempts of each class without a score. Where all
     may be rejected, the first cell says what is at -inf.
     """
-    wanted = np.zeros(len(counts), dtype=bool)
+    is_needed = np.zeros(len(counts), dtype=bool)
     below, impostors = np.append(0, np.cumsum(counts)), int(counts.sum()) + failed[1]
     attempts = len(cells) + failed[0]
     upto, rejected = below[1:], attempts - np.cumsum(np.bincount(cells, minlength=len(counts)))
     if rule.name == "fixed":
-        wanted[given] = True
+        is_needed[given] = True
     if rule.name in ("none", "fixed") or not (attempts and impostors):
-        return wanted
+        return is_needed
     if rule.name == "frr":
         needed = attempts - allowed_errors(rule.values[0], attempts)
         if needed <= len(cells):
-            wanted[cells[needed - 1] if needed else 0] = True
-        return wanted
+            is_needed[cells[needed - 1] if needed else 0] = True
+        return is_needed
     if rule.name in ("cost", "accuracy"):
         weights = _weights(rule, np.array([attempts]), np.array([impostors]))
         of_fa, of_fr = rounded_weights(*weights)
         filled = np.diff(rejected, prepend=attempts) < 0
-        least = of_fa * below[:-1] + of_fr * rejected
-        most = of_fa * upto + of_fr * rejected
+        smallest = of_fa * below[:-1] + of_fr * rejected
+        largest = of_fa * upto + of_fr * rejected
         none = float(of_fr[0] * attempts)
-        best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
-        filled &= least <= best
+        best = min(none, largest[filled].min(initial=np.inf)) * (1 + 1e-9)
+        filled &= smallest <= best
         filled[0] |= none <= best
         return filled
     if rule.name == "eer":
@@ -278,18 +277,17 @@ def wanted_cells(
         last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
     # The score before may be of either class: others lie in its cell, of parts that are judged.
     genuine_before, counted = cells[: cells.searchsorted(last)], np.flatnonzero(counts[:last])
-    wanted[genuine_before[-1:]] = wanted[counted[-1:]] = True
+    is_needed[genuine_before[-1:]] = is_needed[counted[-1:]] = True
     if not len(genuine_before) and not len(counted):
-        wanted[0] = True
+        is_needed[0] = True
     if last < len(counts):
-        wanted[last] = True
-    return wanted
+        is_needed[last] = True
+    return is_needed
 
 
 def _weights(
     rule: Rule, genuine: np.ndarray, impostors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs of a false accept and of a false reject in each part, (parts,)."""
     if rule.name == "accuracy":
         return np.ones(len(genuine), dtype=object), np.ones(len(genuine), dtype=object)
     return weights_of_errors(rule.values, np.maximum(genuine, 1), np.maximum(impostors, 1))

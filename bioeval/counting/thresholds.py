@@ -94,7 +94,7 @@ def require_values(scores: Scores, task: str) -> None:
 
 
 def require_two_sets(train: Scores, test: Scores, task: str) -> None:
-    """Raise unless a threshold of a training set means the same on another set."""
+    """Raise unless a threshold of a training set has the same meaning on another set."""
     for scores in (train, test):
         require_values(scores, task)
     if train.kind != test.kind:
@@ -161,7 +161,7 @@ def grid_over(
 
 
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:
-    """Add infinite thresholds where scores are infinite, or where there are no others."""
+    """Add infinite thresholds where scores are infinite, or where there are no thresholds."""
     parts = [grid]
     if negative and not (len(grid) and grid[0] == -np.inf):
         parts.insert(0, np.array([-np.inf]))

@@ -27,17 +27,15 @@ class TooFewTemplates(Reducer):
 
     @classmethod
     def counters(cls, fusion: str | None) -> list[Self]:
-        """Return what counts the claims that a rule loses; nothing of a rule that loses none."""
+        """Return the counter of the claims that a rule loses; none if the rule loses no claim."""
         return [cls(fusion)] if fusion is not None and order_of(fusion) > 1 else []
 
     def prepare(self, parts: Parts) -> None:
-        """Count the genuine claims."""
         mates = parts.mates
         self.impostor = np.zeros((), dtype=np.int64)
         self.genuine = _lost(mates.fused("best"), mates.fused(self.rule))
 
     def add(self, block: Block) -> None:
-        """Count the impostor claims of a block."""
         for side in block.sides():
             nearest, fused = side.by_person("best"), side.by_person(self.rule)
             self.impostor += _lost(nearest.values, fused.values)
@@ -48,7 +46,7 @@ class TooFewTemplates(Reducer):
 
 
 def claims_lost(scores: Scores, fusion: str | None) -> tuple[int, int, int]:
-    """Return what :class:`TooFewTemplates` counts of all claims, in a pass of its own."""
+    """Return the numbers of :class:`TooFewTemplates`, counted in a pass of their own."""
     counters = TooFewTemplates.counters(fusion)
     return reduce(scores, *counters)[0] if counters else (0, 0, 0)
 

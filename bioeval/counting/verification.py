@@ -126,11 +126,11 @@ class CollectAttempts(Reducer):
         return [counts]
 
     def fresh(self) -> Self:
-        other = super().fresh()
-        other.kept, other.failed = [], 0
+        empty = super().fresh()
+        empty.kept, empty.failed = [], 0
         if self.counter is not None:
-            other.counts = [self.counter.start()]
-        return other
+            empty.counts = [self.counter.start()]
+        return empty
 
     def add(self, block: Block) -> None:
         for side, (values, weight, failed) in enumerate(self._scores(block)):
@@ -170,7 +170,7 @@ class CollectAttempts(Reducer):
             return self.counter.attempts()
         impostor = increasing(np.concatenate([np.empty(0, np.float16), *self.kept, self.further]))
         impostor = np.repeat(impostor, self.copies)
-        return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)
+        return Attempts.from_ordered(self.genuine, impostor, self.missed, self.failed)
 
 
 def is_mirrored(block: Block, values: np.ndarray) -> bool:
@@ -261,12 +261,12 @@ class Verified:
         return CollectAttempts(self.use.fused, self.wanted, thresholds, self.further)
 
     def take(self, attempts: Attempts, lost: tuple[int, int, int]) -> None:
-        """Take what :meth:`reducer_for` has counted, and the claims that a fusion rule loses."""
+        """Take the result of :meth:`reducer_for`, and the claims that a fusion rule loses."""
         self.attempts = attempts
         self.about = self.about.without_claims(*lost)
 
     def read_claims(self, claims: Claims) -> None:
-        """Read the attempts of listed claims one by one."""
+        """Read the attempts of listed claims."""
         values, claim = claimed(self.scores, self.use.fused, claims)
         is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
         is_genuine = is_own[claim]
@@ -295,15 +295,15 @@ class Verified:
 
     def find_points(
         self,
-        wanted: PointsWanted | None = None,
+        points: PointsWanted | None = None,
         *,
         symmetric: bool | None,
         with_rows: bool,
     ) -> None:
-        """Find the operating points, all that are wanted by default; see :func:`points_of`."""
-        wanted = self.wanted if wanted is None else wanted
-        assert wanted is not None
-        self.points = points_of(self.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
+        """Find the operating points, by default all wanted points; see :func:`points_of`."""
+        points = self.wanted if points is None else points
+        assert points is not None
+        self.points = points_of(self.attempts, points, symmetric=symmetric, with_rows=with_rows)
 
     def replace_rows(self, rows: np.ndarray, attempts: Attempts) -> None:
         """Take thresholds as rows of the result; `attempts` know the false accepts there."""
@@ -318,7 +318,6 @@ class Verified:
 
     @property
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """The codes of the people who probe, and of those who are claimed."""
         codes = self.scores.codes
         if self.claims is None:
             return codes.probe, codes.gallery
@@ -341,7 +340,7 @@ class Verified:
 
     @property
     def compares_all(self) -> bool:
-        """Whether the people of both sides are all compared with each other, as in a matrix."""
+        """Whether everybody is compared with all people of the other side, as in a matrix."""
         people, is_listed = self.about.people, self.scores.layout == "pairs"
         if is_listed or self.claims is not None or people is None or self.compared is None:
             return False
@@ -349,7 +348,7 @@ class Verified:
 
 
 def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> list[Any]:
-    """Find the attempts of verifications in one pass, and return what `further` reducers count."""
+    """Find the attempts of verifications in one pass; return the results of `further` reducers."""
     if not verifying and not further:
         return []
     by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read one by one
@@ -360,8 +359,8 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     results = reduce(parts, *reducers, *too_few.values(), *further)
     attempts, results = results[: len(reducers)], results[len(reducers) :]
     lost = dict(zip(too_few, results, strict=False))
-    for verified, found in zip(by_blocks, attempts, strict=True):
-        verified.take(found, lost.get(verified.use.fused, (0, 0, 0)))
+    for verified, attempts_of in zip(by_blocks, attempts, strict=True):
+        verified.take(attempts_of, lost.get(verified.use.fused, (0, 0, 0)))
     for verified in verifying:
         if verified.claims is not None:
             verified.read_claims(verified.claims)
@@ -369,7 +368,7 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
 
 
 def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
-    """Count one verification; the options are those of :class:`Verified`."""
+    """Count one verification, with the options of :class:`Verified`."""
     verified = Verified(scores, use, **options)
     count(scores, [verified])
     return verified

@@ -57,7 +57,7 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
         if not every_score.listed:
             kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
             (scores,) = reduce(verified.scores, kept)
-            every_score = Attempts.of(genuine, np.concatenate(scores).astype(np.float64))
+            every_score = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
         edges, bounds = runs(every_score.impostor.keys)
         accepted = bounds[1:]
         every = np.union1d(genuine, edges)

@@ -129,7 +129,7 @@ class SearchCounted:
         if limits.resamples:  # of searches it draws those who search
             return add(dataset, self.searches, people_of_probes(scores), limits, None)
         if same and not scores.codes.no_person.any() and ties not in self.left_out:
-            self.left_out[ties] = LeftOut.of(self.searches, self.scores, ties)
+            self.left_out[ties] = LeftOut.from_searches(self.searches, self.scores, ties)
         people = people_of_probes(scores)
         return add(dataset, self.searches, people, limits, self.left_out.get(ties))
 

@@ -122,7 +122,7 @@ def cases(**fixed) -> st.SearchStrategy[Case]:
 def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
     """Count small tiles; whether each pass was counted by them."""
     answers: list[bool] = []
-    squares_of = squares.Squares.of
+    squares_of = squares.Squares.from_scores
 
     def noted(scores, **options):
         found = squares_of(scores, **options)
@@ -130,7 +130,7 @@ def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
         return found
 
     with counted_by("counted", tile=most) as patch:
-        patch.setattr(squares.Squares, "of", noted)
+        patch.setattr(squares.Squares, "from_scores", noted)
         for name, value in constants.items():
             patch.setattr(squares, name, value)
         yield answers

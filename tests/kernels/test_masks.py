@@ -22,7 +22,7 @@ def of_part(sorted_scores, part):
 def world(seed):
     rng = np.random.default_rng([seed, 8])
     scores = random_scores(rng)
-    return scores, SortedMatrix.of(scores), random_places(rng, scores, 7)
+    return scores, SortedMatrix.from_scores(scores), random_places(rng, scores, 7)
 
 
 def assert_same_attempts(found, part, one, times=1):

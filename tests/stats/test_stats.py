@@ -84,11 +84,11 @@ def check_lists_and_their_parts(errors, density, scale):
     both = np.stack([errors, errors.T]) * scale
     for layer, table in enumerate(both):
         a, b = np.nonzero(table)
-        lists.add(PairCounts.of(a, b, np.full(len(a), layer), table[a, b]))
+        lists.add(PairCounts.from_entries(a, b, np.full(len(a), layer), table[a, b]))
         for low in range(0, len(a), 5):  # the entries of a subject apart
             part = slice(low, low + 5)
             some = a[part], b[part], np.full(len(a[part]), layer), table[a, b][part]
-            parts.add(PairCounts.of(*some))
+            parts.add(PairCounts.from_entries(*some))
     expected = np.einsum("kij,ir,jr->kr", both, *[weights.astype(int)] * 2)
     for found in (lists, parts):
         assert found.totals.tolist() == expected.tolist()
@@ -100,7 +100,7 @@ def test_attempts_both_ways_are_weighed_one_way():
     weights = people_drawn(6, 40, seed=1)
     forms = QuadraticForms(weights, 1, both_ways=True)
     a, b = np.nonzero(table)
-    forms.add(PairCounts.of(a, b, np.zeros_like(a), table[a, b]))
+    forms.add(PairCounts.from_entries(a, b, np.zeros_like(a), table[a, b]))
     expected = np.einsum("ij,ir,jr->r", table, *[weights.astype(int)] * 2)
     assert forms.totals[0].tolist() == expected.tolist()
 
@@ -112,7 +112,7 @@ def test_many_single_attempts_are_weighed_without_overflow(largest, monkeypatch)
     weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
     forms, others = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
     single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)
-    forms.add(PairCounts.of(first, others, first, single))
+    forms.add(PairCounts.from_entries(first, others, first, single))
     assert forms.totals[0].tolist() == (weights[0] * weights[1:].sum(axis=0)).tolist()
 
 

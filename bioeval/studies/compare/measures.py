@@ -231,7 +231,7 @@ def _identification(
     if int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
-            left_out = LeftOut.of(searches, scores, search.ties, ranks=ranks[-1])
+            left_out = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks[-1])
     people = SearchColumns(
         searches, search.ties, interval, search.impostors, subjects=person, left_out=left_out
     )

@@ -38,7 +38,7 @@ from bioeval.studies.folds.splits import (
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
 
-NOTHING = Attempts.of(np.empty(0), np.empty(0))
+NOTHING = Attempts.from_scores(np.empty(0), np.empty(0))
 
 #: Numbers of a split by name, of the training and the test part or of the whole: one row of
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.

@@ -40,7 +40,7 @@ class MaskedFolds:
         if not masks_pay(m * n, len(plan.splits), cells):
             return None
         try:
-            return cls(SortedMatrix.of(scores), plan, sides, scores.kind)
+            return cls(SortedMatrix.from_scores(scores), plan, sides, scores.kind)
         except DataError:  # which is that of a part, or of none
             return None
 

@@ -86,7 +86,7 @@ def numbers_by_masks(
     ):
         return None
     whole = with_exclusions(scores, card)
-    return MaskedTasks(tasks, whole, SortedMatrix.of(whole), places).numbers(tell)
+    return MaskedTasks(tasks, whole, SortedMatrix.from_scores(whole), places).numbers(tell)
 
 
 class MaskedTasks:

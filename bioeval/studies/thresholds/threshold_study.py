@@ -399,7 +399,7 @@ def _of_searches(
     plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
     people, folds = Samples(person), []
     for split in plan.splits.values():
-        parts = (searches.among(part.probes) for part in (split.train, split.test))
+        parts = (searches.select(part.probes) for part in (split.train, split.test))
         train, test = (Searched.of_part(part, how, gallery) for part in parts)
         folds.append(fold_of_searches(train, test, options, of_kind) | people.sizes(split))
     about = Provenance.from_scores(scores).without_claims(

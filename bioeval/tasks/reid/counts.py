@@ -91,7 +91,7 @@ class ReidCounts:
         parts = candidates.people if of_cmc else candidates.parts
         if rules.cmc == "single-gallery-shot":
             single = candidates.under(rules.removed, by_label=True)
-            more["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
+            more["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
         if rules.removed == rules.ap_removed:
             matches, *counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
             cmc_matches = matches
