@@ -83,7 +83,6 @@ def _names_of(scores: Scores, side: int) -> pd.Index | None:
 def _common_pairs(
     first: Scores, second: Scores, called: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    """Return the common pairs of two lists, with sides as in the first."""
     templates, other_templates = first.pairs.templates, second.pairs.templates
     unordered = first.pairs.unordered and second.pairs.unordered
     if templates is None or other_templates is None:
@@ -118,7 +117,7 @@ def _are_different(sides: CodedSides) -> bool:
 
 
 def _keys(sides: CodedSides, other_sides: CodedSides, unordered: bool) -> tuple[pd.Index, pd.Index]:
-    """Return a number for each pair of both lists, equal for equal names."""
+    """Return numbers of the pairs of both lists, equal where the names are equal."""
     import pandas as pd
 
     place = places(as_names(other_sides.values), as_names(sides.values))
@@ -193,7 +192,7 @@ def _turned_as(reference: Scores, scores: Scores) -> Scores:
 def _common_attempts(
     first: Scores, second: Scores, called: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    """Leave out of both systems each attempt that one of them lacks.
+    """Leave out of both systems each attempt that either system lacks.
 
     Masks, exclusions and excluded failures take attempts away; a rejected failure is an attempt.
     """

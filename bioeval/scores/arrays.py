@@ -185,7 +185,6 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
 
 
 def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
-    """Return a mask of boolean attempts as integers, as labels decide."""
     if codes is None:
         raise DataError(
             "mask is boolean, which says where attempts are and not which are genuine; give "
@@ -353,7 +352,7 @@ def scored(attempts: np.ndarray) -> np.ndarray:
 
 
 def farthest(attempts: np.ndarray) -> np.ndarray:
-    """Return attempts by :func:`with_failures` with infinite scores and failures both at +inf."""
+    """Return attempts by :func:`with_failures`, infinite scores and failures alike +inf."""
     return np.where(attempts == np.finfo(attempts.dtype).max, np.inf, attempts)
 
 

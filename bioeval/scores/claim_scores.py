@@ -306,7 +306,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
-    """Return which tries of a block lack all comparisons with a subject, but not with others.
+    """Return which tries of a block lack a subject's comparisons, and have another subject's.
 
     A try that the protocol does not compare with any template of the subject is not missing.
     """
@@ -337,7 +337,6 @@ def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
 def _in_words(
     tries: int, attempts: str | None, templates: str, fusion: str, enrol: str | None
 ) -> str:
-    """Return the sentence that says what an attempt is, and with which templates it is compared."""
     enrolled = "all templates of the claimed subject"
     if enrol is not None:
         number, column = _parse_enrol(enrol)
@@ -554,7 +553,6 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
 
 
 def _named_places(scores: Scores) -> tuple[np.ndarray, str]:
-    """Return the place of each gallery template by its name, and the column of the names."""
     return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
 
 

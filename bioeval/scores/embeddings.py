@@ -128,7 +128,6 @@ def require_features(values: np.ndarray, labels: np.ndarray, input_name: str) ->
 
 
 def _tells_people(values: np.ndarray, labels: np.ndarray) -> bool:
-    """Whether the first column alone is constant within people, and differs between people."""
     if len(np.unique(values[:, 0])) == len(values):
         return False
     _, person = np.unique([*map(str, labels.tolist())], return_inverse=True)
@@ -163,7 +162,6 @@ class _Side:
     squared: np.ndarray
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return rows of a side; where two arrays are one, the rows of both are one."""
         products = self.products[rows]
         exact = products if self.exact is self.products else self.exact[rows]
         return replace(
@@ -387,7 +385,6 @@ class EmbeddingSource:
         return distances
 
     def _distances(self, left: _Side, right: _Side, metric: str, buffer: np.ndarray) -> np.ndarray:
-        """Return the distances of two sides, computed on one thread, perhaps in the `buffer`."""
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
 
@@ -432,7 +429,7 @@ class MatrixToMake:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the matrix once it is made, before that the embeddings."""
+        """Pickle the matrix once the matrix is made, before that the embeddings."""
         if self._matrix is not None:
             return np.asarray, (self._matrix,)
         return MatrixToMake, (self._source,), {"counted": self.counted}
@@ -451,8 +448,6 @@ class MatrixToMake:
 
 
 class _SomeColumns(EmbeddingSource):
-    """Some columns of distances; most often they have the bits of whole rows."""
-
     def __init__(self, source: EmbeddingSource, columns: np.ndarray):
         self.__dict__.update(source.__dict__)
         self.tile = 1
@@ -732,7 +727,7 @@ def _of_coefficients(
 
 
 def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
-    """Return the distance of each row of one side from the same row of the other, in float64."""
+    """Return distances of rows at the same place on both sides, float64 (n,)."""
     probe = left.exact * left.factor[:, None]
     gallery = right.exact * right.factor[:, None]
     with np.errstate(over="ignore"):

@@ -52,7 +52,7 @@ class Exclusion:
     def codes(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> Codes:
-        """Return codes of both sides, equal where both have one value, or the two stated values.
+        """Return codes of both sides, equal for equal values, or for the two stated values.
 
         The code of an unknown value is negative.
         """

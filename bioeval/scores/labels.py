@@ -674,7 +674,6 @@ def natural_places(names: np.ndarray) -> np.ndarray:
     distinct, place = np.unique(list(map(str, names.tolist())), return_inverse=True)
 
     def key(number: int) -> list[Any]:
-        """Return texts and numbers in turn; a number without leading zeros, by its length."""
         parts: list[Any] = re.split("([0-9]+)", str(distinct[number]))
         for i in range(1, len(parts), 2):
             digits = parts[i].lstrip("0")

@@ -367,7 +367,6 @@ class Scores(ScoreViews):
         name: str | None = None,
         remarks: Sequence[Message] = (),
     ) -> Scores:
-        """Return scores of pairs that are all attempts."""
         trials = cls.__new__(cls)
         trials._set(**checked_words(kind, nan, name), **memory_attributes())
         trials._set(_labelled=False, remarks=tuple(remarks))

@@ -30,11 +30,11 @@ class ComparedPeople(NamedTuple):
     disjoint: int = 0
 
     @classmethod
-    def from_sides(cls, probes: int, gallery: int, every: int) -> Self:
-        """Of people on both sides, and of either, each compared with all others."""
-        both = probes + gallery - every
-        pairs = probes * gallery - both - both * (both - 1) // 2
-        return cls(every, pairs, min(probes, gallery, every // 2))
+    def from_sides(cls, probes: int, gallery: int, number: int) -> Self:
+        """Take numbers of people on both sides, and in all, each compared with everybody else."""
+        on_both_sides = probes + gallery - number
+        pairs = probes * gallery - on_both_sides - on_both_sides * (on_both_sides - 1) // 2
+        return cls(number, pairs, min(probes, gallery, number // 2))
 
     @classmethod
     def all_pairs(cls, number: int) -> Self:
@@ -43,7 +43,7 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
-        """Of all attempts of scores, perhaps with the disjoint pairs of those that are listed.
+        """Take all attempts of scores, perhaps with the disjoint pairs of people.
 
         Of a matrix a pair is compared where one of its comparisons is an attempt. None where the
         people are unknown.
@@ -56,11 +56,11 @@ class ComparedPeople(NamedTuple):
         if scores.layout == "pairs":
             return cls.from_list(codes, codes.probe, codes.gallery, disjoint=disjoint)
         probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
-        every = len(np.union1d(probe, gallery))
+        number = len(np.union1d(probe, gallery))
         pairs = None if scores.layout == "top-k" else pairs_in_cells(scores)
         if pairs is None:
-            return cls.from_sides(len(probe), len(gallery), every)
-        return cls._of_pairs(every, pairs, len(codes.values), disjoint)
+            return cls.from_sides(len(probe), len(gallery), number)
+        return cls._of_pairs(number, pairs, len(codes.values), disjoint)
 
     @classmethod
     def from_list(
@@ -77,8 +77,8 @@ class ComparedPeople(NamedTuple):
     def _of_pairs(cls, number: int, pairs: np.ndarray, codes: int, disjoint: bool) -> Self:
         from bioeval.scores.disjoint import disjoint_among
 
-        most = disjoint_among(pairs[0], pairs[1], codes) if disjoint else 0
-        return cls(number, pairs.shape[1], most)
+        largest = disjoint_among(pairs[0], pairs[1], codes) if disjoint else 0
+        return cls(number, pairs.shape[1], largest)
 
 
 class People:
@@ -90,12 +90,11 @@ class People:
     """
 
     def __init__(self, codes: Codes, probe: np.ndarray, claimed: np.ndarray):
-        """Number those who probe, and those who are claimed."""
-        who = np.unique(np.concatenate([probe, claimed]))
-        self.number, self.names = len(who), codes.values[who].tolist()
-        self.no_person = codes.no_person[who]
+        people = np.unique(np.concatenate([probe, claimed]))
+        self.number, self.names = len(people), codes.values[people].tolist()
+        self.no_person = codes.no_person[people]
         self.of_code = np.full(len(codes.values), -1, dtype=np.int64)
-        self.of_code[who] = np.arange(len(who))
+        self.of_code[people] = np.arange(len(people))
 
     def count(self, numbers: np.ndarray) -> int:
         """Return how many people some numbers are: distractors and junk are none."""
@@ -122,8 +121,8 @@ def require_people(scores: ScoreData, purpose: str = "", *, method: str | None =
     instead = ""
     if method is not None:
         purpose, wilson = f'`interval="{method}"`', '`interval="wilson"`'
-        every = "pairs" if scores.layout == "pairs" else "attempts"
-        instead = f"; or give {wilson} to take all {every} as independent"
+        independent = "pairs" if scores.layout == "pairs" else "attempts"
+        instead = f"; or give {wilson} to take all {independent} as independent"
     if scores.layout != "pairs":
         raise ProtocolError(
             f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
@@ -167,14 +166,14 @@ class LearntFrom(NamedTuple):
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
     def people_in(self, judged: ScoreData) -> list[Message]:
-        """Return a message where a set is this one, or has people of it."""
-        other = self.from_scores(judged)
-        if self.fingerprint == other.fingerprint:
+        """Return a message where `judged` is the same set, or has people of the set."""
+        judged_set = self.from_scores(judged)
+        if self.fingerprint == judged_set.fingerprint:
             return [Message("people-of-both-sets", who="all attempts")]
-        if not (shared := len(self.people & other.people)):
+        if not (shared := len(self.people & judged_set.people)):
             return []
-        who = f"{shared:,} of {counted(len(other.people), 'subjects')}"
-        return [Message("people-of-both-sets", who=who)]
+        share = f"{shared:,} of {counted(len(judged_set.people), 'subjects')}"
+        return [Message("people-of-both-sets", who=share)]
 
 
 def people_of_probes(scores: ScoreData) -> np.ndarray:
@@ -197,13 +196,13 @@ def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.nd
     size = np.searchsorted(gallery[order], subjects, side="right") - first
     place = np.repeat(np.arange(len(probes)), size)
     column = order[np.arange(len(place)) + np.repeat(first - (np.cumsum(size) - size), size)]
-    other = scores.probe_ids[probes[place]] != scores.gallery_ids[column]
-    return place[other], column[other]
+    is_other_template = scores.probe_ids[probes[place]] != scores.gallery_ids[column]
+    return place[is_other_template], column[is_other_template]
 
 
 def comparisons(scores: ScoreData) -> tuple[int, int]:
     """Return the genuine and impostor comparisons that the labels make, masks aside."""
-    (m, n), codes = scores.shape, scores.codes
+    (probe_count, gallery_count), codes = scores.shape, scores.codes
     probe, gallery = (
         np.bincount(side, minlength=len(codes.values)) for side in (codes.probe, codes.gallery)
     )
@@ -211,11 +210,11 @@ def comparisons(scores: ScoreData) -> tuple[int, int]:
     same, nobody = probe * gallery, codes.no_person
     genuine = int(same.sum())
     of_nobody = int(probe[nobody].sum() * gallery[nobody].sum() - same[nobody].sum())
-    return genuine - itself, m * n - genuine - of_nobody
+    return genuine - itself, probe_count * gallery_count - genuine - of_nobody
 
 
 def columns_of_probes(scores: ScoreData) -> np.ndarray:
-    """Return the column of each probe that is itself in the gallery, -1 for the others."""
+    """Return the column of each probe's own template, -1 where the gallery lacks the template."""
     probes, gallery = scores.probe_ids, scores.gallery_ids
     column = np.full(1 + max(probes.max(), gallery.max()), -1, dtype=np.int64)
     column[gallery] = np.arange(len(gallery))

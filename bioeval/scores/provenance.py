@@ -74,20 +74,19 @@ def no_person_notes(scores: Scores) -> list[Message]:
     probes, gallery = (int(codes.no_person[x].sum()) for x in (codes.probe, codes.gallery))
     if not probes and not gallery:
         return []
-    each = [(probes, "probes"), (gallery, "gallery templates")]
+    numbers = [(probes, "probes"), (gallery, "gallery templates")]
     treatment = "impostors to every person, and no attempt against each other"
     if scores.layout == "pairs":
-        each = [(probes, "probes of pairs"), (gallery, "enrolled templates of pairs")]
+        numbers = [(probes, "probes of pairs"), (gallery, "enrolled templates of pairs")]
         treatment = "no subjects, and the class of a pair decides"
     elif scores.layout == "all-against-all" and probes == gallery:
-        each = [(probes, "templates")]
-    templates = " and ".join(counted(number, noun) for number, noun in each if number)
+        numbers = [(probes, "templates")]
+    templates = " and ".join(counted(number, noun) for number, noun in numbers if number)
     labels = codes.labels_of_no_person(scores.no_person_ids)
     return [Message("no-person", templates=templates, labels=labels, treatment=treatment)]
 
 
 def _failures(scores: Scores, of_tries: tuple[int, int] | None) -> Message:
-    """Return the message of comparisons that failed, or of visits and their comparisons."""
     genuine, impostor = scores.failures
     meaning = {"reject": "attempts that are always rejected", "exclude": "no attempts"}[scores.nan]
     about: dict[str, Any] = {"genuine": genuine, "impostor": impostor, "meaning": meaning}
@@ -114,7 +113,6 @@ def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> 
 
 
 def exclusion_notes(scores: Scores) -> list[Message]:
-    """Return the messages of what `exclude` leaves out."""
     rules = (x for x in scores.exclusions.rules if x.exclusion is not NO_PERSON_TWICE)
     return [note for rule in rules for note in rule_notes(scores, rule)]
 
@@ -129,7 +127,7 @@ def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
 
 
 def counts_same(scores: Scores, column: str) -> bool:
-    """Whether genuine comparisons of the same of several values of a column are counted."""
+    """Whether genuine comparisons with equal values of a column of several values are counted."""
     probe, gallery = scores.probe_meta.get(column), scores.gallery_meta.get(column)
     if probe is None or gallery is None or excludes_same(scores, column):
         return False
@@ -142,13 +140,13 @@ def counts_same(scores: Scores, column: str) -> bool:
         return False
     if not scores.exclude and not scores.has_mask:
         return True
-    m, n = scores.shape
-    step = max(1, _CELLS // n)
-    for low in range(0, m, step):
-        rows, columns = mate_cells(scores, np.arange(low, min(low + step, m)))
-        held = rule.holds(rows + low, columns)
-        rows, columns = rows[held], columns[held]
-        left_out = left_out_rows(scores, low, min(low + step, m))
+    probe_count, gallery_count = scores.shape
+    step = max(1, _CELLS // gallery_count)
+    for low in range(0, probe_count, step):
+        rows, columns = mate_cells(scores, np.arange(low, min(low + step, probe_count)))
+        is_same = rule.holds(rows + low, columns)
+        rows, columns = rows[is_same], columns[is_same]
+        left_out = left_out_rows(scores, low, min(low + step, probe_count))
         if left_out is None or not left_out[rows, columns].all():
             return True
     return False
@@ -160,7 +158,7 @@ def spelling_notes(codes: Codes, column: str) -> list[Message]:
 
 
 def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message]:
-    """Return a message of the spellings of some of a column's values, none where there are none."""
+    """Return a message on the spellings of a column's values, if there are several."""
     if not spelt:
         return []
     examples = ", ".join(" and ".join(map(repr, same)) for same in spelt[:_EXAMPLES])
@@ -170,9 +168,9 @@ def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message
 
 def pairs_of_same(column: str) -> Message:
     """Return the message that pairs of the same session, or of the same camera, are counted."""
-    which = "genuine ones" if column == "camera" else "them"
+    noun = "genuine ones" if column == "camera" else "them"
     advice = f'reading the scores with `exclude="{column}"`'
-    return Message("same-value-counted", column=column, advice=advice, which=which)
+    return Message("same-value-counted", column=column, advice=advice, which=noun)
 
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:
@@ -185,7 +183,7 @@ def unknown_notes(codes: Codes, name: str) -> list[Message]:
 
 
 def left_out(scores: Scores) -> list[str]:
-    """Return the columns by which comparisons are left out, also of what claims were made of."""
+    """Return the columns by which comparisons are left out, of claims also of their tries."""
     return [*scores._excluded_before, *scores.exclude]
 
 
@@ -252,13 +250,13 @@ class Provenance:
     def without_claims(
         self, genuine: int, impostor: int, needed: int, where: str = ""
     ) -> Provenance:
-        """Return that of counts without some claims, of people with fewer templates than needed."""
+        """Return the provenance of counts without claims of people with too few templates."""
         notes = (*self.notes, *too_few_notes(genuine, impostor, needed, where))
         too_few = self.too_few[0] + genuine, self.too_few[1] + impostor
         return replace(self, too_few=too_few, notes=notes)
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
-        """Return that of searches, which say where lists of candidates are not complete.
+        """Return the provenance of searches, which count incomplete lists of candidates.
 
         The scores are looked at only if a result is made of the searches.
         """
@@ -266,18 +264,16 @@ class Provenance:
 
     @property
     def lists(self) -> Completeness:
-        """Whether the lists of candidates of what is searched are complete."""
+        """The completeness of the candidates that are searched."""
         assert self.searched is not None
         lists = self.searched.completeness
         return lists if self.searching_probes is None else lists.of_probes(self.searching_probes)
 
     def of_part(self, part: Scores) -> Provenance:
-        """Return that of some probes and some of the gallery."""
         return replace(self, **_sizes(part))
 
 
 def _sizes(scores: Scores) -> dict[str, Any]:
-    """Return layout and sizes of scores."""
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if knows_people(scores):
@@ -285,13 +281,13 @@ def _sizes(scores: Scores) -> dict[str, Any]:
         probing = present(codes.probe, len(people)) & people
         enrolled = present(codes.gallery, len(people)) & people
     probes, gallery = int(np.count_nonzero(probing)), int(np.count_nonzero(enrolled))
-    both = int(np.count_nonzero(enrolled & probing))
+    on_both_sides = int(np.count_nonzero(enrolled & probing))
     return {
         "layout": scores.layout,
         "probes": scores.shape[0],
         "gallery_templates": 0 if pairs else scores.shape[1],
         "gallery_subjects": gallery,
         "probe_subjects": probes,
-        "enrolled_subjects": both,
-        "people": (probes, gallery, probes + gallery - both) if probes + gallery else None,
+        "enrolled_subjects": on_both_sides,
+        "people": (probes, gallery, probes + gallery - on_both_sides) if probes + gallery else None,
     }

@@ -9,7 +9,7 @@ from bioeval.scores.score_data import ScoreData
 
 
 def require_scores(scores: Any, input_name: str = "scores") -> None:
-    """Raise :class:`DataError` unless these are :class:`bioeval.Scores`."""
+    """Raise :class:`DataError` unless `scores` are :class:`bioeval.Scores`."""
     if not isinstance(scores, ScoreData):
         raise DataError(
             f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
@@ -18,7 +18,7 @@ def require_scores(scores: Any, input_name: str = "scores") -> None:
 
 
 def require_all_scores(scores: Any) -> None:
-    """Raise unless these are :class:`bioeval.Scores`, complete for the gallery: no top-K lists."""
+    """Raise unless `scores` are :class:`bioeval.Scores` of the whole gallery: no top-K lists."""
     require_scores(scores)
     if scores.layout == "top-k":
         scores.lists.made()

@@ -49,19 +49,19 @@ MAPPED = 1 << 30
 
 def bytes_of(scores: Scores) -> tuple[int, int]:
     """Return about how many bytes are needed however few rows are read together; and by a row."""
-    m, n = scores.shape
+    probe_count, gallery_count = scores.shape
     genuine, copies = 0, 1
     if scores._labelled:
         size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
         genuine = int(size[scores.codes.probe].sum())
-    sampled = 32 * max(8 * n, 1 << 16)
-    fixed = _TABLES + _TEMPLATE * (m + n) + _GENUINE * genuine + sampled
+    sampled = 32 * max(8 * gallery_count, 1 << 16)
+    fixed = _TABLES + _TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
     if scores.streams:
         copies = _COMPUTED
     if scores.cells.is_stored:
         copies = _STORED
     cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
-    return fixed + getattr(scores.cells.mask, "nbytes", 0), n * cell
+    return fixed + getattr(scores.cells.mask, "nbytes", 0), gallery_count * cell
 
 
 def stated_memory_limit(scores: Scores) -> int | None:
@@ -77,19 +77,19 @@ def rows_within(scores: Scores, chunk: int) -> int:
     if not scores._limited:
         return sys.maxsize
     chunk = min(chunk, scores.shape[0])
-    fixed, each = bytes_of(scores)
-    rows = int(_SHARE * scores._memory_limit - fixed) // each
+    fixed, bytes_of_row = bytes_of(scores)
+    rows = int(_SHARE * scores._memory_limit - fixed) // bytes_of_row
     if rows >= chunk:
         return rows // chunk * chunk
-    least = (fixed + each * chunk) / _SHARE
-    why = "a row is read whole"
+    least = (fixed + bytes_of_row * chunk) / _SHARE
+    reason = "a row is read whole"
     if chunk > 1:
-        why = f"chunks of {chunk:,} rows are read whole"
+        reason = f"chunks of {chunk:,} rows are read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
     raise DataError(
         f"`memory_limit` is {size_in_words(scores._memory_limit)}, too little for "
-        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected "
-        f"at least {size_in_words(least)}{less}"
+        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({reason}): "
+        f"expected at least {size_in_words(least)}{less}"
     )
 
 
@@ -109,12 +109,12 @@ def mapped_pages(scores: Scores) -> mmap.mmap | None:
     None of another source, and of a map with private changes.
     """
     array = getattr(scores.cells.source, "_values", scores.cells.source)
-    most = scores._memory_limit // 4 if scores._limited else MAPPED
+    limit = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             pages = getattr(array, "_mmap", None)
             shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
-            large = shared and isinstance(pages, mmap.mmap) and len(pages) > most
+            large = shared and isinstance(pages, mmap.mmap) and len(pages) > limit
             if large and hasattr(mmap, "MADV_DONTNEED"):
                 return pages
             return None
@@ -138,7 +138,7 @@ SERIAL_CELLS = 1 << 18
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count on the threads of the options, or on one; verify values of a file at the end.
+    """Count on the threads of the options, or on one thread where scores are few.
 
     The counts are the same on any number of threads.
     """
@@ -167,30 +167,30 @@ def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.nd
 
 def rows_per_block(scores: Scores) -> int:
     """Return the number of rows that are read together."""
-    n, chunk = scores.shape[1], scores.cells.row_chunk
-    most = rows_within(scores, chunk)
+    gallery_count, chunk = scores.shape[1], scores.cells.row_chunk
+    limit = rows_within(scores, chunk)
     if scores.streams:
         # The rows of one matrix product: enough for it to be quick, and few enough for what
         # is made of them to stay below the limit.
-        size = scores.dtype.itemsize * n
+        size = scores.dtype.itemsize * gallery_count
         tile = scores.cells.base.tile  # fewer rows than a tile compute it again
         pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
-        within = min(most, scores._memory_limit // (STREAM_COPIES * size))
-        rows = max(1, min(1024, max(64, pair, STREAM_VALUES // n), within))
+        within = min(limit, scores._memory_limit // (STREAM_COPIES * size))
+        rows = max(1, min(1024, max(64, pair, STREAM_VALUES // gallery_count), within))
         return int(max(rows // tile * tile, min(rows, tile)))
-    rows = max(1, BLOCK_VALUES // n)
-    return min(max(chunk, rows // chunk * chunk), most)
+    rows = max(1, BLOCK_VALUES // gallery_count)
+    return min(max(chunk, rows // chunk * chunk), limit)
 
 
 def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[Block]:
     """Yield all rows in order; those done are `reported` to the option `progress`."""
     tell = reporter() if reported else report
-    m, step = scores.shape[0], rows_per_block(scores)
-    for low in range(0, m, step):
-        high = min(low + step, m)
+    probe_count, step = scores.shape[0], rows_per_block(scores)
+    for low in range(0, probe_count, step):
+        high = min(low + step, probe_count)
         yield read_rows(scores, slice(low, high))
         give_back(scores)
-        tell(high, m)
+        tell(high, probe_count)
 
 
 def read_rows(
@@ -207,8 +207,8 @@ def read_rows(
         cells, low, high = scores.cells.select(rows, None), 0, len(rows)
     raw = cells.read(low, high, gallery.order)
     itself = gallery.probe_position[rows]
-    known = np.flatnonzero(itself >= 0)
-    left_out: list[Any] = [(known, itself[known])]
+    lines_with_itself = np.flatnonzero(itself >= 0)
+    left_out: list[Any] = [(lines_with_itself, itself[lines_with_itself])]
     if scores.exclusions.rules:
         left_out.append(_excluded(scores, gallery, rows))
     if cells.mask is not None:
@@ -217,19 +217,19 @@ def read_rows(
         left_out.append(mask == Mask.IGNORE)
 
     def unread() -> np.ndarray:
-        gone = np.zeros(raw.shape, dtype=bool)
-        for some in left_out:
-            gone[some] = True
-        return gone
+        is_left_out = np.zeros(raw.shape, dtype=bool)
+        for cells_left_out in left_out:
+            is_left_out[cells_left_out] = True
+        return is_left_out
 
     values = as_distances(raw, scores.kind, unread)
     if np.may_share_memory(values, raw):  # which may be the user's
         values = values.copy()
-    for some in left_out:
-        values[some] = 0  # exempt from the policy for NaN
+    for cells_left_out in left_out:
+        values[cells_left_out] = 0  # exempt from the policy for NaN
     values = _by_policy(scores, values)
-    for some in left_out:
-        values[some] = np.nan
+    for cells_left_out in left_out:
+        values[cells_left_out] = np.nan
     if knows_people(scores):
         mated = gallery.same_subject_cells(rows)
     else:
@@ -248,7 +248,6 @@ def read_rows(
 
 
 def _by_policy(scores: Scores, values: np.ndarray) -> np.ndarray:
-    """Apply the policy for NaN, of comparisons that failed."""
     if scores.nan == "reject":
         failed = np.isnan(values)
         if failed.any() or (values == np.inf).any():
@@ -261,20 +260,19 @@ def _by_policy(scores: Scores, values: np.ndarray) -> np.ndarray:
 
 
 def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -> Any:
-    """Return an index of the cells of rows that `exclude` leaves out."""
+    """Return the cells that `exclude` leaves out, as an index: flags, or rows and columns."""
     order = gallery.order
     if scores.exclusions.of_all:
         return excluded_rows(scores, rows, order)
     row, position = gallery.same_subject_cells(rows)
     probe = np.arange(scores.shape[0])[rows][row]
-    gone = excluded(scores, probe, position if order is None else order[position])
-    return row[gone], position[gone]
+    is_excluded = excluded(scores, probe, position if order is None else order[position])
+    return row[is_excluded], position[is_excluded]
 
 
 def _check_mask(
     scores: Scores, order: GalleryOrder, mask: np.ndarray, rows: slice | np.ndarray
 ) -> None:
-    """Raise where a mask contradicts the labels; it may leave cells out."""
     if not scores._labelled:
         return
     codes = scores.codes

@@ -48,20 +48,30 @@ class SampledAttempts(NamedTuple):
             genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
             impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
             probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
-            near, far = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
-            return cls(near[~np.isnan(near)], far[~np.isnan(far)], len(np.unique(probe)))
+            genuine_distance, impostor_distance = (
+                scores.pair_distances(scores.values[x]) for x in (genuine, impostor)
+            )
+            return cls(
+                genuine_distance[~np.isnan(genuine_distance)],
+                impostor_distance[~np.isnan(impostor_distance)],
+                len(np.unique(probe)),
+            )
         scores = sample_of(scores)
         block = read_rows(scores, slice(0, scores.shape[0]))
         give_back(scores)
-        probe, _, near = block.genuine()
-        far = block.impostors().values
-        far = far[~np.isnan(far)]
+        probe, _, genuine_distance = block.genuine()
+        impostor_distance = block.impostors().values
+        impostor_distance = impostor_distance[~np.isnan(impostor_distance)]
         people = len(np.unique(scores.codes.probe[probe]))
-        return cls(evenly_spaced(near, _GENUINE), evenly_spaced(far, _IMPOSTOR), people)
+        return cls(
+            evenly_spaced(genuine_distance, _GENUINE),
+            evenly_spaced(impostor_distance, _IMPOSTOR),
+            people,
+        )
 
 
 def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
-    """Return some probes of a matrix against some of their mates and templates from everywhere.
+    """Return sampled probes against sampled mates and sampled templates of the gallery.
 
     With the diagonal, also against the templates at their own places. Few scores are all of them.
     """
@@ -78,19 +88,21 @@ def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
 
 
 def _rows(scores: Scores) -> np.ndarray:
-    """Return probes from everywhere; of a container, those of a few of its chunks."""
-    cells, (m, n) = scores.cells, scores.shape
-    most = _PROBES
+    """Return probes from everywhere; of a container, probes of a few chunks."""
+    cells, (probe_count, gallery_count) = scores.cells, scores.shape
+    limit = _PROBES
     if cells.are_computed:
-        most = min(most, max(_FEW, m // _PROPORTION))
+        limit = min(limit, max(_FEW, probe_count // _PROPORTION))
     if cells.is_stored or (cells.streams and cells.mask is not None):
-        most = max(1, min(most, _CELLS // n))
+        limit = max(1, min(limit, _CELLS // gallery_count))
     if not cells.is_stored:
-        return evenly_spaced(np.arange(m), most)
+        return evenly_spaced(np.arange(probe_count), limit)
     chunk = cells.row_chunk
-    first = evenly_spaced(np.arange(0, m, chunk), min(_CHUNKS, max(1, m // chunk // _PROPORTION)))
-    rows = first[:, None] + np.arange(min(chunk, max(1, most // len(first))))
-    return rows[rows < m]
+    first = evenly_spaced(
+        np.arange(0, probe_count, chunk), min(_CHUNKS, max(1, probe_count // chunk // _PROPORTION))
+    )
+    rows = first[:, None] + np.arange(min(chunk, max(1, limit // len(first))))
+    return rows[rows < probe_count]
 
 
 def evenly_spaced(values: np.ndarray, most: int) -> np.ndarray:

@@ -98,14 +98,13 @@ class ScoreData:
         )
 
     def _set(self, **attributes: Any) -> None:
-        """Set attributes of scores that are being made."""
         for name in _FIXED:
             if isinstance(attributes.get(name), np.ndarray):
                 fixed(attributes[name])
         self.__dict__.update(attributes)
 
     def _with(self, **attributes: Any) -> Self:
-        """Return a view with other attributes; what was computed of the former ones is dropped."""
+        """Return a view with other attributes, without cached values of the former attributes."""
         view = object.__new__(type(self))
         for name, value in self.__dict__.items():
             if not isinstance(getattr(type(self), name, None), cached_property):
@@ -163,7 +162,7 @@ class ScoreData:
 
     @property
     def gallery_names(self) -> pd.Index | None:
-        """The names of the gallery templates, of pairs those of each pair; None without names."""
+        """The names of the gallery templates, of pairs the enrolled names; None without names."""
         return self._names_of_side(0, self._gallery_names)
 
     def _names_of_side(self, side: int, names: pd.Index | None) -> pd.Index | None:
@@ -188,10 +187,12 @@ class ScoreData:
 
     @property
     def layout_in_words(self) -> str:
-        """The layout, with a word where the probes are some of the gallery's templates."""
+        """The layout, in other words where the probes are a part of the gallery."""
         square = self.layout == "all-against-all"
-        some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
-        if some:
+        are_a_part = square and not np.array_equal(
+            np.sort(self.probe_ids), np.sort(self.gallery_ids)
+        )
+        if are_a_part:
             return "probes from the gallery"
         return self.layout
 
@@ -213,15 +214,15 @@ class ScoreData:
 
     @property
     def no_person_ids(self) -> tuple[Any, ...]:
-        """The labels of junk and of distractors, with the empty one for those that are missing."""
+        """The labels of junk and distractors; the empty label stands for a missing label."""
         return (*self.junk_ids, *ids_of_no_person(self.distractor_ids))
 
     @property
     def subjects(self) -> np.ndarray:
         """The distinct labels of both sides; distractors and junk are none."""
         if self.layout == "pairs":
-            known = self.pairs.people is not None
-            return self.pairs.distinct_subjects(self.codes) if known else np.array([])
+            are_known = self.pairs.people is not None
+            return self.pairs.distinct_subjects(self.codes) if are_known else np.array([])
         return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
 
     @property
@@ -230,10 +231,12 @@ class ScoreData:
         kind = f"{self.dtype.name} {self.kind}"
         if self.layout == "pairs":
             return self.pairs.fingerprint(kind)
-        m, n = self.shape
+        probe_count, gallery_count = self.shape
         # Each time: the array may have changed.
         values = self._source.digest(self.probe_ids, self.gallery_ids)
-        return f"{m}x{n} {kind} labels:{self._digest_of_labels} values:{values}"
+        return (
+            f"{probe_count}x{gallery_count} {kind} labels:{self._digest_of_labels} values:{values}"
+        )
 
     @cached_property
     def _digest_of_labels(self) -> str:
@@ -244,12 +247,12 @@ class ScoreData:
         if self.layout == "top-k":
             return f"<Scores {self.lists.in_words()}, {len(self.subjects)} subjects>"
         if self.layout == "pairs":
-            what, who = f"{self.pairs.in_words()}, ", ""
+            source, people = f"{self.pairs.in_words()}, ", ""
         else:
-            what = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
-            who = f"{len(self.subjects)} subjects, " if self._labelled else ""
-        without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
-        return f"<Scores {what}{self.dtype} {self.kind}, {who}nan={self.nan!r}{without}>"
+            source = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
+            people = f"{len(self.subjects)} subjects, " if self._labelled else ""
+        exclusions = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
+        return f"<Scores {source}{self.dtype} {self.kind}, {people}nan={self.nan!r}{exclusions}>"
 
     @cached_property
     def cells(self) -> Cells:
@@ -282,12 +285,12 @@ class ScoreData:
 
     @property
     def genuine(self) -> np.ndarray:
-        """Of pairs: whether each is genuine."""
+        """Whether each pair is genuine, of pairs alone."""
         return self.pairs.genuine
 
     @property
     def pair_folds(self) -> np.ndarray | None:
-        """Of pairs: the fold of each, if it was given."""
+        """The fold of each pair, of pairs alone; None if not given."""
         return self.pairs.folds
 
     @property
@@ -302,11 +305,11 @@ class ScoreData:
 
     @property
     def pair_ids(self) -> np.ndarray:
-        """Of pairs: the position of each in the list, or the identities of its two templates."""
+        """The places of pairs in the list, or the identities of both templates, of pairs alone."""
         return self.pairs.pair_ids
 
     def pair_distances(self, piece: np.ndarray | None = None) -> np.ndarray:
-        """Return the scores of pairs, or those of a piece, as distances under the policy of NaN."""
+        """Return all scores of pairs, or a piece, as distances under the policy of NaN."""
         return self.pairs.distances(self.kind, self.nan, piece)
 
     @cached_property
@@ -340,7 +343,7 @@ class ScoreData:
         return self.lists.gallery_size
 
     def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
-        """Raise where a column is not among the metadata of sides, as it has several values."""
+        """Raise where a column is left out of the metadata, as it had several values a template."""
         if not isinstance(column, str) or all(column in meta for meta in sides):
             return
         if column in self._columns_left_out:
@@ -351,7 +354,7 @@ class ScoreData:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        """What `exclude` and the labels of no person leave out, as codes of both sides."""
+        """The comparisons that `exclude` and labels of no person leave out, as codes."""
         subjects = self.codes if self._labelled else None
         return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta, subjects)
 

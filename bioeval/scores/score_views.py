@@ -28,7 +28,7 @@ class ScoreViews(ScoreData):
     """Scores with the methods that return views of them."""
 
     def excluding(self, *exclusions: str) -> Self:
-        """Leave out comparisons by metadata, such as those of mates of one session.
+        """Leave out comparisons by metadata, such as comparisons of mates within a session.
 
         Parameters
         ----------
@@ -207,11 +207,11 @@ class ScoreViews(ScoreData):
             )
         if self.layout == "pairs":
             return self._with(_source=replace(self.pairs, values=values), kind=kind)
-        made = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
-        return made.with_remarks(*remarks) if remarks else made
+        view = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
+        return view.with_remarks(*remarks) if remarks else view
 
     def derived(self, values: np.ndarray, kind: Kind, origin: str) -> Self:
-        """Return values that were computed from these scores and perhaps others, and how."""
+        """Return values computed from these scores; `origin` says how, in words."""
         return self.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
 
     def held(self) -> Self:

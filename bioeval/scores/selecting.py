@@ -26,9 +26,9 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
     """Return a view of some probes and some gallery templates; None for all."""
     rows = None if probes is None else as_index(probes, scores.shape[0], "probes")
     if scores.layout == "pairs":
-        every = np.arange(scores.shape[0]) if rows is None else rows
-        names = None if scores.pair_names is None else scores.pair_names[every]
-        return scores.with_pairs(scores.pairs.select(every, gallery), pair_names=names)
+        pair = np.arange(scores.shape[0]) if rows is None else rows
+        names = None if scores.pair_names is None else scores.pair_names[pair]
+        return scores.with_pairs(scores.pairs.select(pair, gallery), pair_names=names)
     columns = None
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
@@ -80,14 +80,14 @@ def chosen_sides(
         probes, gallery = index
     sides = []
     of_rows = scores.pair_names if scores.layout == "pairs" else scores.probe_names
-    for index, names, what in (
+    for index, names, argument in (
         (probes, of_rows, "`probes`"),
         (gallery, scores.gallery_names, "`gallery`"),
     ):
         is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"
         if is_choice and index_of(index) is not None:  # true or false by template
-            made = in_order(index, names, what)
-            scores, index = scores.with_remarks(*made.remarks), made.values
+            in_scores_order = in_order(index, names, argument)
+            scores, index = scores.with_remarks(*in_scores_order.remarks), in_scores_order.values
         sides.append(_unless_all(index))
     return scores, sides[0], sides[1]
 
@@ -97,15 +97,14 @@ def _unless_all(index: Any) -> Any:
 
 
 def _sides_of_one(scores: ScoreData, index: Any) -> tuple[Any, Any]:
-    """Return what a single index chooses on both sides, or of pairs or queries alone."""
     if scores.layout in ("pairs", "top-k"):
         return index, None
     if index is not None and not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        m, n = scores.shape
+        probe_count, gallery_count = scores.shape
         raise DataError(
-            f"one index takes the same templates on both sides, but the {m:,} probes and the "
-            f"{n:,} gallery templates are not the same; give scores.select(probes=...) or "
-            "scores.select(gallery=...)"
+            f"one index takes the same templates on both sides, but the {probe_count:,} probes and "
+            f"the {gallery_count:,} gallery templates are not the same; give "
+            "scores.select(probes=...) or scores.select(gallery=...)"
         )
     return index, index
 
@@ -113,7 +112,7 @@ def _sides_of_one(scores: ScoreData, index: Any) -> tuple[Any, Any]:
 def pairs_at(
     scores: ScoreData, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
 ) -> tuple[PairList, list[Message]]:
-    """Return a list of cells as pairs, with notes on what it lacks; see :meth:`Scores.at_pairs`."""
+    """Return cells as pairs, with notes; see :meth:`bioeval.Scores.at_pairs`."""
     cells, codes = scores.cells, scores.codes
     i = as_index(probe_index, scores.shape[0], "probe_index")
     j = as_index(gallery_index, scores.shape[1], "gallery_index")
@@ -152,14 +151,14 @@ def pairs_at(
             lambda rows: places("pair", rows),
         )
     refuse(cells.is_ignored(i, j), "in cells that the mask ignores")
-    gone = excluded(scores, i, j) & ~of_nobody  # which the class of a pair decides
-    refuse(gone, f"left out by exclude={', '.join(scores.exclude)}")
-    who = None
+    is_excluded = excluded(scores, i, j) & ~of_nobody  # which the class of a pair decides
+    refuse(is_excluded, f"left out by exclude={', '.join(scores.exclude)}")
+    people = None
     if scores._labelled:
-        who = np.empty((len(i), 2), dtype=object)
-        who[:, 0], who[:, 1] = scores.gallery_labels[j], scores.probe_labels[i]
+        people = np.empty((len(i), 2), dtype=object)
+        people[:, 0], people[:, 1] = scores.gallery_labels[j], scores.probe_labels[i]
     pairs = PairList.from_arrays(
-        cells.read_cells(i, j), genuine, subjects=who, pair_folds=pair_folds
+        cells.read_cells(i, j), genuine, subjects=people, pair_folds=pair_folds
     )
     ids = np.column_stack([scores.gallery_ids[j], scores.probe_ids[i]])
     return replace(pairs, ids=ids), notes

@@ -297,13 +297,14 @@ def simulate(
     }
     animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
     of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
-    options, refused, other = of_embeddings, of_scores, MODELS[1]
+    options, refused, other_model = of_embeddings, of_scores, MODELS[1]
     if model == "gaussian-scores":
-        options, refused, other = of_scores, of_embeddings, MODELS[0]
+        options, refused, other_model = of_scores, of_embeddings, MODELS[0]
     for name, value in refused.items():
         if value is not None:
             raise DataError(
-                f"`{name}` is {received(value)}, an option of model {other!r}, not of {model!r}"
+                f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
+                f"{model!r}"
             )
     chosen = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
@@ -374,13 +375,13 @@ session_sd, cameras, camera_sd, first_subject, random_state
         first_subject,
         random_state,
     )
-    for name, sd, things in (
+    for name, sd, number in (
         ("session_sd", session_sd, sessions),
         ("camera_sd", camera_sd, cameras),
     ):
-        if things is None and sd is not None:
-            without = f"{name.removesuffix('_sd')}s"
-            raise DataError(f"{name} is {received(sd)} without {without}; expected both or neither")
+        if number is None and sd is not None:
+            noun = f"{name.removesuffix('_sd')}s"
+            raise DataError(f"{name} is {received(sd)} without {noun}; expected both or neither")
     dimensions = require_integer("dimensions", dimensions, low=1)
     between = require_number("between", between, low=0.0, high=_MOST_SD)
     offsets = {"session_sd": session_sd, "camera_sd": camera_sd}
@@ -407,18 +408,18 @@ session_sd, cameras, camera_sd, first_subject, random_state
     for side, key, first in zip(
         sides, (_TEMPLATE_NOISE, _PROBE_NOISE), (0, len(gallery)), strict=False
     ):
-        noise, ones = Stream(seed, key), np.ones(len(side), dtype=np.int64)
-        session = side.meta.get("session", ones) - 1
-        camera = side.meta.get("camera", ones) - 1
+        noise, first_value = Stream(seed, key), np.ones(len(side), dtype=np.int64)
+        session = side.meta.get("session", first_value) - 1
+        camera = side.meta.get("camera", first_value) - 1
         for low in range(0, len(side), step):
             rows = slice(low, low + step)
-            who = side.person[rows]
-            block = spread[who, None] * noise.normals(len(who), dimensions)
+            person = side.person[rows]
+            block = spread[person, None] * noise.normals(len(person), dimensions)
             # Added one after the other: the order is part of what makes the numbers the same.
-            block += centres[who]
-            block += days[who, session[rows]]
+            block += centres[person]
+            block += days[person, session[rows]]
             block += views[camera[rows]]
-            embeddings[first + low : first + low + len(who)] = block
+            embeddings[first + low : first + low + len(person)] = block
     return Population(
         embeddings=embeddings,
         labels=np.concatenate([side.labels for side in sides]),
@@ -452,11 +453,11 @@ def _gaussian_scores(
     stream = Stream(design.seed, _SCORES)
     step = max(1, _BLOCK // len(columns))
     for low in range(0, len(rows), step):
-        who = rows.person[low : low + step, None]
-        distances = stream.normals(len(who), len(columns))
-        genuine = who == columns.person
+        person = rows.person[low : low + step, None]
+        distances = stream.normals(len(person), len(columns))
+        genuine = person == columns.person
         distances[genuine] = distances[genuine] * genuine_sd - shift
-        distances += np.where(genuine, goat[who], -wolf[who] - lamb[columns.person])
+        distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
         # Of the same draws, a similarity is the negative distance.
         values[low : low + step] = distances if kind == "distance" else -distances
     return Scores(
@@ -484,7 +485,6 @@ def _design(
     first_subject: int,
     random_state: RandomState,
 ) -> _Design:
-    """Check the numbers of people and samples, and draw those given as ranges."""
     seed = seed_sequence(random_state)
     subjects = require_integer("n_subjects", n_subjects, low=1)
     require_integer("first_subject", first_subject, low=1, high=2**52)
@@ -492,8 +492,8 @@ def _design(
     for name, value in (("sessions", sessions), ("cameras", cameras)):
         if value is not None:
             require_integer(name, value, low=1, high=2**31)
-    more = _unenrolled(unenrolled, subjects)
-    people = subjects + more
+    unenrolled_number = _unenrolled(unenrolled, subjects)
+    people = subjects + unenrolled_number
     # A number of templates, a label, and a place among the rows, at the least.
     require_memory(24 * people, f"{people:,} subjects", _FEWER)
     stream = Stream(seed, _TEMPLATE_COUNTS)
@@ -509,11 +509,11 @@ def _design(
         person = np.repeat(np.arange(len(counts)), counts)
         index = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
         low, meta = min(low, high), {}
-        each = high - low + 1
+        span = high - low + 1
         if sessions is not None:
-            meta["session"] = low + index % each
+            meta["session"] = low + index % span
         if cameras is not None:
-            meta["camera"] = 1 + (before[person] + index // each) % cameras
+            meta["camera"] = 1 + (before[person] + index // span) % cameras
         return _Samples(person, meta, person + first_subject)
 
     none, last = np.zeros(people, dtype=np.int64), sessions or 1
@@ -523,7 +523,7 @@ def _design(
                 f"`probes` is {received(probes)}; in layout 'all-against-all' every "
                 f'template is a probe. Expected `layout="{OBLONG}"` with it'
             )
-        if more:
+        if unenrolled_number:
             raise DataError(
                 f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
@@ -533,7 +533,7 @@ def _design(
     counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not counts.any():
         raise DataError("`probes` is 0 for everyone; expected at least one probe")
-    before = np.append(templates, np.zeros(more, dtype=np.int64))
+    before = np.append(templates, np.zeros(unenrolled_number, dtype=np.int64))
     gallery = samples(templates, 1, 1, none)
     return _Design(people, gallery, samples(counts, 2, last, before), seed)
 
@@ -560,7 +560,6 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
 
 
 def _unenrolled(value: Any, subjects: int) -> int:
-    """Return the number of subjects without templates in the gallery."""
     if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
         return max(1, round(float(value) * subjects))
     try:
@@ -575,7 +574,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
 
 
 def _within(value: Any, people: int) -> np.ndarray:
-    """Return the spread of each person, checked."""
+    """Return the standard deviation of each person's samples, float64 (people,)."""
     try:
         array = require_numbers("within", value)
     except DataError:

@@ -57,41 +57,42 @@ class StoredRows:
         index = np.arange(self.shape[0])[rows]
         if not index.size:
             return self._rows(0, 0)
-        wanted, back = np.unique(index, return_inverse=True)
+        distinct_rows, place = np.unique(index, return_inverse=True)
         # Runs of rows in the same chunk, or side by side.
         chunk = (
-            wanted // self.chunk_rows if self.chunk_rows > 1 else wanted - np.arange(len(wanted))
+            distinct_rows // self.chunk_rows
+            if self.chunk_rows > 1
+            else distinct_rows - np.arange(len(distinct_rows))
         )
-        runs = np.split(wanted, np.flatnonzero(np.diff(chunk)) + 1)
+        runs = np.split(distinct_rows, np.flatnonzero(np.diff(chunk)) + 1)
         parts = [
             self._rows(int(run[0]), int(run[-1]) + 1)[run - run[0]] for run in runs if len(run)
         ]
-        return np.concatenate(parts)[back.reshape(index.shape)]
+        return np.concatenate(parts)[place.reshape(index.shape)]
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
         return StoredRows(_Columns(self, low, high), self.input_name)
 
     def _rows(self, low: int, high: int) -> np.ndarray:
-        """Return rows ``low:high``: those kept, and the chunks with the rest."""
+        """Return rows ``low:high`` from the chunks kept and the chunks read."""
         with self._lock:
-            first, kept = self._kept
-            if not first <= low <= high <= first + len(kept):
+            first, last_rows = self._kept
+            if not first <= low <= high <= first + len(last_rows):
                 start = low - low % self.chunk_rows
-                before = kept[:0]
-                if first <= low < first + len(kept):  # the next block of a pass
-                    start, before = first + len(kept), kept[low - first :]
+                before = last_rows[:0]
+                if first <= low < first + len(last_rows):  # the next block of a pass
+                    start, before = first + len(last_rows), last_rows[low - first :]
                 stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
                 rows = self._read(start, stop)
                 if len(before):
                     start, rows = low, np.concatenate([before, rows])
-                first, kept = start, rows
+                first, last_rows = start, rows
                 # All at once is kept by whoever reads it.
                 self._kept = (0, rows[:0]) if high - low == self.shape[0] else (start, rows)
-            return kept[low - first : high - first]
+            return last_rows[low - first : high - first]
 
     def _read(self, low: int, high: int) -> np.ndarray:
-        """Read rows from the container; any error names the chunk."""
         try:
             return np.asarray(self.array[low:high])
         except (BioevalError, MemoryError):
@@ -103,22 +104,21 @@ class StoredRows:
         """Return an error that names the chunk that could not be read."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         place = low, high, 0, self.shape[1]
-        for a, b in _spans(low, high, self.chunk_rows):
-            for c, d in _spans(0, self.shape[1], self.chunk_columns):
+        for first_row, end_row in _spans(low, high, self.chunk_rows):
+            for first_column, end_column in _spans(0, self.shape[1], self.chunk_columns):
                 try:
-                    self.array[a:b, c:d]
+                    self.array[first_row:end_row, first_column:end_column]
                 except Exception:
-                    place = a, b, c, d
+                    place = first_row, end_row, first_column, end_column
                     break
-        a, b, c, d = place
+        first_row, end_row, first_column, end_column = place
         return DataError(
-            f"{self.input_name}: rows {a}..{b - 1}, columns {c}..{d - 1} cannot be read "
-            f"({reason}); write the scores again"
+            f"{self.input_name}: rows {first_row}..{end_row - 1}, columns "
+            f"{first_column}..{end_column - 1} cannot be read ({reason}); write the scores again"
         )
 
 
 def _spans(low: int, high: int, size: int) -> list[tuple[int, int]]:
-    """Return the starts and ends of pieces of a size."""
     return [*pairwise([*range(low, high, size), high])]
 
 
@@ -143,7 +143,6 @@ class _Dataset:
         self.file, self.name = file, name
 
     def opened(self) -> Any:
-        """Open the file, and return the dataset."""
         import h5py
 
         return h5py.File(self.file, "r")[self.name]

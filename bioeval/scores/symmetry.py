@@ -26,16 +26,20 @@ def is_symmetric(scores: Scores) -> bool:
     rules of support use it: in a symmetric matrix each pair of templates is counted twice, so that
     half as many attempts are of their own.
     """
-    n = scores.shape[0]
+    template_count = scores.shape[0]
     if scores.layout == "pairs":
         return knows_people(scores) and _listed_both_ways(scores)
-    if n < 2:
+    if template_count < 2:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     # Of a stored matrix, templates whose rows are in one chunk.
     cells = scores.cells
-    sample = sample_of(min(n, max(cells.row_chunk, SYMMETRY_SAMPLE)) if cells.is_stored else n)
+    sample = sample_of(
+        min(template_count, max(cells.row_chunk, SYMMETRY_SAMPLE))
+        if cells.is_stored
+        else template_count
+    )
     if scores.exclude or cells.mask is not None:
         left_out = left_out_rows(scores.select(probes=sample, gallery=sample), 0, len(sample))
         if left_out is not None and (left_out != left_out.T).any():
@@ -43,34 +47,41 @@ def is_symmetric(scores: Scores) -> bool:
     source = cells.embeddings
     if source is not None:
         return not callable(source.metric)  # the named metrics are symmetric
-    some = cells.select(sample, sample)
+    sampled_cells = cells.select(sample, sample)
     rows, step = [], len(sample) if mapped_pages(scores) is None else 1
     for k in range(0, len(sample), step):
-        rows.append(some.read(k, k + step))
+        rows.append(sampled_cells.read(k, k + step))
         give_back(scores)
     values = np.concatenate(rows)
     return np.array_equal(values, values.T, equal_nan=True)
 
 
 def _listed_both_ways(scores: Scores) -> bool:
-    """Return whether the impostor pairs of each two subjects have the same scores both ways."""
     codes, people = scores.codes, np.uint64(len(scores.codes.values))
     sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
     for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
-        some = slice(low, low + _PAIRS_AT_ONCE)
-        a, b = codes.probe[some].astype(np.uint64), codes.gallery[some].astype(np.uint64)
-        value = np.asarray(scores.values[some], dtype=np.float64) + 0.0
+        piece = slice(low, low + _PAIRS_AT_ONCE)
+        probe, enrolled = (
+            codes.probe[piece].astype(np.uint64),
+            codes.gallery[piece].astype(np.uint64),
+        )
+        value = np.asarray(scores.values[piece], dtype=np.float64) + 0.0
         bits = np.where(np.isnan(value), np.nan, value).view(np.uint64)
-        key = _mixed(_mixed(np.minimum(a, b) * people + np.maximum(a, b)) ^ bits)
-        sums += [key[a < b].sum(dtype=np.uint64), key[a > b].sum(dtype=np.uint64)]
+        key = _mixed(
+            _mixed(np.minimum(probe, enrolled) * people + np.maximum(probe, enrolled)) ^ bits
+        )
+        sums += [
+            key[probe < enrolled].sum(dtype=np.uint64),
+            key[probe > enrolled].sum(dtype=np.uint64),
+        ]
     return bool(sums[0] == sums[1] and sums[0])
 
 
-def _mixed(x: np.ndarray) -> np.ndarray:
+def _mixed(keys: np.ndarray) -> np.ndarray:
     """Return numbers whose bits all depend on all bits: the finaliser of SplitMix64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 @functools.lru_cache

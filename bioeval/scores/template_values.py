@@ -34,12 +34,12 @@ def template_columns(
     Values with names are joined by them.
     """
     names = scores.probe_names, scores.gallery_names
-    what, remarks = f"`{input_name}`", dict[Message, None]()
+    argument, remarks = f"`{input_name}`", dict[Message, None]()
 
     def joined(values: Any, side: int) -> np.ndarray:
-        made = in_order(values, names[side], what)
-        remarks.update(dict.fromkeys(made.remarks))
-        return _values(made.values, input_name, scores.shape[-side])
+        in_scores_order = in_order(values, names[side], argument)
+        remarks.update(dict.fromkeys(in_scores_order.remarks))
+        return _values(in_scores_order.values, input_name, scores.shape[-side])
 
     if of_probes:
         if isinstance(columns, str):
@@ -65,7 +65,7 @@ def template_columns(
 def with_known_values(
     scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
 ) -> tuple[Scores, Sides]:
-    """Return the scores of templates with a known value, with a remark on the others; the values.
+    """Return the templates with a known value, a remark on the rest, and the known values.
 
     A gallery template without a value stays where the values are `of_probes`. Raise
     :class:`DataError` where no template of a side has one.
@@ -73,26 +73,28 @@ def with_known_values(
     sides, remarks = template_columns(scores, columns, input_name, of_probes=of_probes)
     scores = scores.with_remarks(*remarks) if remarks else scores
     name = columns if isinstance(columns, str) else ""
-    known = [~unknown_values(side, name) for side in sides]
-    if known[0].all() and known[1].all():
+    is_known = [~unknown_values(side, name) for side in sides]
+    if is_known[0].all() and is_known[1].all():
         return scores, sides
     remark = Message(
         "unknown-values",
         column=name or input_name,
-        probes=int((~known[0]).sum()),
-        templates=int((~known[1]).sum()),
+        probes=int((~is_known[0]).sum()),
+        templates=int((~is_known[1]).sum()),
         treatment="they are left out",
     )
     if scores.layout == "pairs" and not of_probes:
-        known = [known[0] & known[1]] * 2
-    for side, there, what in zip(sides, known, ("probe", "gallery template"), strict=True):
-        if not there.any() and len(side):
-            _require_known(side, input_name, columns, what)
-    places = np.flatnonzero(known[0]), np.flatnonzero(known[1])
-    whole = scores.layout == "pairs" or of_probes
-    some = scores.select(probes=places[0], gallery=None if whole else places[1])
+        is_known = [is_known[0] & is_known[1]] * 2
+    for side, is_known_of_side, noun in zip(
+        sides, is_known, ("probe", "gallery template"), strict=True
+    ):
+        if not is_known_of_side.any() and len(side):
+            _require_known(side, input_name, columns, noun)
+    places = np.flatnonzero(is_known[0]), np.flatnonzero(is_known[1])
+    keeps_gallery = scores.layout == "pairs" or of_probes
+    part = scores.select(probes=places[0], gallery=None if keeps_gallery else places[1])
     probe, gallery = (side[place] for side, place in zip(sides, places, strict=True))
-    return some._with(remarks=(*scores.remarks, remark)), (probe, gallery)
+    return part._with(remarks=(*scores.remarks, remark)), (probe, gallery)
 
 
 def is_pair(column: Any) -> bool:
@@ -103,7 +105,7 @@ def is_pair(column: Any) -> bool:
 
 
 def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
-    """Return a metadata column of both sides, or of probes; the error names those there are."""
+    """Return a metadata column of both sides, or of the probes alone."""
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
     scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
@@ -113,12 +115,14 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
             f"by `columns`, or give in Python a pair of arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
-    known = [column for column in probe if of_probes or column in gallery]
-    if name in known:
+    common_columns = [column for column in probe if of_probes or column in gallery]
+    if name in common_columns:
         return probe[name], np.empty(0) if of_probes else gallery[name]
-    there = "probes and gallery have no column in common"
-    if known:
-        there = f"{'probes have' if of_probes else 'both sides have'}: {', '.join(known)}"
+    existing = "probes and gallery have no column in common"
+    if common_columns:
+        existing = (
+            f"{'probes have' if of_probes else 'both sides have'}: {', '.join(common_columns)}"
+        )
     if name in probe:
         side = "the gallery"
     elif name in gallery:
@@ -127,7 +131,7 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
         side = "the"
     raise DataError(
         f"`{input_name}` is {received(name)}, but {side} metadata have no such column; "
-        f"{there}.{nearest_name(name, known)} Metadata are read with `meta`"
+        f"{existing}.{nearest_name(name, common_columns)} Metadata are read with `meta`"
     )
 
 
@@ -135,8 +139,8 @@ def _lengths(scores: Scores) -> str:
     if scores.layout == "pairs":
         pairs = counted(scores.shape[0], "pairs")
         return f"of the probes (the second names) and of the enrolled templates of the {pairs}"
-    m, n = scores.shape
-    return f"of the {counted(m, 'probes')} and of the {counted(n, 'gallery templates')}"
+    probes = counted(scores.shape[0], "probes")
+    return f"of the {probes} and of the {counted(scores.shape[1], 'gallery templates')}"
 
 
 def _values(array: Any, input_name: str, length: int) -> np.ndarray:
@@ -149,7 +153,6 @@ def _values(array: Any, input_name: str, length: int) -> np.ndarray:
 
 
 def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:
-    """Raise :class:`DataError` where values are missing: None, NaN, or an empty text."""
     missing = missing_values(values)
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""

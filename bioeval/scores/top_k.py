@@ -68,9 +68,9 @@ class TopKLists:
             order = np.argsort(ended, axis=1, kind="stable")
             lists = np.take_along_axis(lists, order, axis=1)
             values = None if values is None else np.take_along_axis(values, order, axis=1)
-        made = cls(lists, values, gallery_size)
-        made.require_kind(kind)
-        return made
+        checked = cls(lists, values, gallery_size)
+        checked.require_kind(kind)
+        return checked
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -89,8 +89,8 @@ class TopKLists:
 
     def in_words(self) -> str:
         """Return the numbers of queries and entries."""
-        q, n = self.shape
-        return f"{q} queries, the nearest {self.depth} of {n} gallery entries"
+        query_count, entry_count = self.shape
+        return f"{query_count} queries, the nearest {self.depth} of {entry_count} gallery entries"
 
     def digest(self, *ids: np.ndarray) -> str:
         """Return a digest of the lists, and of their distances."""
@@ -102,7 +102,7 @@ class TopKLists:
         return TopKLists(self.indices[rows], distances, self.gallery_size)
 
     def leave_out(self, entry: np.ndarray) -> TopKLists:
-        """Leave queries out of their own lists, by the gallery entry that each is, or -1."""
+        """Leave each query out of its own list, by its gallery entry, or -1 without an entry."""
         is_query = self.indices == entry[:, None]
         order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
         indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
@@ -136,11 +136,11 @@ class TopKLists:
         if wrong.any():
             row = int(np.argmax(wrong.any(axis=1)))
             word = "increase" if kind in LARGER_IS_CLOSER else "decrease"
-            other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
+            other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
             raise DataError(
                 f"{kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
-                f'first (or these are of `kind="{other}"`)'
+                f'first (or these are of `kind="{other_kind}"`)'
             )
 
 
@@ -175,14 +175,14 @@ class OwnEntries:
             if self.named is None:
                 remarks = self._doubts()
         elif require_flag("leave_out_query", self.leave_out):
-            q = len(self.lists.indices)
+            query_count = len(self.lists.indices)
             if not self._begins_gallery:
                 raise DataError(
-                    f"`leave_out_query` is stated, but the labels of the {q:,} queries "
+                    f"`leave_out_query` is stated, but the labels of the {query_count:,} queries "
                     "are not those of the first gallery entries; expected query i to be entry i, "
                     "or the entry that each query is, as `query_positions`"
                 )
-            entry = np.arange(q)
+            entry = np.arange(query_count)
         if self.named is None:
             return entry, remarks
         named = self.named
@@ -200,22 +200,22 @@ class OwnEntries:
     def _as_positions(self) -> np.ndarray:
         """Return the stated entry of each query, -1 for none, checked against the labels."""
         entry = require_array("query_positions", self.positions)
-        q, n = self.lists.shape
-        if entry.shape != (q,) or entry.dtype.kind not in "iu":
+        query_count, entry_count = self.lists.shape
+        if entry.shape != (query_count,) or entry.dtype.kind not in "iu":
             raise DataError(
                 f"`query_positions` has shape {entry.shape} and dtype {entry.dtype}; "
-                f"expected the gallery entry of each of the {q:,} queries, -1 for none"
+                f"expected the gallery entry of each of the {query_count:,} queries, -1 for none"
             )
         entry = entry.astype(np.int64)
-        if (entry < -1).any() or (entry >= n).any():
-            row = int(np.argmax((entry < -1) | (entry >= n)))
+        if (entry < -1).any() or (entry >= entry_count).any():
+            row = int(np.argmax((entry < -1) | (entry >= entry_count)))
             raise DataError(
                 f"`query_positions` of query {row} is {entry[row]}; expected an entry "
-                f"from 0 to {n - 1}, or -1"
+                f"from 0 to {entry_count - 1}, or -1"
             )
-        other = (entry >= 0) & (self.codes.gallery[entry] != self.codes.probe)
-        if other.any():
-            row = int(np.argmax(other))
+        is_other_person = (entry >= 0) & (self.codes.gallery[entry] != self.codes.probe)
+        if is_other_person.any():
+            row = int(np.argmax(is_other_person))
             raise DataError(
                 f"`query_positions` of query {row} is entry {entry[row]}, which has "
                 "another label than the query; expected the entry that the query is itself"
@@ -224,7 +224,6 @@ class OwnEntries:
 
     @property
     def _begins_gallery(self) -> bool:
-        """Whether the labels of the queries are those of the first gallery entries."""
         return np.array_equal(self.codes.probe, self.codes.gallery[: len(self.lists.indices)])
 
     def _doubts(self) -> tuple[Message, ...]:
@@ -233,26 +232,25 @@ class OwnEntries:
         That is the entry at their place, or one of their label at a distance of about 0.
         """
         lists, codes = self.lists, self.codes
-        q, nearest = len(lists.indices), lists.indices[:, 0]
-        first = int((nearest == np.arange(q)).sum()) if self._begins_gallery else 0
+        query_count, nearest = len(lists.indices), lists.indices[:, 0]
+        first = int((nearest == np.arange(query_count)).sum()) if self._begins_gallery else 0
         if lists.distances is not None and self.kind not in LARGER_IS_CLOSER:
             usual = np.median(np.abs(lists.distances[lists.indices >= 0]))
             same = (codes.gallery[nearest] == codes.probe) & (nearest >= 0)
-            near = np.abs(lists.distances[:, 0]) <= _NEAR_ZERO * usual
-            first = max(first, int((near & same).sum()))
+            is_near = np.abs(lists.distances[:, 0]) <= _NEAR_ZERO * usual
+            first = max(first, int((is_near & same).sum()))
         mates = np.bincount(codes.gallery, minlength=len(codes.values)) - 1
-        if q < _FEW or first < _NEARLY_ALL * q or not mates[codes.probe].any():
+        if query_count < _FEW or first < _NEARLY_ALL * query_count or not mates[codes.probe].any():
             return ()
         doubt = (
-            f"{first:,} of {q:,} lists may begin with their own query; state by leave_out_query "
-            "whether they do"
+            f"{first:,} of {query_count:,} lists may begin with their own query; state by "
+            "leave_out_query whether they do"
         )
         warnings.warn(doubt, MessageWarning, stacklevel=5)
-        return (Message("lists-begin-with-query", lists=first, queries=q),)
+        return (Message("lists-begin-with-query", lists=first, queries=query_count),)
 
 
-def _as_lists(indices: Any, n: int) -> np.ndarray:
-    """Return lists as int64, each with distinct entries of the gallery."""
+def _as_lists(indices: Any, entry_count: int) -> np.ndarray:
     array = require_array("indices", joined(indices, "indices", 2))
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
         raise DataError(
@@ -260,18 +258,18 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
             "(queries, K); their scores are `distances`"
         )
     lists = array.astype(np.int64)  # in which -1 of an unsigned search is -1 again
-    outside = (lists < -1) | (lists >= n)
+    outside = (lists < -1) | (lists >= entry_count)
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         index = int(array[row][np.argmax(outside[row])])
         hint = (
             "; these begin with 1, as it seems: subtract 1"
-            if index == n and (array != 0).all()
+            if index == entry_count and (array != 0).all()
             else ""
         )
         raise DataError(
-            f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {index} in list "
-            f"{row}{hint}"
+            f"{int(outside.sum())} indices are outside of 0..{entry_count - 1}, the first is "
+            f"{index} in list {row}{hint}"
         )
     ordered = np.sort(lists, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)

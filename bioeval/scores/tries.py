@@ -35,9 +35,9 @@ class Tries:
 
 def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
     """Return how many genuine and impostor comparisons of tries failed; None of single tries."""
-    made: Tries | None = scores._tries
-    if made is None:
+    tries: Tries | None = scores._tries
+    if tries is None:
         return None
-    rows = np.flatnonzero(np.isin(made.number, scores.probe_ids - made.first_id))
-    columns = np.flatnonzero(np.isin(made.enrolled.gallery_labels, scores.gallery_labels))
-    return made.enrolled.select(rows, columns).failures
+    rows = np.flatnonzero(np.isin(tries.number, scores.probe_ids - tries.first_id))
+    columns = np.flatnonzero(np.isin(tries.enrolled.gallery_labels, scores.gallery_labels))
+    return tries.enrolled.select(rows, columns).failures

@@ -159,8 +159,8 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
         raise DataError(
             f"`path` has {len(files)} files; expected one, or genuine and impostor scores"
         )
-    path, *others = files
-    impostor = require_path("path", others[0]) if others else None
+    path, *further_files = files
+    impostor = require_path("path", further_files[0]) if further_files else None
     try:
         scores = read(path, impostor, Given(arguments), only_embeddings=only_embeddings)
         return scores._with(remarks=tuple(x.renamed(LOAD_NAMES) for x in scores.remarks))
@@ -208,7 +208,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
 
 
 def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
-    """List what a file of this name cannot hold of the scores, a sentence each."""
+    """List the parts of scores that a file of this name cannot hold, a sentence for each part."""
     lost = list[str]()
     form = writing.form_of(Path(path))
     if scores.origin and scores.layout != "pairs":

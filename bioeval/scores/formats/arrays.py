@@ -132,11 +132,11 @@ class Arrays:
     notes: tuple[str, ...] = ()  # on how the file is read
 
     def name(self, role: str) -> str | None:
-        """Return the array of a role: that of ``columns``, or the first known name there."""
-        wanted = self.given.take(f"columns.{role}")
-        if wanted is not None:
-            self.require(wanted, f'`columns={{"{role}": ...}}`')
-        name = wanted or next((x for x in NAMES[role] if x in self.arrays), None)
+        """Return the name of a role's array, by ``columns`` or a known name; None if absent."""
+        stated = self.given.take(f"columns.{role}")
+        if stated is not None:
+            self.require(stated, f'`columns={{"{role}": ...}}`')
+        name = stated or next((x for x in NAMES[role] if x in self.arrays), None)
         if name is not None:
             if self.arrays[name].dtype.hasobject:
                 self.arrays[name].read()  # raises, with the reason
@@ -167,13 +167,17 @@ class Arrays:
         if not (self.matlab and array.is_vector):
             return values
         values = values.reshape(-1)
-        whole = values.dtype.kind == "f" and np.isfinite(values).all()
-        if whole and (np.abs(values) < LEAST_INEXACT).all() and (values == np.floor(values)).all():
+        may_be_whole = values.dtype.kind == "f" and np.isfinite(values).all()
+        if (
+            may_be_whole
+            and (np.abs(values) < LEAST_INEXACT).all()
+            and (values == np.floor(values)).all()
+        ):
             return values.astype(np.int64)
         return values
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of an array, as a list where MATLAB has one."""
+        """Return the shape of an array, (n,) for MATLAB's matrix of one row or column."""
         array = self.arrays[name]
         return (max(array.shape),) if self.is_list(name) else array.shape
 
@@ -188,7 +192,7 @@ class Arrays:
         return self.stored_word(name, accepted) or default if value is None else value
 
     def stored_word(self, name: str, accepted: Sequence[str]) -> str:
-        """Return a word in the file; empty without one."""
+        """Return the word that the file stores; empty where the file has no such array."""
         if name not in self.arrays:
             return ""
         array = self.arrays[name]
@@ -200,7 +204,7 @@ class Arrays:
         return word
 
     def kind(self, name: str, accepted: Sequence[str] = KINDS) -> Kind:
-        """Return the kind of scores: the argument, what the file declares, or distances."""
+        """Return the kind of scores, as stated, as the file declares, or "distance"."""
         declared: Any = self.stored_word("kind", accepted)
         stated = self.given.take("kind")
         self.notes = ()
@@ -291,40 +295,41 @@ class Arrays:
         for side, column, name in [*self._cameras(), *self._named()]:
             if self.shape(name) != (counts[side],):
                 raise self.of_other_length(name, counts[side])
-            for known in [x for x in arrays[side] if arrays[side][x] == name]:
-                del arrays[side][known]
+            for column_of_array in [x for x in arrays[side] if arrays[side][x] == name]:
+                del arrays[side][column_of_array]
             arrays[side][column] = name
         meta: list[Meta] = []
         for labels, columns in zip(sides, arrays, strict=True):
             self.used |= {*columns.values()}
-            there = {column: self.read(name) for column, name in columns.items()}
+            columns_read = {column: self.read(name) for column, name in columns.items()}
             of_table = labels.columns()[1] if labels else {}
-            for name in of_table.keys() & there.keys() if labels and not labels.names else ():
-                both = {f"{name} of the labels": of_table[name], name: there[name]}
-                refuse_other_orders(both, None)
-            meta.append(of_table | there)
+            for name in (
+                of_table.keys() & columns_read.keys() if labels and not labels.names else ()
+            ):
+                doubtful = {f"{name} of the labels": of_table[name], name: columns_read[name]}
+                refuse_other_orders(doubtful, None)
+            meta.append(of_table | columns_read)
         return meta[0], meta[1]
 
     def _left_over(self, plain: bool) -> list[str]:
-        """Return arrays without a role that may be metadata."""
         named = [x for x in self.arrays if plain or x.startswith(_PREFIXES)]
-        taken = RESERVED | self.used
+        names_in_use = RESERVED | self.used
         if self.square and not self.is_own:
-            taken |= {*NAMES["camera of the gallery"]}  # of which there is none
-        columns = [x for x in named if len(self.shape(x)) < 2 and x not in taken]
+            names_in_use |= {*NAMES["camera of the gallery"]}  # of which there is none
+        columns = [x for x in named if len(self.shape(x)) < 2 and x not in names_in_use]
         if len(columns) > MOST_COLUMNS:
             problem = f"holds {len(columns):,} arrays of metadata"
             raise fault(self.path, problem, f"expected at most {MOST_COLUMNS:,}")
         return columns
 
     def _is_column(self, name: str) -> bool:
-        """Whether an array that has no role lists values, as a metadata column does."""
+        """Whether an array without a role lists values, as a metadata column does."""
         shape = self.shape(name)
         listed = prod(shape) == max(shape, default=0) > 1 and not name.startswith(_PREFIXES)
         return listed and name not in RESERVED | self.used | {"fold", _PEOPLE_NAMES}
 
     def _has_two_columns(self, name: str) -> bool:
-        """Whether an array that has no role lists two values, as metadata of pairs do."""
+        """Whether an array without a role lists two values a pair, as metadata of pairs do."""
         shape = self.shape(name)
         return len(shape) == 2 and shape[1] == 2 and name not in RESERVED | self.used
 
@@ -336,46 +341,45 @@ class Arrays:
         )
 
     def _require_twin(self, name: str) -> None:
-        """Raise where metadata of the gallery are not those of the probes, and both are one set."""
+        """Raise where one set of templates has other metadata as gallery than as probes."""
         twin = f"probe_{name.removeprefix('gallery_')}"
         same = twin in self.arrays and np.array_equal(self.read(name), self.read(twin))
         if self.is_own and not same:
             raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
 
     def _cameras(self) -> Iterator[tuple[int, str, str]]:
-        """Yield cameras as programs for re-identification name them."""
         if self.is_own or "camera" in self.given.meta:
             return
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
             if side == 0 or not self.square:
-                known = next((x for x in NAMES[role] if x in self.arrays), None)
-                if known and f"{_PREFIXES[side]}camera" not in self.given.meta:
-                    yield side, "camera", known
+                array = next((x for x in NAMES[role] if x in self.arrays), None)
+                if array and f"{_PREFIXES[side]}camera" not in self.given.meta:
+                    yield side, "camera", array
 
     def _named(self) -> Iterator[tuple[int, str, str]]:
-        """Yield metadata that ``columns`` names: of one side by a prefix, else of both."""
+        """Yield metadata that ``columns`` names, a prefix for one side, no prefix for both."""
         if self.square and "labels" in self.given:
             return  # columns of the file of labels
         for name, array in self.given.all_meta().items():
-            column, why = re.sub("^(probe|gallery)_", "", name), f'`columns={{"{name}": ...}}`'
+            column, option = re.sub("^(probe|gallery)_", "", name), f'`columns={{"{name}": ...}}`'
             sides = [(0, name, f"probe_{array}"), (1, name, f"gallery_{array}")]
             if self.square:
                 sides = [(0, name, array if array in self.arrays else f"probe_{array}")]
             elif column != name:
                 sides = [(int(name.startswith("gallery_")), column, array)]
             elif sides[0][2] not in self.arrays and sides[1][2] not in self.arrays:
-                self.require(array, why)
+                self.require(array, option)
                 raise DataError(
                     f"{self.path}: {array!r} is given for {name!r}, but probes and gallery "
                     f'differ; say `columns={{"probe_{name}": "{array}"}}` and '
                     f'`columns={{"gallery_{name}": ...}}`'
                 )
             for _, _, where in sides:
-                self.require(where if where in self.arrays else array, why)
+                self.require(where if where in self.arrays else array, option)
             yield from sides
 
     def ids(self, name: str, count: int) -> np.ndarray:
-        """Return template identities, one for each of `count` templates."""
+        """Return template identities, int64 (count,)."""
         array = self.arrays[name]
         if array.shape != (count,) or array.dtype.kind not in "iu":
             raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")
@@ -426,9 +430,13 @@ def scores_of(
 
 
 def _by_role(file: Arrays, as_read: bool) -> Scores:
-    """Return what a file holds, by its main arrays: lists, embeddings, scores, or two classes."""
-    given, arrays = file.given, file.arrays
-    if "columns.genuine" in given and _IMPOSTOR in given.meta and "columns.scores" not in given:
+    """Return the scores of a file by its main arrays: lists, embeddings, scores, two classes."""
+    arguments, arrays = file.given, file.arrays
+    if (
+        "columns.genuine" in arguments
+        and _IMPOSTOR in arguments.meta
+        and "columns.scores" not in arguments
+    ):
         return _two_named_vectors(file)
     roles = _main_roles(file)
     if len(roles) > 1:
@@ -452,7 +460,7 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
         )
     name = file.name("scores") or ""
     shape = arrays[name].shape
-    of_pairs = "genuine" in arrays or "columns.genuine" in given or "trials" in given
+    of_pairs = "genuine" in arrays or "columns.genuine" in arguments or "trials" in arguments
     if len(shape) == 1 or file.is_list(name) and of_pairs:
         return _pairs(file, name)
     if len(shape) != 2:
@@ -462,12 +470,12 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
 
 
 def _main_roles(file: Arrays) -> list[str]:
-    """Return the main roles: those that ``columns`` names, else of the own layout, else others."""
-    given, arrays = file.given, file.arrays
-    if named := [role for role in _OWN if f"columns.{role}" in given]:
+    """Return the main roles by ``columns``, else by own names, else by other programs' names."""
+    arguments, arrays = file.given, file.arrays
+    if named := [role for role in _OWN if f"columns.{role}" in arguments]:
         if {*named} >= {"scores", "embeddings"}:
-            both = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
-            raise DataError(f"{both}; expected one")
+            problem = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
+            raise DataError(f"{problem}; expected one")
         return ["indices"] if "indices" in named else named
     if roles := [role for role in _OWN if role in arrays]:
         of_lists = "indices" in roles and "embeddings" not in roles
@@ -479,9 +487,9 @@ def _main_roles(file: Arrays) -> list[str]:
         return [role for role in roles if role != "indices"]
     matrices = {name for name, array in arrays.items() if len(array.shape) == 2}
     features = matrices.intersection(NAMES["embeddings"])
-    others = matrices.intersection(NAMES["gallery_embeddings"])
+    gallery_features = matrices.intersection(NAMES["gallery_embeddings"])
     scores = [] if matrices.isdisjoint(_DISTMAT) else ["scores"]
-    return [*scores, "embeddings"] if features and others else scores
+    return [*scores, "embeddings"] if features and gallery_features else scores
 
 
 def _oriented(file: Arrays, *names: str) -> bool:
@@ -507,22 +515,25 @@ def _oriented(file: Arrays, *names: str) -> bool:
 
 
 def _matrix(file: Arrays, name: str) -> Scores:
-    given, array = file.given, file.arrays[name]
+    arguments, array = file.given, file.arrays[name]
     turned = _oriented(file, name)
-    m, n = array.shape[::-1] if turned else array.shape
-    gallery = file.labels("gallery", n, "gallery templates")
+    probe_count, gallery_count = array.shape[::-1] if turned else array.shape
+    gallery = file.labels("gallery", gallery_count, "gallery templates")
     mask = file.name("mask")
-    file.square = gallery is None and m == n
-    probe = file.labels("probe", m, "probes")
+    file.square = gallery is None and probe_count == gallery_count
+    probe = file.labels("probe", probe_count, "probes")
     if probe is None and (mask is None or gallery is not None):
-        raise file.no_labels(m, n)
-    if gallery is None and m != n and probe is not None:
+        raise file.no_labels(probe_count, gallery_count)
+    if gallery is None and probe_count != gallery_count and probe is not None:
         raise DataError(
-            f"{file.path}: {name!r} is {m} x {n}, not square, and there are no gallery labels; "
+            f"{file.path}: {name!r} is {probe_count} x {gallery_count}, not square, and there are "
+            "no gallery labels; "
             f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.held}'
         )
     file.square = gallery is None and probe is not None
-    probe_meta, gallery_meta = file.metadata((probe, gallery), (m, n), plain=file.square)
+    probe_meta, gallery_meta = file.metadata(
+        (probe, gallery), (probe_count, gallery_count), plain=file.square
+    )
     values = array.read() if turned or array.rows is None else array.rows()
     scores = Scores(
         values.T if turned else values,
@@ -535,16 +546,16 @@ def _matrix(file: Arrays, name: str) -> Scores:
         nan=file.nan,
         name=file.path.stem,
         exclude=file.exclude,
-        names=given.names,
+        names=arguments.names,
     )._with(reading=file.notes)
-    if not given.names_arrays and "probe_ids" in file.arrays:
-        ids = file.ids("probe_ids", m), file.ids("gallery_ids", n)
+    if not arguments.names_arrays and "probe_ids" in file.arrays:
+        ids = file.ids("probe_ids", probe_count), file.ids("gallery_ids", gallery_count)
         scores = scores._with(probe_ids=ids[0], gallery_ids=ids[1])
-    if "trials" not in given:
+    if "trials" not in arguments:
         return scores
     listed = _look_up(file, scores.probe_labels, scores.probe_meta, scores.probe_names)
     pairs = scores.at_pairs(listed.a, listed.b, listed.same, listed.fold)
-    return _attempts(file, pairs, listed, m)
+    return _attempts(file, pairs, listed, probe_count)
 
 
 # ------------------------------------------------------------------------- listed pairs
@@ -582,31 +593,30 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _Listed
                 f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.held}'
             )
         numbers = meta[_IMAGE_NUMBER].tolist()
-        names = [f"{who} {i}" for who, i in zip(_people(file, labels), numbers, strict=True)]
+        names = [f"{person} {i}" for person, i in zip(_people(file, labels), numbers, strict=True)]
     else:
         listed = read_comparisons(path, file.given)
     skip = file.given.take("lists.missing_pairs") == "skip"
-    a, b, there = look_up(listed, names, skip)
-    same = None if listed.genuine is None else listed.genuine[there]
+    enrolled, probe, is_found = look_up(listed, names, skip)
+    same = None if listed.genuine is None else listed.genuine[is_found]
     if same is None:  # the listed pairs alone are genuine
         raise fault(listed.path, "lists genuine pairs alone", "expected impostor pairs, too")
-    fold = None if listed.fold is None else listed.fold[there]
-    return _ListedPairs(a, b, same, fold, int((~there).sum()))
+    fold = None if listed.fold is None else listed.fold[is_found]
+    return _ListedPairs(enrolled, probe, same, fold, int((~is_found).sum()))
 
 
 def _people(file: Arrays, labels: np.ndarray) -> list[str]:
-    """Return labels as text; whole numbers index the array of names where there is one."""
+    """Return labels as text; whole numbers index the array of names, if the file has names."""
     array = file.arrays.get(_PEOPLE_NAMES)
-    known = 0
+    name_count = 0
     if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
-        known = array.shape[0]
-    if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
+        name_count = array.shape[0]
+    if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < name_count:
         return file.arrays[_PEOPLE_NAMES].read()[labels].tolist()
     return [*map(str, labels.tolist())]
 
 
 def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> Scores:
-    """Return the pairs of a list that are attempts, by the rules of lists with names."""
     codes = templates.b.astype(np.int32), templates.a.astype(np.int32)
     listed = replace(pairs.pairs, templates=CodedSides(range(m), *codes))
     rules = ListRules.parse(**file.given.rules())
@@ -619,12 +629,11 @@ def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> S
 
 
 def _pairs(file: Arrays, name: str) -> Scores:
-    """Return a list of pairs: classes in an array, or those of a list of pairs in order."""
-    given, genuine, count = file.given, file.name("genuine"), max(file.arrays[name].shape)
-    values = given.with_failures(file.read(name))
-    how: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
-    if genuine is None and "trials" in given:
-        pairs = in_listed_order(file.path, values, given, how)
+    arguments, genuine, count = file.given, file.name("genuine"), max(file.arrays[name].shape)
+    values = arguments.with_failures(file.read(name))
+    options: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
+    if genuine is None and "trials" in arguments:
+        pairs = in_listed_order(file.path, values, arguments, options)
         return pairs._with(reading=(*pairs.reading, *file.notes))
     if genuine is None:
         raise DataError(
@@ -638,16 +647,16 @@ def _pairs(file: Arrays, name: str) -> Scores:
         pair_folds=file.read_if_there("fold"),
         pair_templates=_templates(file, count),
         meta=_meta_of_pairs(file, count),
-        **how,
-        **given.rules(),
+        **options,
+        **arguments.rules(),
     )
     return pairs._with(reading=file.notes)
 
 
 def _both_sides(file: Arrays, noun: str, pairs: int) -> np.ndarray | None:
-    """Return the subjects or templates of both sides: an array of two columns, or one of each.
+    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither.
 
-    They are called as columns of a list are, or as ``columns`` says; None where the file has none.
+    Arrays have the names of a list's columns, or the names that ``columns`` says.
     """
     if f"{noun}s" in file.arrays:
         return file.read(f"{noun}s")
@@ -687,8 +696,8 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
     """
     columns = {}
     roles = {word for side in _SIDES for word in COLUMNS[side]}
-    wanted = {word: x for word, x in file.given.all_meta().items() if word not in roles}
-    for word, name in wanted.items():
+    stated = {word: x for word, x in file.given.all_meta().items() if word not in roles}
+    for word, name in stated.items():
         file.require(name, f'`columns={{"{word}": ...}}`')
         if file.shape(name) not in ((pairs,), (pairs, 2)):
             raise file.of_other_length(name, pairs)
@@ -703,25 +712,29 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
         if name in file.used:
             continue
         column = name.removeprefix("probe_")
-        other = f"gallery_{column}"
-        if name == column or other not in file.arrays or not RESERVED.isdisjoint((name, other)):
+        of_gallery = f"gallery_{column}"
+        if (
+            name == column
+            or of_gallery not in file.arrays
+            or not RESERVED.isdisjoint((name, of_gallery))
+        ):
             continue
-        wrong = [x for x in (name, other) if file.shape(x) != (pairs,)]
+        wrong = [x for x in (name, of_gallery) if file.shape(x) != (pairs,)]
         if not wrong:
-            columns[column] = np.column_stack([file.read(other), file.read(name)])
+            columns[column] = np.column_stack([file.read(of_gallery), file.read(name)])
         elif not file.given.names_arrays:
             raise file.of_other_length(wrong[0], pairs)
     return columns
 
 
 def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
-    """Return the names of the templates of both sides; None where the file has none."""
+    """Return the names of the templates of both sides; None where the file has no names."""
     names = file.read_if_there("template_names")
     codes = _both_sides(file, "template", pairs)
     if codes is None or names is None:
         return codes
-    known = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
-    if not known or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
+    are_places = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
+    if not are_places or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
         raise fault(
             file.path,
             f"'templates' is {codes.shape} {codes.dtype}",
@@ -733,7 +746,6 @@ def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 
 def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
-    """Return the names of the arrays of genuine and of impostor scores, if a file has them."""
     vectors = {
         re.sub("scores?|[_ -]", "", name.casefold()): name
         for name, array in arrays.items()
@@ -745,7 +757,6 @@ def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
 
 
 def _two_named_vectors(file: Arrays) -> Scores:
-    """Return the scores of two arrays that ``columns`` names, of genuine and impostor attempts."""
     names = {"genuine": file.given.take("columns.genuine")} | file.given.all_meta()
     for word, name in names.items():
         if word not in ("genuine", _IMPOSTOR):
@@ -757,11 +768,13 @@ def _two_named_vectors(file: Arrays) -> Scores:
 
 
 def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
-    one, other = (file.arrays[name].read().reshape(-1) for name in (genuine, impostor))
+    genuine_scores, impostor_scores = (
+        file.arrays[name].read().reshape(-1) for name in (genuine, impostor)
+    )
     file.used |= {genuine, impostor}
     pairs = Scores.from_pairs(
-        file.given.with_failures(np.concatenate([one, other])),
-        np.repeat([True, False], [len(one), len(other)]),
+        file.given.with_failures(np.concatenate([genuine_scores, impostor_scores])),
+        np.repeat([True, False], [len(genuine_scores), len(impostor_scores)]),
         kind=file.kind(genuine),
         nan=file.nan,
         name=file.path.stem,
@@ -774,29 +787,29 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
 
 
 def _lists(file: Arrays) -> Scores:
-    given, name = file.given, file.name("indices") or ""
+    arguments, name = file.given, file.name("indices") or ""
     lists = file.arrays[name].read()
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
         expected = "integers (queries, K), the nearest gallery entries of each query"
         raise fault(file.path, f"{name!r} is {file.arrays[name]}", f"expected {expected}")
-    known = [x for x in NAMES["values"] if x in file.arrays and file.shape(x) == lists.shape]
-    values = file.name("scores") if "columns.scores" in given else next(iter(known), None)
+    candidates = [x for x in NAMES["values"] if x in file.arrays and file.shape(x) == lists.shape]
+    values = file.name("scores") if "columns.scores" in arguments else next(iter(candidates), None)
     kind: Kind = "similarity"
-    if values != "similarities" or "kind" in given or "kind" in file.arrays:
+    if values != "similarities" or "kind" in arguments or "kind" in file.arrays:
         kind = file.kind(values or "distances", VALUED)
-    n = _gallery_size(file)
+    entry_count = _gallery_size(file)
     probe = file.labels("probe", len(lists), "queries")
-    gallery = file.labels("gallery", n, "gallery entries")
+    gallery = file.labels("gallery", entry_count, "gallery entries")
     if gallery is None and probe is not None and file.roles.get("labels") == "labels":
         gallery = probe  # one set of templates
     if probe is None or gallery is None:
-        raise file.no_labels(len(lists), n)
-    probe_meta, gallery_meta = file.metadata((probe, gallery), (len(lists), n))
-    saved = not given.names_arrays and "probe_ids" in file.arrays
-    leave_out = given.take("lists.leave_out_query")
+        raise file.no_labels(len(lists), entry_count)
+    probe_meta, gallery_meta = file.metadata((probe, gallery), (len(lists), entry_count))
+    saved = not arguments.names_arrays and "probe_ids" in file.arrays
+    leave_out = arguments.take("lists.leave_out_query")
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
-    made = Scores.from_top_k(
+    scores = Scores.from_top_k(
         _from_zero(file, name, lists),
         probe.columns()[0],
         gallery.columns()[0],
@@ -810,33 +823,33 @@ def _lists(file: Arrays) -> Scores:
     )
     if saved:
         ids = file.ids("probe_ids", len(lists))
-        queries = np.flatnonzero(ids < n)
-        labels = made.probe_labels[queries], made.gallery_labels[ids[queries]]
+        queries = np.flatnonzero(ids < entry_count)
+        labels = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
         if (ids < 0).any() or not np.array_equal(*labels):
             raise fault(
                 file.path,
                 "'probe_ids' names gallery entries of other subjects than the queries",
                 "expected the entry that a query is itself, or a larger number",
             )
-        made = made._with(probe_ids=ids)
-    return made._with(reading=file.notes)
+        scores = scores._with(probe_ids=ids)
+    return scores._with(reading=file.notes)
 
 
 def _gallery_size(file: Arrays) -> int:
-    """Return the number of gallery entries; only their labels show it."""
-    given = file.given
-    if "gallery" in given:
-        return len(read_labels(given.take("gallery"), given, role="gallery_labels").label)
-    chosen = given.peek("columns.gallery_labels")
+    """Return the number of gallery entries, which the entries' labels alone show."""
+    arguments = file.given
+    if "gallery" in arguments:
+        return len(read_labels(arguments.take("gallery"), arguments, role="gallery_labels").label)
+    chosen = arguments.peek("columns.gallery_labels")
     if chosen is not None:
         file.require(chosen, '`columns={"gallery_labels": ...}`')
-    known = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
-    name = next((x for x in known if x in file.arrays), None)
+    possible_names = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
+    name = next((x for x in possible_names if x in file.arrays), None)
     if name is None:
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
-            "entry, listed or not: an array gallery_labels, or a CSV file by "
-            f"`gallery`. It holds: {file.held}"
+            "entry, listed or not: an array gallery_labels, or a CSV file by `gallery`. It holds: "
+            f"{file.held}"
         )
     return prod(file.shape(name))
 
@@ -857,57 +870,60 @@ def _from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
 
 
 def _embeddings(file: Arrays, as_read: bool) -> Scores:
-    """Return embeddings of one side or of both, compared as a matrix or in listed pairs."""
-    given = file.given
-    kind = given.take("kind")
+    arguments = file.given
+    kind = arguments.take("kind")
     if kind not in (None, "distance"):
         raise DataError(
             f'`kind="{kind}"` has no meaning for embeddings; they are compared by distances'
         )
-    name, other = file.name("embeddings") or "", file.name("gallery_embeddings")
-    for key in filter(None, (name, other)):
+    name, of_gallery = file.name("embeddings") or "", file.name("gallery_embeddings")
+    for key in filter(None, (name, of_gallery)):
         shape = file.arrays[key].shape
         if len(shape) != 2:
             raise wrong_shape(file.path, repr(key), shape, "one embedding per row")
-    turned = other is not None and _oriented(file, name, other)
-    m, n = (file.arrays[key].shape[turned] for key in (name, other or name))
-    file.square = other is None
-    gallery = file.labels("gallery", n, "gallery templates") if other else None
-    probe = file.labels("probe", m, "templates")
-    if probe is None or (other and gallery is None):
-        raise file.no_labels(m, n if other else None)
-    probe_meta, gallery_meta = file.metadata((probe, gallery), (m, n), plain=True)
+    turned = of_gallery is not None and _oriented(file, name, of_gallery)
+    probe_count, gallery_count = (
+        file.arrays[key].shape[turned] for key in (name, of_gallery or name)
+    )
+    file.square = of_gallery is None
+    gallery = file.labels("gallery", gallery_count, "gallery templates") if of_gallery else None
+    probe = file.labels("probe", probe_count, "templates")
+    if probe is None or (of_gallery and gallery is None):
+        raise file.no_labels(probe_count, gallery_count if of_gallery else None)
+    probe_meta, gallery_meta = file.metadata(
+        (probe, gallery), (probe_count, gallery_count), plain=True
+    )
     metric, mask = file.word("metric", "cosine", METRICS), file.name("mask")
     left = right = _features(file, name, turned)
-    if other:
-        right = _features(file, other, turned)
-    if "trials" not in given:
+    if of_gallery:
+        right = _features(file, of_gallery, turned)
+    if "trials" not in arguments:
         return Scores._from_embeddings(
             left,
             probe.columns()[0],
-            right if other else None,
+            right if of_gallery else None,
             gallery and gallery.columns()[0],
             metric=metric,
             nan=file.nan,
             mask=file.read_if_there(mask),
             probe_meta=probe_meta,
-            gallery_meta=gallery_meta if other else None,
+            gallery_meta=gallery_meta if of_gallery else None,
             name=file.path.stem,
             exclude=file.exclude,
-            average=given.take("average", ()),
-            names=given.names,
+            average=arguments.take("average", ()),
+            names=arguments.names,
             as_read=as_read,
         )
     side = GivenSide(probe.columns()[0], probe_meta, RowOrder(None), ("labels", "probe_meta"))
-    side.join(given.names)
-    labels, names = as_subjects(side.labels, "labels", m), side.order.names
-    probe_meta = as_meta(side.meta, m, "probe_meta")
+    side.join(arguments.names)
+    labels, names = as_subjects(side.labels, "labels", probe_count), side.order.names
+    probe_meta = as_meta(side.meta, probe_count, "probe_meta")
     require_features(left, labels, f"{file.path}: {name}")
-    if average := given.take("average", ()):
-        every = {"": labels, **probe_meta}
-        left, templates, _ = average_embeddings(left, every, average, "probe")
+    if average := arguments.take("average", ()):
+        columns = {"": labels, **probe_meta}
+        left, templates, _ = average_embeddings(left, columns, average, "probe")
         labels, probe_meta = templates.pop(""), dict(templates)
-        right, m, names = left, len(left), as_names(probe_meta[average[0]])
+        right, probe_count, names = left, len(left), as_names(probe_meta[average[0]])
     listed = _look_up(file, labels, probe_meta, names)
     pairs = Scores.from_pairs(
         EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),
@@ -917,7 +933,7 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
         pair_folds=listed.fold,
         name=file.path.stem,
     )
-    return _attempts(file, pairs, listed, m)
+    return _attempts(file, pairs, listed, probe_count)
 
 
 def _features(file: Arrays, name: str, turned: bool) -> Any:

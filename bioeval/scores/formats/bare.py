@@ -47,15 +47,15 @@ def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> 
     if impostor is None and ("metric" in given or "average" in given):
         return _pairs_of_features(path, _checked(path, values), given)
     values = _vector(path, values)
-    how = {
+    options = {
         "kind": given.kind_of(path, None, ""),
         "nan": given.take("nan", "raise"),
         "name": path.stem,
     }
     if impostor is None:
-        return in_listed_order(path, values, given, how)
-    other = _second(impostor, "a .npy file of impostor scores")
-    return two_classes(path, values, impostor, _vector(impostor, other), given, how)
+        return in_listed_order(path, values, given, options)
+    impostor_values = _second(impostor, "a .npy file of impostor scores")
+    return two_classes(path, values, impostor, _vector(impostor, impostor_values), given, options)
 
 
 def read_numbers(head: Head, given: Given) -> Scores:
@@ -88,7 +88,6 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
 
 
 def _checked(path: Path, values: Any) -> Any:
-    """Return the array of a file; raise unless it is a matrix."""
     if values.ndim == 2:
         return values
     hint = ""
@@ -115,13 +114,13 @@ def _read_matrix(
     gallery = given.peek("gallery")
     gallery = gallery if is_matrix(gallery) else None
     if gallery is None and "metric" not in given and "average" not in given:
-        m, n = _checked(path, values).shape
-        sides, kind = labels_of_matrix(path, given, m, n), given.take("kind")
+        row_count, column_count = _checked(path, values).shape
+        sides, kind = labels_of_matrix(path, given, row_count, column_count), given.take("kind")
         nan = given.take("nan", "raise")
         sides |= {"kind": kind or "distance", "nan": nan, "name": path.stem, "names": given.names}
         scores = Scores(values, **sides)
         return scores._with(reading=() if kind else (KIND_ASSUMED,))
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "metric": given.take("metric", "cosine"),
         "nan": given.take("nan", "raise"),
         "name": path.stem,
@@ -134,10 +133,10 @@ def _read_matrix(
     place = given.take("labels")
     if gallery is None:
         labels = labels_of_rows(path, given, place, given.all_meta(), len(left), "labels")
-        known, meta = labels.columns()
-        return Scores._from_embeddings(left, known, probe_meta=meta, **how)
-    other = _second(given.take("gallery"), "a .npy file of embeddings")
-    right = as_embeddings(_checked(gallery, other), str(gallery))
+        subjects, meta = labels.columns()
+        return Scores._from_embeddings(left, subjects, probe_meta=meta, **options)
+    gallery_values = _second(given.take("gallery"), "a .npy file of embeddings")
+    right = as_embeddings(_checked(gallery, gallery_values), str(gallery))
     if left.shape[1] != right.shape[1]:
         raise fault(
             path,
@@ -147,8 +146,8 @@ def _read_matrix(
     probe = labels_of_rows(path, given, place, given.side_meta("probe"), len(left), "labels")
     theirs = labels_of_rows(gallery, given, None, given.side_meta("gallery"), len(right), "")
     (rows, probe_meta), (columns, gallery_meta) = probe.columns(), theirs.columns()
-    how |= {"probe_meta": probe_meta, "gallery_meta": gallery_meta}
-    return Scores._from_embeddings(left, rows, right, columns, **how)
+    options |= {"probe_meta": probe_meta, "gallery_meta": gallery_meta}
+    return Scores._from_embeddings(left, rows, right, columns, **options)
 
 
 def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
@@ -177,19 +176,19 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             "each image",
         )
     listed = read_comparisons(given.take("trials"), given)
-    a, b, _ = look_up(listed, templates.names)
-    genuine, whose = listed.genuine, templates.subjects()
-    if genuine is None and whose is None:
+    enrolled, probe, _ = look_up(listed, templates.names)
+    genuine, subject_of = listed.genuine, templates.subjects()
+    if genuine is None and subject_of is None:
         raise fault(
             listed.path,
             f"does not mark genuine pairs, and {templates.path} has no subjects",
             "expected 1 or 0 after the two templates, or `labels` with subject_id",
         )
-    if (a == b).any():
+    if (enrolled == probe).any():
         raise fault(
             listed.path,
-            f"has {counted(int((a == b).sum()), 'pairs')} of a template with itself, the first is "
-            f"pair {int(np.argmax(a == b)) + 1}",
+            f"has {counted(int((enrolled == probe).sum()), 'pairs')} of a template with itself, "
+            f"the first is pair {int(np.argmax(enrolled == probe)) + 1}",
         )
     if average:
         if average[0] != "template":
@@ -200,17 +199,21 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
         features, _, _ = average_embeddings(features, templates.columns, average, "template")
     metric, subjects = given.take("metric", "cosine"), None
     notes: tuple[Message, ...] = ()
-    if whose is not None:
-        owner = np.array([whose[name] for name in templates.names], dtype=object)
+    if subject_of is not None:
+        owner = np.array([subject_of[name] for name in templates.names], dtype=object)
         if genuine is None:
             no_person = ids_of_no_person(given.peek("distractor_ids"))
-            genuine, is_attempt = classes_of_subjects(owner[a], owner[b], no_person)
+            genuine, is_attempt = classes_of_subjects(owner[enrolled], owner[probe], no_person)
             if not is_attempt.all():
                 notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
-                a, b, genuine = a[is_attempt], b[is_attempt], genuine[is_attempt]
-        subjects = np.column_stack([owner[a], owner[b]])
+                enrolled, probe, genuine = (
+                    enrolled[is_attempt],
+                    probe[is_attempt],
+                    genuine[is_attempt],
+                )
+        subjects = np.column_stack([owner[enrolled], owner[probe]])
     pairs = Scores.from_pairs(
-        EmbeddingSource(features, features, metric).pairs(a, b),
+        EmbeddingSource(features, features, metric).pairs(enrolled, probe),
         genuine,
         nan=given.take("nan", "raise"),
         subjects=subjects,
@@ -220,5 +223,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
     if average:
         origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
     word = metric if isinstance(metric, str) else ""
-    known = replace(pairs.pairs, ids=np.column_stack([a, b]))
-    return pairs.with_pairs(known, origin=origin, metric=word, remarks=(*pairs.remarks, *notes))
+    pairs_with_ids = replace(pairs.pairs, ids=np.column_stack([enrolled, probe]))
+    return pairs.with_pairs(
+        pairs_with_ids, origin=origin, metric=word, remarks=(*pairs.remarks, *notes)
+    )

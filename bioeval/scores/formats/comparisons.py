@@ -69,8 +69,8 @@ class Comparisons:
 
 def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
     """Return which rows are genuine, by a column of words of one meaning."""
-    known = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
-    for code in np.flatnonzero(known < 0)[:1]:
+    is_genuine = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
+    for code in np.flatnonzero(is_genuine < 0)[:1]:
         row, cell = int(np.argmax(column.codes == code)), column.values[code]
         raise DataError(
             f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
@@ -84,7 +84,7 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
             f"{name} holds both {' and '.join(map(repr, meanings))}, and they differ in meaning",
             "leave out the lines of one",
         )
-    return known.astype(bool)[column.codes]
+    return is_genuine.astype(bool)[column.codes]
 
 
 # ------------------------------------------------------------------------- reading
@@ -129,7 +129,7 @@ def read_comparisons(path: Path, given: Given) -> Comparisons:
 
 
 def read_lfw(path: Path) -> Comparisons:
-    """Read pairs of images: the first line has the number of folds and of genuine pairs in each."""
+    """Read pairs of images; the first line gives the number of folds and of pairs in a fold."""
     texts = enumerate(read_text(path).split("\n"), 1)
     lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
     (_, first), *rows = lines
@@ -139,11 +139,13 @@ def read_lfw(path: Path) -> Comparisons:
             "pairs in each, as '10 300', or the latter alone"
         )
     numbers = [int(number) for number in first.split()]
-    folds, each = (numbers[0] if len(numbers) == 2 else 1), numbers[-1]
-    if not folds * each or len(rows) != 2 * folds * each:
-        expected = f"expected {folds} x 2 x {each} = {2 * folds * each:,}, from its first line"
+    folds, class_size = (numbers[0] if len(numbers) == 2 else 1), numbers[-1]
+    if not folds * class_size or len(rows) != 2 * folds * class_size:
+        expected = (
+            f"expected {folds} x 2 x {class_size} = {2 * folds * class_size:,}, from its first line"
+        )
         raise fault(path, f"has {len(rows):,} pairs", expected)
-    same = np.arange(len(rows)) // each % 2 == 0
+    same = np.arange(len(rows)) // class_size % 2 == 0
     images: tuple[list[str], list[str]] = ([], [])
     people: tuple[list[str], list[str]] = ([], [])
     for genuine, (number, line) in zip(same.tolist(), rows, strict=True):
@@ -151,15 +153,18 @@ def read_lfw(path: Path) -> Comparisons:
         if match is None:
             form = "'name i j', two images of one subject" if genuine else "'name i other j'"
             raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
-        a, b = (match["a"], int(match["i"])), (match["a" if genuine else "b"], int(match["j"]))
-        if a[0] == b[0] and (a == b or not genuine):
+        first_image, second_image = (
+            (match["a"], int(match["i"])),
+            (match["a" if genuine else "b"], int(match["j"])),
+        )
+        if first_image[0] == second_image[0] and (first_image == second_image or not genuine):
             compared = "one image with itself" if genuine else "images of one subject as impostors"
             raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
-        for side, (who, image) in enumerate((a, b)):
-            images[side].append(f"{who} {image}")
-            people[side].append(who)
+        for side, (person, image) in enumerate((first_image, second_image)):
+            images[side].append(f"{person} {image}")
+            people[side].append(person)
     words = {i: _words(cells) for i, cells in enumerate(images)}
-    fold = np.repeat(np.arange(folds), 2 * each)
+    fold = np.repeat(np.arange(folds), 2 * class_size)
     subjects = (_words(people[0]), _words(people[1]))
     return Comparisons(Columns(path, words, {}, rows[0][0]), Layout([]), same, fold, subjects)
 
@@ -179,8 +184,8 @@ def look_up(
 
     With `skip`, comparisons of which a template is not there are left out.
     """
-    known = as_names(names)
-    if (twice := first_twice(known)) is not None:
+    template_names = as_names(names)
+    if (twice := first_twice(template_names)) is not None:
         raise fault(
             listed.path,
             f"several templates have the name {twice[0]!r}",
@@ -189,20 +194,21 @@ def look_up(
     if len(listed.names) != 2:
         raise fault(listed.path, "expected two templates on each line, and 1 or 0")
     columns = [listed.table.words[i] for i in listed.names]
-    a, b = (places(as_names(column.values), known)[column.codes] for column in columns)
-    there = (a >= 0) & (b >= 0)
-    if not there.all() and not (skip and there.any()):
-        row = int(np.argmin(there))
-        name = columns[int(a[row] >= 0)].objects()[row]
+    enrolled, probe = (
+        places(as_names(column.values), template_names)[column.codes] for column in columns
+    )
+    is_found = (enrolled >= 0) & (probe >= 0)
+    if not is_found.all() and not (skip and is_found.any()):
+        row = int(np.argmin(is_found))
+        name = columns[int(enrolled[row] >= 0)].objects()[row]
         advice = ""
-        if there.any():
+        if is_found.any():
             advice = '; to leave such pairs out say `lists={"missing_pairs": "skip"}`'
         raise DataError(
-            f"{listed.table.place_of(row)}: the template {name!r} is not among the "
-            f"{len(names):,}, as of {int((~there).sum()):,} of {len(there):,} pairs one is "
-            f"not{advice}"
+            f"{listed.table.place_of(row)}: the template {name!r} is not among the {len(names):,}, "
+            f"as of {int((~is_found).sum()):,} of {len(is_found):,} pairs one is not{advice}"
         )
-    return a[there], b[there], there
+    return enrolled[is_found], probe[is_found], is_found
 
 
 @dataclass(frozen=True)
@@ -218,7 +224,7 @@ class Joined:
 
 
 def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> Joined:
-    """Look up the trial of each score by the names of its templates, in any order of both.
+    """Look up the trial of each score by names of templates, in any order of lines and names.
 
     A trial takes the score of its own order where there is one. Scores of one pair of templates are
     for the checks of all lists. The trials decide who is enrolled: their first name is, or that
@@ -237,42 +243,41 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
             genuine = truth_of(trials.words[truth], trials, listed.layout.names[truth])
     names: list[str] = []
     # Of each side the number of each row's name.
-    scored, there = list[np.ndarray](), list[np.ndarray]()
-    for file, columns, codes in ((table, keys, scored), (trials, sides, there)):
+    scored, listed_names = list[np.ndarray](), list[np.ndarray]()
+    for file, columns, codes in ((table, keys, scored), (trials, sides, listed_names)):
         for i in columns:
             names, place_of = united(names, file.words[i].values)
             codes.append(place_of[file.words[i].codes])
 
     def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
-        """Return a number for the names of each row."""
         if unordered:
             sides = [np.minimum(*sides), np.maximum(*sides)]
         return pd.Index(sides[0] if len(sides) == 1 else sides[0] * len(names) + sides[1])
 
     unordered = bool(given.peek("lists.unordered")) and len(keys) == 2
-    wanted, trial_keys = key(scored, unordered), key(there, unordered)
+    score_keys, trial_keys = key(scored, unordered), key(listed_names, unordered)
     if not layout.names_templates:
-        refuse_rows(wanted.duplicated(), table, "is listed before", "list each pair once")
+        refuse_rows(score_keys.duplicated(), table, "is listed before", "list each pair once")
     lines = np.flatnonzero(~trial_keys.duplicated())
     distinct = trial_keys[lines]
-    place = places(wanted, distinct)
+    place = places(score_keys, distinct)
     if len(keys) == 2 and not unordered:
         back = places(key(scored[::-1]), distinct)
         if genuine is not None:  # which has a score in its own order
-            back[distinct.isin(wanted)[back]] = -1
+            back[distinct.isin(score_keys)[back]] = -1
         place = np.where(place < 0, back, place)
     is_listed, trial = place >= 0, lines[place]
-    exchanged = scored[0] != there[0][trial]
+    exchanged = scored[0] != listed_names[0][trial]
     if unordered:  # where both orders are listed, the score has that of its own
-        exchanged &= ~key(scored).isin(key(there))
+        exchanged &= ~key(scored).isin(key(listed_names))
     notes = []
     again = len(trial_keys) - len(lines)
     if genuine is None:
         notes.append(Message("only-genuine-pairs-listed", pairs=len(lines), file=listed.path.name))
     elif again:
-        other = genuine != genuine[lines][places(trial_keys, distinct)]
+        has_other_class = genuine != genuine[lines][places(trial_keys, distinct)]
         wrong = "gives a pair another class than a line before"
-        refuse_rows(other, trials, wrong, "give each pair one class")
+        refuse_rows(has_other_class, trials, wrong, "give each pair one class")
     if again:
         notes.append(Message("repeated-pairs", pairs=again, how="", option=""))
     if genuine is None:
@@ -291,7 +296,6 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
 
 
 def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) -> tuple[int, ...]:
-    """Return the columns of the trials that have the names of the scores' columns `keys`."""
     chosen = list[int]()
     for key in keys:
         column = table.words[key]
@@ -314,7 +318,7 @@ def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) 
 
 
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
-    """Return a message on rows that are left out; raise where they may not be, or are all."""
+    """Return a message on rows left out; raise where no row, or not every row, may be left out."""
     if not skip or missing.all():
         advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
         refuse_rows(missing, file, f"has {have}", advice)
@@ -326,7 +330,9 @@ def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list
 # ------------------------------------------------------------------------- in order
 
 
-def in_listed_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) -> Scores:
+def in_listed_order(
+    path: Path, values: np.ndarray, given: Given, options: dict[str, Any]
+) -> Scores:
     """Return scores without names, in the order of a list of comparisons."""
     listed = read_comparisons(given.take("trials"), given)
     values = given.with_failures(values)
@@ -336,16 +342,16 @@ def in_listed_order(path: Path, values: np.ndarray, given: Given, how: dict[str,
             f"by{listed.hint}"
         )
     count = len(listed.genuine)
-    what = "pair" if listed.subjects else "trial"
+    noun = "pair" if listed.subjects else "trial"
     if values.shape != (count,):
         raise fault(
             path,
             f"has {counted(values.size, 'scores')}, and {listed.path.name} lists "
-            f"{counted(count, f'{what}s')}",
-            f"expected one score per {what}, in their order",
+            f"{counted(count, f'{noun}s')}",
+            f"expected one score per {noun}, in their order",
         )
     if listed.subjects is None:
-        pairs = Scores.from_pairs(values, listed.genuine, **how)
+        pairs = Scores.from_pairs(values, listed.genuine, **options)
         return pairs._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
     subjects, names = (
         np.column_stack([column.objects() for column in two]).tolist()
@@ -357,7 +363,7 @@ def in_listed_order(path: Path, values: np.ndarray, given: Given, how: dict[str,
         subjects=subjects,
         pair_templates=names,
         pair_folds=listed.fold,
-        **how,
+        **options,
         **given.rules(),
     )
     folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")

@@ -43,25 +43,22 @@ class Lazy:
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is a list, or a matrix of one row or one column."""
+        """Whether the array is a list, or a matrix of one row or one column."""
         return prod(self.shape) == max(self.shape, default=0) > 0
 
     def __str__(self) -> str:
-        """Describe it in a message."""
+        """Shape and dtype, for a message."""
         return f"{self.shape} {self.dtype}"
 
 
-def _refused(path: Path, name: str, why: str, shape: tuple[int, ...] = ()) -> Lazy:
-    """Return an array that is not read, with the reason."""
-
+def _refused(path: Path, name: str, reason: str, shape: tuple[int, ...] = ()) -> Lazy:
     def read() -> np.ndarray:
-        raise fault(path, f"{name!r} {why}")
+        raise fault(path, f"{name!r} {reason}")
 
     return Lazy(shape, np.dtype(object), read)
 
 
 def _require_bytes(shape: tuple[int, ...], dtype: np.dtype, size: int) -> None:
-    """Raise where a header claims more values than the bytes of a file can hold."""
     needed = prod(shape) * max(1, dtype.itemsize)
     if any(isinstance(n, bool) or n < 0 for n in shape) or needed > size:
         raise ValueError(
@@ -83,7 +80,7 @@ def require_unicode(array: np.ndarray) -> np.ndarray:
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, int]:
-    """Return the shape and the type of an array in .npy form, and the bytes of its header."""
+    """Return shape and dtype of an array in .npy form, and the number of bytes of the header."""
     head = io.BytesIO(file.read(_MOST_HEADER))
     version = npy_format.read_magic(head)
     if version not in ((1, 0), (2, 0), (3, 0)):
@@ -126,9 +123,9 @@ def open_npz(path: Path) -> dict[str, Lazy]:
                     _require_bytes(shape, dtype, _size_at_most(member, path.stat().st_size))
             arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name))
             if dtype.hasobject:
-                why = "is of dtype object, a Python pickle, and bioeval never unpickles; "
+                reason = "is of dtype object, a Python pickle, and bioeval never unpickles; "
                 advice = "save it as numbers or as text (numpy.array(x, dtype=str))"
-                arrays[name] = _refused(path, name, why + advice, shape)
+                arrays[name] = _refused(path, name, reason + advice, shape)
     if not arrays:
         raise fault(
             path,
@@ -150,9 +147,9 @@ def _read_member(path: Path, name: str) -> np.ndarray:
     with guarded(path, f"the array {name!r}"):
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
             array = npy_format.read_array(file, allow_pickle=False)
-            rest = file.read(1)  # the checksum is verified at the end
+            further_bytes = file.read(1)  # the checksum is verified at the end
         require_unicode(array)
-    if rest:
+    if further_bytes:
         raise fault(path, f"the array {name!r} is followed by more data than declared")
     return array
 
@@ -203,12 +200,12 @@ def open_hdf5(path: Path) -> dict[str, Lazy]:
 
 
 def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
-    """Return what a name of an HDF5 file leads to; None for a group of arrays."""
+    """Return the array under a name of an HDF5 file; None of a group of arrays."""
     import h5py
 
     if not isinstance(link, h5py.HardLink):
-        why = "is a link, and bioeval follows none; copy the values to its place"
-        return _refused(path, name, why)
+        reason = "is a link, and bioeval follows none; copy the values to its place"
+        return _refused(path, name, reason)
     item = file[name]
     kind = item.attrs.get("MATLAB_class", b"")
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
@@ -254,7 +251,6 @@ def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
 
 
 def _rows_of_text(units: np.ndarray, order: str) -> np.ndarray:
-    """Return rows of UTF-16 code units as text, without the blanks that fill them up."""
     codec = "utf-16-le" if order == "<" else "utf-16-be"
     return np.array([row.tobytes().decode(codec).rstrip(" \x00") for row in units], dtype=str)
 
@@ -284,8 +280,8 @@ def open_mat(path: Path) -> dict[str, Lazy]:
                 order = {b"IM": "<", b"MI": ">"}.get(start[126:])
                 if order is None:
                     raise ValueError("its header is not whole")
-                for at, kind, size in _elements(file, order, path.stat().st_size):
-                    name, array = _variable(path, at, kind, size, order)
+                for start_of_array, kind, size in _elements(file, order, path.stat().st_size):
+                    name, array = _variable(path, start_of_array, kind, size, order)
                     if name:  # what has none belongs to the objects of another variable
                         arrays[name] = array
     if not arrays:
@@ -294,35 +290,35 @@ def open_mat(path: Path) -> dict[str, Lazy]:
 
 
 def _elements(file: Any, order: str, length: int) -> Iterator[tuple[int, int, int]]:
-    """Yield where the bytes of each array begin, whether they are compressed, and their number."""
-    at = _HEAD_BYTES
-    while at < length:
-        file.seek(at)
+    """Yield first byte, type and number of bytes of each element, compressed or an array."""
+    offset = _HEAD_BYTES
+    while offset < length:
+        file.seek(offset)
         tag = file.read(8)
         if len(tag) < 8:
-            raise ValueError(f"it ends within an element, at byte {at}")
+            raise ValueError(f"it ends within an element, at byte {offset}")
         kind, size = struct.unpack(f"{order}II", tag)
-        if at + 8 + size > length:
-            raise ValueError(f"the element at byte {at} is longer than the file")
+        if offset + 8 + size > length:
+            raise ValueError(f"the element at byte {offset} is longer than the file")
         if kind not in (_MATRIX, _COMPRESSED) or not size:
-            raise ValueError(f"the element at byte {at} is no array")
-        yield at + 8, kind, size
-        at += 8 + size
+            raise ValueError(f"the element at byte {offset} is no array")
+        yield offset + 8, kind, size
+        offset += 8 + size
 
 
-def _part(path: Path, at: int, kind: int, size: int, most: int) -> bytes:
-    """Return the first bytes of an array, decompressed where it is compressed."""
+def _part(path: Path, offset: int, kind: int, size: int, limit: int) -> bytes:
+    """Return at most `limit` first bytes of an array, decompressed if need be."""
     with open(path, "rb") as file:
-        file.seek(at)
+        file.seek(offset)
         if kind == _MATRIX:
-            return file.read(min(size, most))
-        raw = zlib.decompressobj().decompress(file.read(size), most + 8)
+            return file.read(min(size, limit))
+        raw = zlib.decompressobj().decompress(file.read(size), limit + 8)
         return raw[8:]
 
 
-def _variable(path: Path, at: int, kind: int, size: int, order: str) -> tuple[str, Lazy]:
-    """Return the name of an array and what reads it, by the first bytes that describe it."""
-    part = _part(path, at, kind, size, _PEEK)
+def _variable(path: Path, offset: int, kind: int, size: int, order: str) -> tuple[str, Lazy]:
+    """Return the name of an array and its reader, from the bytes that describe the array."""
+    part = _part(path, offset, kind, size, _PEEK)
     flags, start, count, place = _tag(part, 0, order)
     if flags != 6 or count != 8:
         raise ValueError("an array without its flags")
@@ -347,16 +343,16 @@ def _variable(path: Path, at: int, kind: int, size: int, order: str) -> tuple[st
     as_list = shape[:1] if number == _CHAR else shape
     if 0 in shape:
         return name, Lazy(as_list, dtype, lambda: np.zeros(as_list, dtype))
-    most = size * (_INFLATES if kind == _COMPRESSED else 1)
-    if prod(shape) > most:  # a byte each
-        raise ValueError(f"the array {name!r} claims the shape {shape} in {most:,} bytes")
+    available = size * (_INFLATES if kind == _COMPRESSED else 1)
+    if prod(shape) > available:  # a byte each
+        raise ValueError(f"the array {name!r} claims the shape {shape} in {available:,} bytes")
     stored, start, count, _ = _tag(part, place, order)
     if count > 8 * prod(shape):
         raise ValueError(f"the array {name!r} has {count:,} bytes for its shape {shape}")
 
     def read() -> np.ndarray:
         with guarded(path, f"the array {name!r}"):
-            raw = _part(path, at, kind, size, start + count)[start : start + count]
+            raw = _part(path, offset, kind, size, start + count)[start : start + count]
             if number == _CHAR:
                 return _rows_of_text(_code_units(raw, stored, order, shape[0]), order)
             if stored not in _STORED:
@@ -372,7 +368,7 @@ def _variable(path: Path, at: int, kind: int, size: int, order: str) -> tuple[st
 
 
 def _code_units(raw: bytes, stored: int, order: str, rows: int) -> np.ndarray:
-    """Return characters as rows of UTF-16 code units."""
+    """Return characters as rows of UTF-16 code units, uint16 (rows, width)."""
     if stored not in _CHARACTERS:
         raise ValueError(f"characters stored as type {stored}")
     if _CHARACTERS[stored] == "utf-8":
@@ -383,11 +379,11 @@ def _code_units(raw: bytes, stored: int, order: str, rows: int) -> np.ndarray:
     return np.ascontiguousarray(units.astype(f"{order}u2").reshape(rows, -1, order="F"))
 
 
-def _tag(data: bytes, at: int, order: str) -> tuple[int, int, int, int]:
-    """Return the type of the element at `at`, where its bytes begin, their number, and the next."""
-    word, size = struct.unpack_from(f"{order}II", data, at)
+def _tag(data: bytes, offset: int, order: str) -> tuple[int, int, int, int]:
+    """Return type, first byte and size of the element at an offset, and the next offset."""
+    word, size = struct.unpack_from(f"{order}II", data, offset)
     if not word >> 16:
-        return word, at + 8, size, at + 8 + size + -size % 8
+        return word, offset + 8, size, offset + 8 + size + -size % 8
     if word >> 16 > 4:  # a small element: type and size share one word, the data follow
         raise ValueError(f"a small element of {word >> 16} bytes")
-    return word & 0xFFFF, at + 4, word >> 16, at + 8
+    return word & 0xFFFF, offset + 4, word >> 16, offset + 8

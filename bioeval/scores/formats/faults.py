@@ -16,35 +16,35 @@ _LISTED = 12  # names in a message before it says how many more there are
 
 
 def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
-    """Return the error of a file: where, what was found, and what was expected or is to be done."""
+    """Return the error of a file: the place, the problem, and what to expect or to do."""
     where = f"{place}: " if line is None else f"{place}: line {line}: "
     return DataError(f"{where}{problem}; {expected}" if expected else f"{where}{problem}")
 
 
 def listing(names: Sequence[str]) -> str:
-    """Return names that a file holds, for a message; those in folders are only counted."""
-    there = [name for name in names if "/" not in name] or [*names]
-    shown = "; ".join(there[:_LISTED])
-    more = len(names) - min(len(there), _LISTED)
-    return (f"{shown}; and {more} more" if more > 0 else shown) or "nothing"
+    """Return the names in a file, for a message; names in folders are only counted."""
+    top_names = [name for name in names if "/" not in name] or [*names]
+    listed = "; ".join(top_names[:_LISTED])
+    unlisted = len(names) - min(len(top_names), _LISTED)
+    return (f"{listed}; and {unlisted} more" if unlisted > 0 else listed) or "nothing"
 
 
 def missing(
     place: Any,
     what: str,
     name: str,
-    there: Sequence[str],
+    names: Sequence[str],
     option: Any,
-    held: str = "",
+    contents: str = "",
     taken: Container[str] = (),
 ) -> DataError:
-    """Return the error of a column or an array that an argument names and that is not there.
+    """Return the error of an absent column or array that an argument names.
 
-    Those that are `taken`, as another argument names them, are not meant.
+    Names that are `taken`, as another argument has them, are not suggested.
     """
-    hint = nearest_name(name, [x for x in there if x not in taken])
-    held = held or ", ".join(map(repr, there)) or "nothing"
-    return DataError(f"{place}: no {what} {name!r}; {option} names it.{hint} It holds: {held}")
+    hint = nearest_name(name, [x for x in names if x not in taken])
+    contents = contents or ", ".join(map(repr, names)) or "nothing"
+    return DataError(f"{place}: no {what} {name!r}; {option} names it.{hint} It holds: {contents}")
 
 
 def wrong_shape(place: Any, what: str, shape: Any, expected: str) -> DataError:
@@ -93,7 +93,7 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
 
 @contextmanager
 def naming_file(place: Any, *others: Any) -> Iterator[None]:
-    """Name the file in errors that name none, such as those of the scores that are made of it."""
+    """Name the file in errors that name no file, such as errors of the scores in the file."""
     try:
         yield
     except DataError as error:

@@ -70,7 +70,7 @@ def optional(module: str, path: Path, input_name: str) -> Any:
 
 
 def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> Path:
-    """Return `path` if it is a file that is not empty; else raise an error that describes it."""
+    """Return `path` if there is a file with content; else raise an error that says why not."""
     path = require_path("path", path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected {input_name}")
@@ -78,8 +78,8 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
         folder = path.parent
         if not folder.is_dir():
             raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
-        others = [x for x in os.listdir(folder) if x != path.name]  # it may be a link to nothing
-        raise DataError(f"{path}: no such file.{nearest_name(path.name, others)}")
+        siblings = [x for x in os.listdir(folder) if x != path.name]  # it may be a link to nothing
+        raise DataError(f"{path}: no such file.{nearest_name(path.name, siblings)}")
     if not path.is_file():
         raise DataError(
             f"{path}: is a pipe or a device, and {input_name} is read more than once; write it to "
@@ -118,7 +118,7 @@ def content(path: Path) -> str:
 
 
 def looks(kind: str) -> str:
-    """Return what :func:`content` found in words."""
+    """Return the words for a kind of :func:`content`."""
     words = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
     return words.get(kind, kind)
 
@@ -186,7 +186,7 @@ class _Watched(io.RawIOBase):
         return len(piece)
 
     def _piece(self, size: int) -> bytes:
-        """Read some bytes; a line feed goes with the carriage return that was read before it."""
+        """Read some bytes with line feeds as line ends, also of a line end cut in two."""
         while raw := self._file.read(size):
             piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
             self._returned = raw.endswith(b"\r")
@@ -222,7 +222,7 @@ def read_text(path: Path) -> str:
 
 
 def delimiter_of(line: str) -> str:
-    """Return what separates the cells of a line: semicolon, tab, comma, or else a blank."""
+    """Return the separator of the cells of a line: semicolon, tab, comma, or else a blank."""
     return next((delimiter for delimiter in ";\t," if delimiter in line), " ")
 
 

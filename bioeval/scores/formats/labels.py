@@ -90,7 +90,7 @@ class SideLabels:
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """What may name the rows, by what it is called: columns, or numbers in another order."""
+        """The possible names of the rows, by their source: columns, or numbers in another order."""
         columns = names_in_columns(self.meta)
         if self.misnumbered is not None:
             columns.setdefault(self.misnumbered, as_names(self.meta[self.misnumbered]))
@@ -100,7 +100,7 @@ class SideLabels:
         return names
 
     def columns(self) -> tuple[Any, dict[str, Any]]:
-        """Return the labels and the metadata, each with what may name its rows."""
+        """Return the labels and the metadata, with the possible names of their rows."""
         if not self.names:
             return self.label, dict(self.meta)
         own = tuple(self.names.values()), tuple(self.names)
@@ -119,7 +119,7 @@ class SideLabels:
 
 
 def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict[str, Any]:
-    """Return the labels and metadata of the sides that have some, as arguments of Scores."""
+    """Return the labels and metadata of both sides as arguments of Scores, if a side has any."""
     arguments: dict[str, Any] = {}
     if probe is not None:
         arguments["labels"], arguments["probe_meta"] = probe.columns()
@@ -134,7 +134,7 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 def _read_csv(
     path: Path, known: Sequence[str], numbered: bool = False
 ) -> tuple[str | None, dict[str, np.ndarray]]:
-    """Return the columns of a CSV file as text, and the name of the one with the first known name.
+    """Return the name of the first known column, or None, and all columns of a CSV file as text.
 
     A single column has a header only where its first cell is a known name, or one of
     `LABEL_COLUMNS`; else it is called ``""``, and is known. Of several columns ``""``
@@ -148,8 +148,8 @@ def _read_csv(
         require_names(path, head.first, names)
     else:
         names = [""]
-    called = {name.casefold(): i for i, name in enumerate(names)}
-    key = next((called[name] for name in known if name in called), None if header else 0)
+    column_of = {name.casefold(): i for i, name in enumerate(names)}
+    key = next((column_of[name] for name in known if name in column_of), None if header else 0)
     lines, cells = cells_by_column(head, header)
     if key is not None and known is not LABEL_COLUMNS and "" in cells[key]:
         line = lines[cells[key].index("")]
@@ -180,8 +180,8 @@ def read_labels(
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
     chosen = given.take(f"columns.{role}")
-    known = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
-    key, columns = _read_csv(path, known, given.peek("header") is True)
+    known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
+    key, columns = _read_csv(path, known_names, given.peek("header") is True)
     if key is None and {*columns} <= {"", _ONLY}:
         given.take("header")
         key = _ONLY
@@ -219,11 +219,11 @@ def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: st
     A column without a value twice, such as an id of the rows, is none beside another. Raise where
     several group the rows, and not alike.
     """
-    known = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
-    grouping = [x for x in known if len({*columns[x].tolist()}) < len(columns[x])]
+    columns_of_subjects = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
+    grouping = [x for x in columns_of_subjects if len({*columns[x].tolist()}) < len(columns[x])]
     for name in grouping[1:]:
-        first, other = columns[grouping[0]].tolist(), columns[name].tolist()
-        if not len({*first}) == len({*other}) == len({*zip(first, other, strict=True)}):
+        first, further = columns[grouping[0]].tolist(), columns[name].tolist()
+        if not len({*first}) == len({*further}) == len({*zip(first, further, strict=True)}):
             raise fault(
                 path,
                 f"{grouping[0]!r} and {name!r} could each be the column of subjects",
@@ -233,10 +233,10 @@ def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: st
 
 
 def _misnumbered(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
-    """Return a column that numbers the rows in another order, and is none of the metadata."""
+    """Return a column that numbers the rows in another order; None without such a column."""
     for name, values in columns.items():
-        known = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
-        if known and name not in metadata and numbering_in_other_order(values):
+        may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
+        if may_number and name not in metadata and numbering_in_other_order(values):
             return name
     return None
 
@@ -272,10 +272,10 @@ def of_images(names: Any, names_of: str, where: str, path: Path) -> SideLabels:
         names = (np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names).tolist()
     parsed = parse_names(names, names_of, where=where)
     if "camera" in parsed.meta:
-        called = np.array([*map(str.strip, names)])
+        template_names = np.array([*map(str.strip, names)])
     else:  # lines of an image and its identity
-        called = parsed.meta["image"]
-    return SideLabels(path, parsed.label, {"name": called, **parsed.meta})
+        template_names = parsed.meta["image"]
+    return SideLabels(path, parsed.label, {"name": template_names, **parsed.meta})
 
 
 def read_names(path: str | Path, names_of: str) -> SideLabels:
@@ -284,25 +284,24 @@ def read_names(path: str | Path, names_of: str) -> SideLabels:
     The list is text with one name on each line, or a CSV file with a column of `IMAGE_COLUMNS`.
     """
     path = existing_file(path, "a list of names")
-    rest: dict[str, np.ndarray] = {}
+    further_columns: dict[str, np.ndarray] = {}
     names = None
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-        key, rest = _read_csv(path, IMAGE_COLUMNS)
-        if key is None and len(rest) > 1:
-            raise _no_column(path, "names", rest, IMAGE_COLUMNS)
-        names = rest.pop(key or "").tolist() if key is not None else None
+        key, further_columns = _read_csv(path, IMAGE_COLUMNS)
+        if key is None and len(further_columns) > 1:
+            raise _no_column(path, "names", further_columns, IMAGE_COLUMNS)
+        names = further_columns.pop(key or "").tolist() if key is not None else None
     if names is None:
         names = read_text(path).rstrip().split("\n")
     labels = of_images(names, names_of, str(path), path)
-    rest.pop("", None)  # the index of pandas
-    return SideLabels(path, labels.label, {**labels.meta, **rest})
+    further_columns.pop("", None)  # the index of pandas
+    return SideLabels(path, labels.label, {**labels.meta, **further_columns})
 
 
-def _no_column(path: Path, what: str, there: Iterable[str], known: Sequence[str]) -> DataError:
-    """Return the error of a CSV file without a column of labels, or of names."""
+def _no_column(path: Path, what: str, columns: Iterable[str], known: Sequence[str]) -> DataError:
     return fault(
         path,
-        f"no column of {what}; its columns are {', '.join(map(repr, there))}",
+        f"no column of {what}; its columns are {', '.join(map(repr, columns))}",
         f"expected one called {', '.join(map(repr, known))}",
     )
 
@@ -315,34 +314,35 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]:
+def labels_of_matrix(path: Path, given: Given, row_count: int, column_count: int) -> dict[str, Any]:
     """Return the labels and metadata of a bare matrix, as given or beside it."""
     probe, gallery = given.take("labels"), given.take("gallery")
     if gallery and not probe:
         raise fault(path, "`labels` is missing, the labels of the rows")
     if not probe:
-        both, *sides = (sibling(path, ending) for ending in SIBLINGS)
-        present = [place for place in (both, *sides) if place.exists()]
-        if present not in ([both], sides):
-            there = " and ".join(place.name for place in present) or "none of them"
+        labels_of_both, *sides = (sibling(path, ending) for ending in SIBLINGS)
+        present = [place for place in (labels_of_both, *sides) if place.exists()]
+        if present not in ([labels_of_both], sides):
+            existing = " and ".join(place.name for place in present) or "none of them"
             raise DataError(
-                f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {sides[0].name} and {sides[1].name} (there is "
-                f"{there}), or CSV files given by `labels` (and `gallery`, if "
-                "the columns are other templates)"
+                f"{path}: the labels of its {row_count} rows and {column_count} columns are "
+                f"missing; expected {labels_of_both.name} beside it, or {sides[0].name} and "
+                f"{sides[1].name} (there is {existing}), or CSV files given by `labels` (and "
+                "`gallery`, if the columns are other templates)"
             )
         probe, gallery = (*present, None)[:2]
     if not gallery:
-        if m != n:
+        if row_count != column_count:
             raise DataError(
-                f"{path}: is {m} x {n}, not square, so one list of labels ({probe}) does not do; "
-                "give `gallery`, too, or `metric` if the rows are embeddings"
+                f"{path}: is {row_count} x {column_count}, not square, so one list of labels "
+                f"({probe}) does not do; give `gallery`, too, or `metric` if the rows are "
+                "embeddings"
             )
-        both_sides = read_labels(probe, given, given.all_meta()).expect(m, "rows")
+        both_sides = read_labels(probe, given, given.all_meta()).expect(row_count, "rows")
         return side_arguments(both_sides, None)
-    rows = read_labels(probe, given, given.side_meta("probe")).expect(m, "rows")
+    rows = read_labels(probe, given, given.side_meta("probe")).expect(row_count, "rows")
     columns = read_labels(gallery, given, given.side_meta("gallery"), "gallery_labels")
-    columns = columns.expect(n, "columns")
+    columns = columns.expect(column_count, "columns")
     return side_arguments(rows, columns)
 
 
@@ -353,10 +353,10 @@ def labels_of_rows(
     if place is None:
         place = sibling(path, SIBLINGS[0])
         if not place.exists():
-            other = f", or `{option}`" if option else ""
+            alternative = f", or `{option}`" if option else ""
             raise DataError(
                 f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
-                f"it{other}"
+                f"it{alternative}"
             )
     role: Literal["labels", "gallery_labels"] = "labels" if option else "gallery_labels"
     return read_labels(place, given, meta, role).expect(count, "rows")
@@ -378,8 +378,8 @@ def lists_templates(path: Path) -> bool:
     if content(existing_file(path)) != "text":
         return False
     names = {*map(str.casefold, head_of(path).cells[0])}
-    known = [names.intersection(_ROLES[word]) for word in ("template", "subject")]
-    return all(known) and names.isdisjoint((*COLUMNS["score"], *COLUMNS["genuine"]))
+    known_names = [names.intersection(_ROLES[word]) for word in ("template", "subject")]
+    return all(known_names) and names.isdisjoint((*COLUMNS["score"], *COLUMNS["genuine"]))
 
 
 @dataclass(frozen=True)
@@ -397,26 +397,27 @@ class Templates:
         """Raise where the table lacks names of the templates of the file at `path`."""
         lacking = [*{*names}.difference(self.names)]
         if lacking:
-            shown = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
+            examples = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
             raise fault(
                 path,
                 f"{self.path} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
-                f"{shown}{', ...' * (len(lacking) > _EXAMPLES)}",
+                f"{examples}{', ...' * (len(lacking) > _EXAMPLES)}",
                 "add them to the table, or leave their comparisons out",
             )
 
     def subjects(self) -> dict[str, str] | None:
-        """Return the subject of each template; None where the table names none."""
+        """Return the subject of each template; None where the table has no subjects."""
         if "subject" not in self.columns:
             return None
-        whose: dict[str, str] = {}
+        subject_of: dict[str, str] = {}
         pairs = zip(self.columns["template"], self.columns["subject"], strict=True)
-        for name, who in dict.fromkeys(pairs):
-            if whose.setdefault(name, who) != who:
+        for name, subject in dict.fromkeys(pairs):
+            if subject_of.setdefault(name, subject) != subject:
                 raise fault(
-                    self.path, f"the template {name!r} is of {whose[name]!r} and of {who!r}"
+                    self.path,
+                    f"the template {name!r} is of {subject_of[name]!r} and of {subject!r}",
                 )
-        return whose
+        return subject_of
 
     def subject_of(self) -> dict[str, str]:
         """Return the subject of each template by its name."""
@@ -430,19 +431,19 @@ class Templates:
         return subjects
 
     def metadata(self, renamed: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return further columns with their value for each template, and why others are left out.
+        """Return further columns, with a value for each template, and reasons of columns left out.
 
-        A column with several values for one template, such as the name of an image, is none of
-        templates. `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column
-        ``gender`` as ``sex``.
+        A column with several values for one template, such as the name of an image, is left out.
+        `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column ``gender`` as
+        ``sex``.
         """
         names = {column: name for name, column in renamed.items()}
         columns, left_out = dict[str, dict[str, str]](), dict[str, str]()
         for column, values in self.more.items():
-            whose, first = dict[str, str](), dict[str, int]()
+            value_of, first = dict[str, str](), dict[str, int]()
             for row, template in enumerate(self.columns["template"].tolist()):
                 before = first.setdefault(template, row)
-                if whose.setdefault(template, values[row]) != values[row]:
+                if value_of.setdefault(template, values[row]) != values[row]:
                     lines = self.table.lines([before, row])
                     left_out[column] = (
                         f"has several values for one template in {self.path}, as {template!r} is "
@@ -451,7 +452,7 @@ class Templates:
                     )
                     break
             else:
-                columns[names.get(column, column)] = whose
+                columns[names.get(column, column)] = value_of
         for column, name in names.items():
             if name not in columns:
                 if column in left_out:
@@ -465,17 +466,21 @@ def read_templates(path: Path) -> Templates:
     """Read a table with names of columns, or ``image template medium`` on each line."""
     head = head_of(existing_file(path))
     places, header = _places(head)
-    called = {i: role for role, i in places.items()}
-    others = {i: head.cells[0][i] for i in head.columns_except(*called)} if header else {}
-    blanks = [*others, places["subject"]] if header and "subject" in places else others
-    table = read_columns(head, header, called | others, {}, blanks=blanks)
+    role_of = {i: role for role, i in places.items()}
+    further_names = {i: head.cells[0][i] for i in head.columns_except(*role_of)} if header else {}
+    blanks = (
+        [*further_names, places["subject"]] if header and "subject" in places else further_names
+    )
+    table = read_columns(head, header, role_of | further_names, {}, blanks=blanks)
     columns = {name: table.words[i].objects() for name, i in places.items()}
-    more = {name: table.words[i].objects() for i, name in others.items() if name}
-    return Templates(path, columns, [*table.words[places["template"]].values], more, table)
+    further_columns = {name: table.words[i].objects() for i, name in further_names.items() if name}
+    return Templates(
+        path, columns, [*table.words[places["template"]].values], further_columns, table
+    )
 
 
 def _places(head: Head) -> tuple[dict[str, int], bool]:
-    """Return the column of each role, and whether the first line names them."""
+    """Return the column of each role, and whether the first line names the columns."""
     names = [*map(str.casefold, head.cells[0])]
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         places = {

@@ -221,11 +221,11 @@ class Layout:
         """
         blank = [i for two in self.meta.values() for i in two]
         blank += self.subjects if self.skips_line else ()
-        known = self.get("species"), self.score if self.skips_line else None
-        return [i for i in (*blank, *known) if i is not None]
+        species_and_score = self.get("species"), self.score if self.skips_line else None
+        return [i for i in (*blank, *species_and_score) if i is not None]
 
     def called(self, columns: Iterable[int | None]) -> dict[int, str]:
-        """Return the names of some columns by their number, without those that it lacks."""
+        """Return the names of columns by their number, without columns that are None."""
         return {i: self.names[i] for i in columns if i is not None}
 
 
@@ -247,7 +247,7 @@ def is_number(cell: str) -> bool:
 
 
 def like_number(cell: str) -> bool:
-    """Whether a cell is a number, or one that is refused with advice: ``50%``, ``0,5``."""
+    """Whether a cell is a number, or a near-number with advice in its error: ``50%``, ``0,5``."""
     return is_number(cell.removesuffix("%").replace(",", ".", 1))
 
 
@@ -293,15 +293,17 @@ def _most(cells: Sequence[bool]) -> bool:
 
 
 def letter(cells: Sequence[str]) -> str:
-    """Return what most cells of a column are; see the module."""
+    """Return the letter for the content of most cells of a column; see the module."""
     truths, numbers = [*map(is_truth, cells)], [*map(like_number, cells)]
-    others = any(number and not truth for number, truth in zip(numbers, truths, strict=True))
-    if _most(truths) and not others:
+    has_other_numbers = any(
+        number and not truth for number, truth in zip(numbers, truths, strict=True)
+    )
+    if _most(truths) and not has_other_numbers:
         return "b" if _most(numbers) else "w"
     if not _most(numbers):
         return "t"
-    there = (cell for cell, number in zip(cells, numbers, strict=True) if number)
-    return "i" if all(cell.lstrip("+-").isalnum() for cell in there) else "f"
+    numeric_cells = (cell for cell, number in zip(cells, numbers, strict=True) if number)
+    return "i" if all(cell.lstrip("+-").isalnum() for cell in numeric_cells) else "f"
 
 
 def signature(head: Any) -> str:
@@ -315,10 +317,10 @@ def counts_columns(cells: Sequence[str]) -> bool:
 
 
 def numbered_columns(head: Any, given: Any) -> Numbered:
-    """Return whether the first line of a text without names of columns is none of the data.
+    """Return whether the first line of a text without names of columns is no data.
 
-    It is where it numbers the columns after a blank cell, or above words for classes, or where
-    `header` says so. Numbers of columns that may be data are asked about.
+    The first line is no data where the cells after a blank cell number the columns, or number them
+    above words for classes, or where `header` says so. A line that may be data raises an error.
     """
     first, *rows = head.rows
     index = int(not first[0] and counts_columns(first[1:]))
@@ -328,10 +330,10 @@ def numbered_columns(head: Any, given: Any) -> Numbered:
         if all(map(counts_columns, rows)):
             return Numbered(False)
         if below is None or "w" not in signature(below):
-            shown = head.delimiter.join(first)
+            line = head.delimiter.join(first)
             raise fault(
                 head.path,
-                f"{shown!r} may number the columns, as pandas writes them, or be data",
+                f"{line!r} may number the columns, as pandas writes them, or be data",
                 "give `header=True` if it numbers the columns and `header=False` if it is data",
                 line=head.first,
             )
@@ -350,8 +352,8 @@ def numbered_columns(head: Any, given: Any) -> Numbered:
 def layout_of(head: Any, given: Any) -> Layout:
     """Return the layout of a list of comparisons, by the names of columns or by its signature."""
     layout = with_header(head, given)
-    if "columns.scores" not in given and (known := foreign(head)):
-        raise fault(head.path, known)
+    if "columns.scores" not in given and (description := foreign(head)):
+        raise fault(head.path, description)
     if layout is not None:
         return layout
     table = (*KEYED, *LISTS) if given.names_templates else (*LISTS, *KEYED)
@@ -364,8 +366,8 @@ def layout_of(head: Any, given: Any) -> Layout:
     first, *below = head.column(layout.score)
     if "%" in head.cells[0] or "%" in head.cells[-1]:
         raise fault(head.path, "has per cent signs", "write per cent as fractions")
-    known = head.width == 1 and first.isalpha()
-    if below and not like_number(first) and all(map(is_number, below)) and not known:
+    description = head.width == 1 and first.isalpha()
+    if below and not like_number(first) and all(map(is_number, below)) and not description:
         names = ", ".join(map(repr, head.cells[0]))
         raise fault(
             head.path,
@@ -395,8 +397,8 @@ def matched(head: Any, table: Sequence[Row], given: Any) -> Layout | None:
             names = [*map("column {}".format, range(1, index + len(letters) + 1))]
             for role, i in roles.items():
                 names[i] = role
-            others = [i for i in range(index, len(names)) if i not in roles.values()]
-            layout = Layout(names, roles, tuple(others), numbered=numbered)
+            further_columns = [i for i in range(index, len(names)) if i not in roles.values()]
+            layout = Layout(names, roles, tuple(further_columns), numbered=numbered)
             if "subject_a" in roles:  # bob's
                 layout.claims = "template_a" not in roles
                 layout.templates = (roles.get("template_a", index), roles["template_b"])
@@ -405,7 +407,7 @@ def matched(head: Any, table: Sequence[Row], given: Any) -> Layout | None:
 
 
 def _species(head: Any, letters: str) -> int | None:
-    """Return the column that names a species where the class is an attack, and none elsewhere."""
+    """Return the column with a species for attacks alone; None without such a column."""
     for genuine in (i for i, x in enumerate(letters) if x == "w"):
         attacks = [*map(is_attack, head.column(genuine))]
         if all(attacks) or not any(attacks):
@@ -426,23 +428,23 @@ def with_header(head: Any, given: Any) -> Layout | None:
     cells = head.cells[0]
     if given.peek("header") is False:
         return None
-    known = {name for names in COLUMNS.values() for name in names} | {"template"}
-    _require_roles(head, given.meta, known)
-    renamed = {word: name for word, name in given.meta.items() if folded(word) in known}
+    known_names = {name for names in COLUMNS.values() for name in names} | {"template"}
+    _require_roles(head, given.meta, known_names)
+    renamed = {word: name for word, name in given.meta.items() if folded(word) in known_names}
     chosen = {"score": given.peek("columns.scores"), "genuine": given.peek("columns.genuine")}
     if {*renamed.values(), *chosen.values()}.isdisjoint(cells) and not names_columns(head):
         return None
     require_names(head.path, head.first, cells)
     given.take("header")
-    called = [*map(folded, cells)]
+    folded_names = [*map(folded, cells)]
     for word, name in renamed.items():
         if name not in cells:
             raise _no_column(head, name, word, given)
-        called[cells.index(name)] = "model" if word == "template" else folded(word)
+        folded_names[cells.index(name)] = "model" if word == "template" else folded(word)
     roles = {}
     for role, names in COLUMNS.items():
         option = "columns.scores" if role == "score" else f"columns.{role}"
-        several = [cell for cell, name in zip(cells, called, strict=True) if name in names]
+        several = [cell for cell, name in zip(cells, folded_names, strict=True) if name in names]
         if chosen.get(role) in cells:
             roles[role] = cells.index(given.take(option))
         elif role in chosen and chosen[role] is None and len(several) > 1:
@@ -454,20 +456,24 @@ def with_header(head: Any, given: Any) -> Layout | None:
                 line=head.first,
             )
         elif chosen.get(role) is None and several:
-            roles[role] = called.index(next(name for name in names if name in called))
+            roles[role] = folded_names.index(next(name for name in names if name in folded_names))
     for side in ("subject", "template"):  # of one side alone, a name has no meaning
         if not {f"{side}_a", f"{side}_b"} <= roles.keys():
             roles = {role: i for role, i in roles.items() if not role.startswith(side)}
     if "score" in roles:
         _require_numbers(head, roles, renamed)
-    _require_same_sides(head, cells, called, roles)
+    _require_same_sides(head, cells, folded_names, roles)
     layout = Layout(cells, roles, header=True, named=frozenset(renamed))
     layout.templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
-    if layout.subjects and not layout.templates and _are_recordings(head, layout, called, given):
+    if (
+        layout.subjects
+        and not layout.templates
+        and _are_recordings(head, layout, folded_names, given)
+    ):
         layout.templates = layout.subjects
         del roles["subject_a"], roles["subject_b"]
     if "score" in roles:
-        layout.kind = KINDS.get(called[roles["score"]])
+        layout.kind = KINDS.get(folded_names[roles["score"]])
     if "labels" not in given:  # else they are columns of the table of templates
         _add_metadata(head, layout, given)
     return layout
@@ -476,7 +482,6 @@ def with_header(head: Any, given: Any) -> Layout | None:
 def _require_same_sides(
     head: Any, cells: list[str], called: list[str], roles: dict[str, int]
 ) -> None:
-    """Raise where subjects have numbered sides and templates are probe and gallery, or so."""
     numbered = {
         noun: called[roles[f"{noun}_a"]] in _NUMBERED
         for noun in ("subject", "template")
@@ -501,10 +506,10 @@ def _require_same_sides(
 
 
 def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
-    """Add the columns of metadata that are named: of one side by a prefix, else of the pair."""
-    wanted = {word: name for word, name in given.all_meta().items() if word not in layout.named}
+    """Add the named columns of metadata, of one side by a prefix, else of the pair."""
+    stated = {word: name for word, name in given.all_meta().items() if word not in layout.named}
     cells, sides = head.cells[0], dict[str, dict[str, int]]()
-    for word, name in wanted.items():
+    for word, name in stated.items():
         if name not in cells:
             raise _no_column(head, name, word, given)
         column = re.sub("^(probe|gallery)_", "", word)
@@ -516,27 +521,33 @@ def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
 
 
 def _no_column(head: Any, name: str, word: str, given: Any) -> DataError:
-    taken = {*given.meta.values(), given.peek("columns.scores"), given.peek("columns.genuine")}
+    names_in_use = {
+        *given.meta.values(),
+        given.peek("columns.scores"),
+        given.peek("columns.genuine"),
+    }
     option = f'`columns={{"{word}": "{name}"}}`'
-    return missing(head.path, "column", name, head.cells[0], option, taken=taken)
+    return missing(head.path, "column", name, head.cells[0], option, taken=names_in_use)
 
 
 def _require_roles(head: Any, columns: Mapping[str, str], known: Collection[str]) -> None:
-    """Raise where a word of ``columns`` is a role but for a letter or two, and no metadata."""
+    """Raise where a word of ``columns`` is a role but for a letter or two."""
     for word, name in columns.items():
         if folded(word) in known:
             continue
-        near = difflib.get_close_matches(folded(word), known, n=1, cutoff=0.85)
-        if near and not re.fullmatch(f"{re.escape(folded(word))}_?[ab12]", near[0]):
+        close_matches = difflib.get_close_matches(folded(word), known, n=1, cutoff=0.85)
+        if close_matches and not re.fullmatch(
+            f"{re.escape(folded(word))}_?[ab12]", close_matches[0]
+        ):
             raise fault(
                 head.path,
                 f'`columns={{"{word}": "{name}"}}` names no role',
-                f"did you mean {near[0]!r}?",
+                f"did you mean {close_matches[0]!r}?",
             )
 
 
 def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
-    """Raise where the column of the scores holds words, and one that may be meant numbers."""
+    """Raise where the column of the scores holds words, and a column beside holds numbers."""
     names = head.cells[0]
     columns = [[str(x) for x in head.column(i)[1:] if x == x and x] for i in range(len(names))]
     scores = columns[roles["score"]]
@@ -548,11 +559,12 @@ def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, 
     numeric = [x for x in numeric if all(map(like_number, columns[names.index(x)]))]
     if not numeric:
         return
-    other = next((x for x in numeric if x in word_of), numeric[0])
-    advice = f"expected numbers, such as those of {other!r}"
-    if other in word_of:
+    numeric_column = next((x for x in numeric if x in word_of), numeric[0])
+    advice = f"expected numbers, such as those of {numeric_column!r}"
+    if numeric_column in word_of:
         advice = (
-            f"{other!r}, which `columns` has as {word_of[other]!r}, holds numbers: exchange the two"
+            f"{numeric_column!r}, which `columns` has as {word_of[numeric_column]!r}, holds "
+            "numbers: exchange the two"
         )
     problem = f"{names[roles['score']]!r} is the column of the scores and holds {scores[0]!r}"
     raise fault(head.path, problem, advice, line=head.first + 1)
@@ -563,15 +575,15 @@ def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) ->
 
     An argument then says whose they are, or a genuine pair has two names.
     """
-    a, b = layout.subjects
-    if called[a] not in TRIAL_NAMES or called[b] not in TRIAL_NAMES:
+    first, second = layout.subjects
+    if called[first] not in TRIAL_NAMES or called[second] not in TRIAL_NAMES:
         return False
     if given.names_templates:
         return True
     genuine, rows = layout.get("genuine"), head.rows[1:]
     if genuine is None:  # without a pair of equal names, they tell no genuine pair
-        return bool(rows) and all(row[a] != row[b] for row in rows)
-    return any(TRUTH.get(truth_word(row[genuine])) and row[a] != row[b] for row in rows)
+        return bool(rows) and all(row[first] != row[second] for row in rows)
+    return any(TRUTH.get(truth_word(row[genuine])) and row[first] != row[second] for row in rows)
 
 
 def names_columns(head: Any) -> bool:
@@ -579,14 +591,14 @@ def names_columns(head: Any) -> bool:
     places = {folded(cell): i for i, cell in enumerate(head.cells[0])}
     if any(map(is_number, head.cells[0])):
         return False
-    there = {role for role, names in COLUMNS.items() if not places.keys().isdisjoint(names)}
-    if "score" in there:
+    roles = {role for role, names in COLUMNS.items() if not places.keys().isdisjoint(names)}
+    if "score" in roles:
         return True
     for name in places.keys() & {*COLUMNS["genuine"]}:
         # "target" is a name above 1 and 0, and a word above other words.
         _, *below = head.column(places[name])
         return not is_truth(name) or any(map(is_number, below))
-    return {"subject_a", "subject_b"} <= there or {"template_a", "template_b"} <= there
+    return {"subject_a", "subject_b"} <= roles or {"template_a", "template_b"} <= roles
 
 
 def trial_layout(head: Any, given: Any) -> Layout:
@@ -617,14 +629,14 @@ def trial_layout(head: Any, given: Any) -> Layout:
     if head.width == 2 and not {*letters}.isdisjoint("wb"):
         _refuse_decimal_commas(head, 1)
     # What is said of the first line of the scores is about trials that could be asked about, too.
-    asked = given if counts_columns(head.cells[0]) else of_trials
-    layout = matched(head, TRIALS, asked)
+    arguments = given if counts_columns(head.cells[0]) else of_trials
+    layout = matched(head, TRIALS, arguments)
     if layout is not None:
         return layout
     truths = [i for x in "wb" for i, y in enumerate(letters) if x == y]
     if len(truths) > 1:
-        what = "words such as target, 1 or 0"
-        raise _two_readings(head, truths, what, "could mark genuine pairs")
+        content = "words such as target, 1 or 0"
+        raise _two_readings(head, truths, content, "could mark genuine pairs")
     raise DataError(
         f"{head.path}: is not a list of trials; expected two names and a word such as target or "
         "nontarget, 1 or 0, on each line, or the names of genuine pairs alone (impostor scores are "
@@ -655,7 +667,7 @@ _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogra
 
 
 def foreign(head: Any) -> str:
-    """Return what a text is of other programs that bioeval does not read; empty if unknown."""
+    """Return the description of a text of another program; empty if unknown."""
     rows, width, names = head.rows, head.width, [*map(folded, head.cells[0])]
     named = not any(map(is_number, head.cells[0]))
     kitti = [
@@ -678,9 +690,9 @@ def foreign(head: Any) -> str:
         )
     bins = len(rows) > 2 and width == 3 and letter(head.column(0)) == "f" and _are_even(head)
     if named:
-        both = {"genuine", "impostor"} <= {*names} or {"mated", "nonmated"} <= {*names}
+        has_both_classes = {"genuine", "impostor"} <= {*names} or {"mated", "nonmated"} <= {*names}
         of_lists = HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
-        bins = both and not {*COLUMNS["score"]}.isdisjoint(names)
+        bins = has_both_classes and not {*COLUMNS["score"]}.isdisjoint(names)
         bins = bins or of_lists and any(map(_COUNTS.fullmatch, names))
     if bins:
         return (
@@ -691,7 +703,7 @@ def foreign(head: Any) -> str:
 
 
 def _are_even(head: Any) -> bool:
-    """Whether the first of three columns increases evenly, and the others are counts."""
+    """Whether the first of three columns increases evenly, beside two columns of counts."""
     try:
         bins = [float(cell) for cell in head.column(0)]
     except ValueError:
@@ -705,7 +717,6 @@ def _are_even(head: Any) -> bool:
 
 
 def _two_readings(head: Any, columns: list[int], content: str, so: str) -> DataError:
-    """Return the error of a list that could be read in two ways."""
     *numbers, last = [str(i + 1) for i in columns]
     hold = f"column {last} holds"
     if numbers:
@@ -727,7 +738,6 @@ def refuse_two_readings(head: Any, columns: Sequence[int]) -> None:
 
 
 def _refuse_decimal_commas(head: Any, score: int) -> None:
-    """Raise where a column of scores and the next one could be decimals with a comma."""
     for i in (score - 1, score):
         if head.delimiter != "," or not 0 <= i < head.width - 1:
             continue
@@ -739,7 +749,6 @@ def _refuse_decimal_commas(head: Any, score: int) -> None:
 
 
 def _unknown(head: Any) -> DataError:
-    """Return the error of a list of no layout."""
     letters = signature(head)
     places = {x: [i for i, y in enumerate(letters) if x == y] for x in "wbif"}
     numbers = sorted(places["b"] + places["i"] + places["f"])
@@ -747,22 +756,22 @@ def _unknown(head: Any) -> DataError:
     if head.width <= _MOST_UNNAMED and len(places["w"]) < 2:
         if not places["w"] and len(places["b"]) > 1:
             return _two_readings(head, places["b"], "only 0 and 1", "could mark genuine pairs")
-        rest = [i for i in numbers if i not in genuine[:1]]
-        if genuine and not rest and head.width > 1:
+        further_numbers = [i for i in numbers if i not in genuine[:1]]
+        if genuine and not further_numbers and head.width > 1:
             return fault(
                 head.path,
                 "is a list of trials without scores",
                 "give the file with the scores, and this one as `trials`",
             )
-        if len(rest) > 1 and len(places["f"]) != 1 and (genuine or head.width > 2):
-            return _two_readings(head, rest, "numbers", "could be the scores")
+        if len(further_numbers) > 1 and len(places["f"]) != 1 and (genuine or head.width > 2):
+            return _two_readings(head, further_numbers, "numbers", "could be the scores")
     return no_scores(head)
 
 
 def no_scores(head: Any, named: bool = False) -> DataError:
-    """Return the error of a text, or of a table with `named` columns, that is no list of scores."""
-    if known := foreign(head):
-        return fault(head.path, known)
+    """Return the error of a text, or of a table with `named` columns, without scores."""
+    if description := foreign(head):
+        return fault(head.path, description)
     first = head.delimiter.join(head.cells[0])[:80]
     problem = f"its first line, {first!r}, is none of a known list"
     if named:
@@ -783,8 +792,10 @@ def unknown_words(head: Any) -> str:
         names = {cell for j in head.columns_except(i) for cell in head.column(j)}
         repeated = len(words) == 2 < len(head.rows)
         if repeated and names.isdisjoint(words) and not any(map(like_number, words)):
-            known = "target and nontarget, or 1 and 0"
-            return f". Column {i + 1} has the words {words[0]!r} and {words[1]!r}; write {known}"
+            known_words = "target and nontarget, or 1 and 0"
+            return (
+                f". Column {i + 1} has the words {words[0]!r} and {words[1]!r}; write {known_words}"
+            )
     return ""
 
 
@@ -792,10 +803,12 @@ def misspelt(names: Sequence[str], known: Collection[str] = ()) -> str:
     """Return a hint at the name that an unknown column may mean, or an empty string."""
     if any(map(is_number, names)):
         return ""
-    there = {*map(folded, names)}
+    folded_names = {*map(folded, names)}
     for name in names:
         if name not in known and folded(name) not in HEADER_NAMES:
-            near = difflib.get_close_matches(folded(name), HEADER_NAMES - there, n=1, cutoff=0.75)
-            if near:
-                return f". The column {name!r} is not known. Did you mean {near[0]!r}?"
+            close_matches = difflib.get_close_matches(
+                folded(name), HEADER_NAMES - folded_names, n=1, cutoff=0.75
+            )
+            if close_matches:
+                return f". The column {name!r} is not known. Did you mean {close_matches[0]!r}?"
     return ""

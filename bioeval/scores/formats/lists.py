@@ -55,32 +55,32 @@ def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
     layout = layout_of(head, given)
     if layout.get("score") is None:
         raise no_scores(head, named=True)
-    how = how_read(head.path, layout, given)
+    options = how_read(head.path, layout, given)
     alone = head.width - layout.numbered.unnamed == 1
     if alone and layout.get("genuine") is None or impostor is not None:
-        return _scores_alone(head, layout, impostor, given, how)
-    wanted = wanted_columns(layout, given)
+        return _scores_alone(head, layout, impostor, given, options)
+    columns = wanted_columns(layout, given)
     table = read_columns(
         head,
         layout.skips_line,
-        layout.called(wanted),
+        layout.called(columns),
         layout.called([layout.score]),
         digits=layout.called([layout.get("genuine")]),
         blanks=layout.may_be_blank,
     )
     if layout.subjects and not layout.header:
         _refuse_another_reading(head, table, layout)
-    return Listed(table, layout, given).scores(how)
+    return Listed(table, layout, given).scores(options)
 
 
 def wanted_columns(layout: Layout, given: Given) -> list[int]:
     """Return the columns of words that are read."""
-    wanted = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
-    wanted |= {i for two in layout.meta.values() for i in two}  # None where a side has none
+    columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
+    columns |= {i for two in layout.meta.values() for i in two}  # None where a side has none
     by_name = given.names_templates or "lists.as" in given
     if by_name or layout.names_templates or layout.subjects and not layout.header:
-        wanted |= {*layout.templates}
-    return sorted(i for i in wanted if i is not None)
+        columns |= {*layout.templates}
+    return sorted(i for i in columns if i is not None)
 
 
 def how_read(path: Path, layout: Layout, given: Given) -> dict[str, Any]:
@@ -95,7 +95,6 @@ def how_read(path: Path, layout: Layout, given: Given) -> dict[str, Any]:
 
 
 def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
-    """Raise where a list in bob's layout could equally have a column of classes."""
     columns = [i for i, column in table.words.items() if all(map(is_truth, column.values))]
     if np.isin(table.numbers[layout.score], (0, 1, -1)).all():
         columns.append(layout.score)
@@ -112,15 +111,19 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
         )
 
 
-def _places(wanted: Words, words: Words) -> np.ndarray:
-    """Return the place of each wanted word among others, -1 without one."""
-    return template_names.places(*(template_names.as_names(x.values) for x in (wanted, words)))
+def _places(searched: Words, words: Words) -> np.ndarray:
+    """Return the place of each searched word among other words, -1 where absent."""
+    return template_names.places(*(template_names.as_names(x.values) for x in (searched, words)))
 
 
-def both_sides(a: Words, b: Words) -> CodedSides:
+def both_sides(first: Words, second: Words) -> CodedSides:
     """Return two columns under one numbering."""
-    values, other = template_names.united(a.values, b.values)
-    return CodedSides(values, a.codes.astype(np.int32, copy=False), other.astype(np.int32)[b.codes])
+    values, place_of_second = template_names.united(first.values, second.values)
+    return CodedSides(
+        values,
+        first.codes.astype(np.int32, copy=False),
+        place_of_second.astype(np.int32)[second.codes],
+    )
 
 
 # ------------------------------------------------------------------------- scores alone
@@ -129,7 +132,7 @@ def both_sides(a: Words, b: Words) -> CodedSides:
 def _scores_alone(
     head: Head, layout: Layout, impostor: Path | None, given: Given, how: dict[str, Any]
 ) -> Scores:
-    """Read one score a line: genuine, beside a file of impostor scores, or in order of trials."""
+    """Read one score a line, genuine beside impostor scores, or in the order of trials."""
     path = head.path
     if impostor is None and "trials" in given:
         return in_listed_order(path, _only_column(head, layout), given, how)
@@ -143,25 +146,25 @@ def _scores_alone(
     if layout.get("genuine") is not None:
         name = layout.names[layout.roles["genuine"]]
         raise fault(path, f"{name} marks genuine pairs", "give this file alone")
-    other = head_of(existing_file(impostor))
-    theirs = layout_of(other, given)
-    for one, form in ((head, layout), (other, theirs)):
-        width = one.width - form.numbered.unnamed
+    impostor_head = head_of(existing_file(impostor))
+    impostor_layout = layout_of(impostor_head, given)
+    for file_head, form in ((head, layout), (impostor_head, impostor_layout)):
+        width = file_head.width - form.numbered.unnamed
         if width != 1:
             raise fault(
-                one.path,
+                file_head.path,
                 f"has {width} columns",
                 "expected one score on each line in both files, of genuine and of impostor scores",
             )
-    if (theirs.kind or layout.kind) != (layout.kind or theirs.kind):
+    if (impostor_layout.kind or layout.kind) != (layout.kind or impostor_layout.kind):
         raise fault(
             impostor,
-            f"the scores are called {theirs.names[0]!r}, and those of the genuine file "
+            f"the scores are called {impostor_layout.names[0]!r}, and those of the genuine file "
             f"{layout.names[0]!r}",
             "expected distances or similarities in both",
-            line=other.first,
+            line=impostor_head.first,
         )
-    genuine, impostors = _only_column(head, layout), _only_column(other, theirs)
+    genuine, impostors = _only_column(head, layout), _only_column(impostor_head, impostor_layout)
     return two_classes(path, genuine, impostor, impostors, given, how)
 
 
@@ -241,7 +244,7 @@ class Listed:
         self.genuine: np.ndarray = genuine
 
     def _classes_of_subjects(self, enrolled: Words, probes: Words) -> np.ndarray:
-        """Return which pairs are genuine; leave out those of two subjects who are no person."""
+        """Return which pairs are genuine; leave out the pairs of two subjects of no person."""
         nobody = [
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
             for side in (enrolled, probes)
@@ -257,7 +260,7 @@ class Listed:
         return (genuine & ~nobody[0])[self.rows]
 
     def _join(self) -> np.ndarray:
-        """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
+        """Return the classes of the pairs by the list of trials; keep the pairs with a trial."""
         layout, path = self.layout, self.table.path
         if not layout.templates:
             trials = Path(self.given.take("trials")).name
@@ -290,13 +293,13 @@ class Listed:
 
     def scores(self, how: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""
-        table, layout, given, rows = self.table, self.layout, self.given, self.rows
-        as_matrix = given.take("lists.as") == "matrix"
-        rules = ListRules.parse(**given.rules())
+        table, layout, arguments, rows = self.table, self.layout, self.given, self.rows
+        as_matrix = arguments.take("lists.as") == "matrix"
+        rules = ListRules.parse(**arguments.rules())
         if as_matrix and rules.keep:
             raise DataError(
-                f'`lists={{"keep": "{rules.keep[0]}"}}` has no meaning with '
-                '`lists={"as": "matrix"}`: a matrix has one cell for each pair, and none for a '
+                f'`lists={{"keep": "{rules.keep[0]}"}}` has no meaning with `lists={{"as": '
+                '"matrix"}`: a matrix has one cell for each pair, and none for a '
                 "template with itself"
             )
         fold = None
@@ -349,17 +352,20 @@ class Listed:
         layout = self.layout
         if not layout.names_templates:
             return None
-        a, b = (self.table.words[i] for i in layout.templates)
-        names = both_sides(a, b)
+        enrolled, probe = (self.table.words[i] for i in layout.templates)
+        names = both_sides(enrolled, probe)
         if layout.subjects:
             people = [self.table.words[i] for i in layout.subjects]
-            if any(len(x.values) == 1 < len(y.values) for x, y in zip((a, b), people, strict=True)):
+            if any(
+                len(x.values) == 1 < len(y.values)
+                for x, y in zip((enrolled, probe), people, strict=True)
+            ):
                 return None  # one name of several people names none
             sides = [
                 dict(zip(x.values, self._owners(x, y), strict=True))
-                for x, y in zip((a, b), people, strict=True)
+                for x, y in zip((enrolled, probe), people, strict=True)
             ]
-            if len(names.values) < len(a.values) + len(b.values):  # one set
+            if len(names.values) < len(enrolled.values) + len(probe.values):  # one set
                 for name in sides[0].keys() & sides[1].keys():
                     require_one_owner(self.table.path, name, sides[0][name], sides[1][name])
         names = names.take(self.rows)
@@ -371,7 +377,6 @@ class Listed:
         return names
 
     def _names(self, option: Any) -> Two:
-        """Return the names of the templates of both sides, which an option needs."""
         if len(self.layout.templates) != 2:
             raise fault(
                 self.table.path,
@@ -379,8 +384,8 @@ class Listed:
                 "expected two columns such as template_a and template_b"
                 f"{misspelt(self.layout.names, self.layout.with_roles)}",
             )
-        a, b = self.layout.templates
-        return self.table.words[a], self.table.words[b]
+        enrolled, probe = self.layout.templates
+        return self.table.words[enrolled], self.table.words[probe]
 
     def _every_name(self) -> list[str]:
         columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
@@ -390,7 +395,7 @@ class Listed:
 
     @property
     def _of_attacks(self) -> bool:
-        """Whether a class is that of attacks: an attack is on the subject that it claims."""
+        """Whether a class marks attacks, each on the subject that it claims."""
         return self.words is not None and any(map(is_attack, self.words.values))
 
     def _attacks(self) -> np.ndarray | None:
@@ -421,13 +426,13 @@ class Listed:
 
         `has_classes` is whether genuine pairs are known.
         """
-        given, table, layout = self.given, self.table, self.layout
+        arguments, table, layout = self.given, self.table, self.layout
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
         for name, two in layout.meta.items():
-            enrolled, other = (unknown if i is None else table.words[i] for i in two)
-            self.meta[name] = enrolled, other
-        if "labels" not in given and not layout.header and given.meta:
-            name = next(iter(given.meta))
+            enrolled, probe = (unknown if i is None else table.words[i] for i in two)
+            self.meta[name] = enrolled, probe
+        if "labels" not in arguments and not layout.header and arguments.meta:
+            name = next(iter(arguments.meta))
             raise fault(
                 table.path,
                 f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
@@ -437,27 +442,30 @@ class Listed:
         listed: Two | None = None
         from_names: Two | None = None
         if layout.subjects:
-            a, b = layout.subjects
-            listed = table.words[a], table.words[b]
-        for option in (x for x in ("labels", "subject_from") if x in given):
-            (a_names, b_names), every = self._names(f"`{option}`"), self._every_name()
+            a, second = layout.subjects
+            listed = table.words[a], table.words[second]
+        for option in (x for x in ("labels", "subject_from") if x in arguments):
+            (a_names, b_names), all_names = self._names(f"`{option}`"), self._every_name()
             if option == "labels":
-                templates = read_templates(given.take(option))
-                words = {k: v for k, v in given.all_meta().items() if k not in layout.named}
+                templates = read_templates(arguments.take(option))
+                words = {k: v for k, v in arguments.all_meta().items() if k not in layout.named}
                 meta, self.left_out = templates.metadata(words)
                 # A table may have metadata alone, where subjects are known or not needed.
-                others = (
-                    listed is not None or "subject_from" in given or has_classes and templates.more
+                is_optional = (
+                    listed is not None
+                    or "subject_from" in arguments
+                    or has_classes
+                    and templates.more
                 )
-                subject = templates.subjects() if others else templates.subject_of()
-                templates.require(every, table.path)
+                subject = templates.subjects() if is_optional else templates.subject_of()
+                templates.require(all_names, table.path)
             else:
-                meta = given.take(option).parts(every, self._line_of)
+                meta = arguments.take(option).parts(all_names, self._line_of)
                 subject = meta.pop("subject")
 
             def renamed(of: Mapping[str, str], names: Two = (a_names, b_names)) -> Two:
-                a, b = (column.renamed([of[x] for x in column.values]) for column in names)
-                return a, b
+                a, second = (column.renamed([of[x] for x in column.values]) for column in names)
+                return a, second
 
             self.meta |= {name: renamed(of) for name, of in meta.items()}
             if subject is None:
@@ -467,14 +475,13 @@ class Listed:
                 self._require_agreement(listed, from_names, option)
             if option == "subject_from":
                 first = [a_names.values[code] for code in a_names.codes[:_EXAMPLES]]
-                shown = ", ".join(f"{name} -> {subject[name]}" for name in dict.fromkeys(first))
-                self.reading = (f"subjects from names: {shown}",)
+                examples = ", ".join(f"{name} -> {subject[name]}" for name in dict.fromkeys(first))
+                self.reading = (f"subjects from names: {examples}",)
                 if listed is not None:
                     self.reading = ("subjects as listed, equal to those from names",)
         return listed or from_names
 
     def _line_of(self, name: str) -> str:
-        """Return the file and the line where a name of a template stands first."""
         columns = [self.table.words[i] for i in self.layout.templates]
         column = next(x for x in columns if name in x.values)
         return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
@@ -493,15 +500,14 @@ class Listed:
     # --------------------------------------------------------------------- a matrix
 
     def _matrix(self, rules: ListRules, how: dict[str, Any]) -> Scores:
-        """Return the pairs as a matrix of the probes against the gallery."""
         sides = []
         for i, column in enumerate(self._names('`lists={"as": "matrix"}`')):
-            who = None if self.subjects is None else self._owners(column, self.subjects[i])
+            subjects = None if self.subjects is None else self._owners(column, self.subjects[i])
             names = column.values
             if self.layout.claims and not i:
                 names = [*map("claim {}".format, names)]
             meta = {word: self._owners(column, two[i], word) for word, two in self.meta.items()}
-            sides.append(_ListedSide(column.codes[self.rows], names, who, meta))
+            sides.append(_ListedSide(column.codes[self.rows], names, subjects, meta))
         if self.exchanged is not None and self.exchanged.all():
             sides.reverse()
         gallery, probe = sides
@@ -511,32 +517,33 @@ class Listed:
         )
 
     def _owners(self, column: Words, subjects: Words, of: str = "subject") -> np.ndarray:
-        """Return the subject of each template that a column names, or other metadata of it."""
-        whose = np.empty(len(column.values), dtype=np.int64)
-        whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
-        for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:
+        """Return the subject of each template of a column, or the metadata `of` the template."""
+        owner = np.empty(len(column.values), dtype=np.int64)
+        owner[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
+        for row in np.flatnonzero(owner[column.codes] != subjects.codes)[:1]:
             code = column.codes[row]
             first = int(np.argmax(column.codes == code))
-            name, here = column.values[code], subjects.values[subjects.codes[row]]
-            line, there = self.table.lines([first]), subjects.values[whose[code]]
+            name, stated = column.values[code], subjects.values[subjects.codes[row]]
+            line, stated_before = self.table.lines([first]), subjects.values[owner[code]]
             before = f"and on {places(self.table.noun, line)}"
             if of != "subject":
                 raise fault(
                     self.table.place_of(row),
-                    f"the {of} of the template {name!r} is {here!r}, {before} {there!r}",
+                    f"the {of} of the template {name!r} is {stated!r}, {before} {stated_before!r}",
                     f'name a column of one side, as in `columns={{"probe_{of}": "{of}"}}`',
                 )
-            problem = f"the template {name!r} is of the subject {here!r}, {before} of {there!r}"
+            problem = (
+                f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
+            )
             advice = "give each template its own name, such as the subject with a number"
             if _is_of_one(subjects, column):
                 problem += ", and each subject has one template"
                 advice = "the columns of the subjects and of the templates may be exchanged"
             raise fault(self.table.place_of(row), problem, advice)
-        return np.array(subjects.values, dtype=object)[whose]
+        return np.array(subjects.values, dtype=object)[owner]
 
 
 def _is_of_one(subjects: Words, templates: Words) -> bool:
-    """Whether each subject has one template, which several subjects share."""
     first = np.empty(len(subjects.values), dtype=np.int64)
     first[subjects.codes[::-1]] = templates.codes[::-1]
     alike = first[subjects.codes] == templates.codes
@@ -544,7 +551,7 @@ def _is_of_one(subjects: Words, templates: Words) -> bool:
 
 
 def require_one_owner(path: Path, name: str, one: str, other: str) -> None:
-    """Raise where a template is of two subjects, one on each side."""
+    """Raise where a template has two subjects, one on each side."""
     if one != other:
         raise fault(
             path,
@@ -566,7 +573,7 @@ class _ListedSide:
     meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
 
     def in_order(self) -> _ListedSide:
-        """Return the templates in the natural order of their names, whatever that of the lines."""
+        """Return the templates in the natural order of their names, not in the order of lines."""
         order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
         place = np.argsort(order)
         return _ListedSide(
@@ -632,8 +639,11 @@ def _as_matrix(
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
         if unordered:
-            other = (cells[1][lone], cells[0][lone])
-            matrix[other], mask[other] = matrix.T[other], mask.T[other]
+            cells_of_other_order = (cells[1][lone], cells[0][lone])
+            matrix[cells_of_other_order], mask[cells_of_other_order] = (
+                matrix.T[cells_of_other_order],
+                mask.T[cells_of_other_order],
+            )
             written = int((mask != Mask.IGNORE).sum())
         elif number >= MOSTLY * len(values) and 2 * shared >= shape[0]:
             consequence = ", so that searches and multi-template attempts lack the other one"
@@ -660,21 +670,20 @@ def _as_matrix(
 def _one_set(
     path: Path, first: _ListedSide, second: _ListedSide
 ) -> tuple[_ListedSide, _ListedSide]:
-    """Return both sides as the same templates."""
-    names, other = template_names.united(first.names, second.names)
+    names, place_of_second = template_names.united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:
         subjects = np.empty(len(names), dtype=object)
-        subjects[other] = second.subjects
-        for i in np.intersect1d(np.arange(len(first.names)), other).tolist():
+        subjects[place_of_second] = second.subjects
+        for i in np.intersect1d(np.arange(len(first.names)), place_of_second).tolist():
             require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
         subjects[: len(first.names)] = first.subjects
     meta = {}
     for name, values in first.meta.items():
         meta[name] = np.empty(len(names), dtype=object)
-        meta[name][other] = second.meta[name]
+        meta[name][place_of_second] = second.meta[name]
         meta[name][: len(first.names)] = values
-    codes = first.codes, other[second.codes]
+    codes = first.codes, place_of_second[second.codes]
     return _ListedSide(codes[0], names, subjects, meta), _ListedSide(
         codes[1], names, subjects, meta
     )

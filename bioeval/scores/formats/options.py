@@ -79,10 +79,10 @@ class Given:
                     f"`lists` has the key {received(key)}; expected "
                     f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
                 )
-        given = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
-        given |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
-        given |= {f"lists.{k}": v for k, v in lists.items()}
-        self.values = {k: _checked(k, v) for k, v in given.items() if v is not None}
+        stated = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
+        stated |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
+        stated |= {f"lists.{k}": v for k, v in lists.items()}
+        self.values = {k: _checked(k, v) for k, v in stated.items() if v is not None}
         ListRules.parse(self.peek("lists.keep"), self.peek("lists.unordered"))
         #: Columns of metadata by their names, of which a reader takes those that it knows.
         self.meta = {k: v for k, v in columns.items() if k not in ROLES}
@@ -120,11 +120,11 @@ class Given:
     def side_meta(self, side: str) -> dict[str, str]:
         """Return the metadata of one side: with its prefix, or with none."""
         self._used.add("meta")
-        other = "gallery_" if side == "probe" else "probe_"
+        other_prefix = "gallery_" if side == "probe" else "probe_"
         return {
             name.removeprefix(f"{side}_"): column
             for name, column in self.meta.items()
-            if not name.startswith(other)
+            if not name.startswith(other_prefix)
         }
 
     def all_meta(self) -> dict[str, str]:
@@ -133,14 +133,14 @@ class Given:
         return self.meta
 
     def rules(self) -> dict[str, Any]:
-        """Return what is counted of a list whose templates have names."""
+        """Return the rules for a list with names of templates, for ``ListRules.parse``."""
         return {
             "keep": self.take("lists.keep", ()),
             "unordered": self.take("lists.unordered", False),
         }
 
     def with_failures(self, values: np.ndarray) -> np.ndarray:
-        """Return scores of comparisons with NaN in place of the code of those that failed."""
+        """Return scores with NaN in place of the code of failed comparisons."""
         failed = self.take("failed")
         return values if failed is None else np.where(values == failed, np.nan, values)
 
@@ -172,7 +172,7 @@ class Given:
 
 
 def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an argument that is a mapping, without what is None."""
+    """Return an argument that is a mapping, without entries of None."""
     value = arguments.get(name)
     if value is None:
         return {}
@@ -191,7 +191,6 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return one argument, converted."""
     if name == "metric":
         return known_metric(value)
     if name in _CHOICES:
@@ -252,8 +251,8 @@ class TemplatePattern:
         for group in ("subject", *self.metadata):
             parts = {name: self.part(name, group) for name in names}
             for name in (name for name, part in parts.items() if part is None):
-                others = [x for x, part in parts.items() if part is not None]
-                only = f", and does match {others[0]!r}" if others else ""
+                matching_names = [x for x, part in parts.items() if part is not None]
+                only = f", and does match {matching_names[0]!r}" if matching_names else ""
                 raise DataError(
                     f'{where(name)}: `subject_from="{self.pattern.pattern}"` does not match '
                     f"the name {name!r}{only}; expected a regular expression with a group, the "

@@ -94,8 +94,8 @@ def read(
         place = existing_file(path)
         form = recognise(place, given)
     _, expected, _, _ = FORMATS[form]
-    others = filter(None, (impostor, *map(given.peek, ("labels", "gallery", "trials"))))
-    with naming_file(place, *others), guarded(place, expected=expected):
+    further_files = filter(None, (impostor, *map(given.peek, ("labels", "gallery", "trials"))))
+    with naming_file(place, *further_files), guarded(place, expected=expected):
         if impostor is not None and form not in ("npy", "text"):
             raise given.no_meaning(place, "path", f"two files, of which one is {expected}")
         if hasattr(path, "iloc"):
@@ -122,9 +122,9 @@ def read(
             scores = scores.excluding(*exclude)
     junk_ids = scores.junk_ids
     if pattern := given.peek("names_of"):
-        known = PATTERNS[pattern]
-        junk_ids = known.junk_ids
-        ids = ids if "distractor_ids" in given else known.distractor_ids or None
+        form_of_names = PATTERNS[pattern]
+        junk_ids = form_of_names.junk_ids
+        ids = ids if "distractor_ids" in given else form_of_names.distractor_ids or None
     return marking(scores, ids, junk_ids)
 
 
@@ -137,7 +137,6 @@ def _what(scores: Scores) -> str:
 
 
 def _read_text(path: Path, given: Given, impostor: Path | None) -> Scores:
-    """Read a text with names of columns, or a list: as a matrix, or comparisons."""
     head = with_corner(head_of(path))
     scores = read_wide(head, given) if impostor is None else None
     if scores is None:
@@ -171,12 +170,12 @@ def recognise(path: Path, given: Given) -> str:
             "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
             "write it with save -v7",
         )
-    known = next((name for name, (what, *_) in FORMATS.items() if what == kind), None)
-    if known is not None and promised in (None, known) and kind != "text":
-        return known
+    form = next((name for name, (what, *_) in FORMATS.items() if what == kind), None)
+    if form is not None and promised in (None, form) and kind != "text":
+        return form
     if promised is None:
-        every = [end for *_, ends, _ in FORMATS.values() for end in ends]
-        raise fault(path, f"is {looks(kind)}", f"expected {enumerated(every, 'or')}")
+        endings = [end for *_, ends, _ in FORMATS.values() for end in ends]
+        raise fault(path, f"is {looks(kind)}", f"expected {enumerated(endings, 'or')}")
     remedy = "write the file again" if kind == "text" else "name it as what it is"
     expected = FORMATS[promised][1]
     problem = f"is named {path.suffix} but holds {looks(kind)}"
@@ -184,7 +183,6 @@ def recognise(path: Path, given: Given) -> str:
 
 
 def _has_names(path: Path) -> bool:
-    """Whether the first line of a text names the columns of a list or of a matrix."""
     with suppress(DataError):  # of a text that is no such list, or is damaged
         head = with_corner(head_of(path))
         return names_columns(head) or is_wide(head.cells[0], Given({}))
@@ -192,7 +190,7 @@ def _has_names(path: Path) -> bool:
 
 
 def _what_text_is(path: Path, given: Given) -> str:
-    """Return what a text without names of columns is: a matrix where labels are given for it."""
+    """Return "matrix-text" of a text of numbers with labels as arguments; else "text"."""
     labels, gallery = given.peek("labels"), given.peek("gallery")
     cells = head_of(path).cells[0]
     if not cells[0] and counts_columns(cells[1:]):
@@ -213,11 +211,11 @@ def _what_text_is(path: Path, given: Given) -> str:
         raise fault(
             path,
             "is text with other first cells than numbers",
-            "`labels` and `gallery` label the rows and columns of a matrix of "
-            "numbers alone, without names of rows and columns",
+            "`labels` and `gallery` label the rows and columns of a matrix of numbers alone, "
+            "without names of rows and columns",
         )
-    if known := foreign(head_of(path)):
-        raise fault(path, known)
+    if description := foreign(head_of(path)):
+        raise fault(path, description)
     if not listed and numbers >= 3:  # fewer are a list without its header, more likely
         raise fault(
             path,
@@ -232,7 +230,7 @@ def _what_text_is(path: Path, given: Given) -> str:
 
 
 def holds_labels(file: str) -> bool:
-    """Whether a file may hold scores with their labels, so that it is a system by itself."""
+    """Whether a file may hold scores with their labels, by its suffix: a system by itself."""
     return Path(file).suffix.lower() in (".npz", ".mat", ".h5", ".hdf5")
 
 

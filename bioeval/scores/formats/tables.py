@@ -72,7 +72,7 @@ class Head:
         return [row[i] for row in self.rows]
 
     def columns_except(self, *known: int | None) -> list[int]:
-        """Return the places of all columns but some that are known."""
+        """Return the places of all columns but the `known` ones."""
         return [i for i in range(self.width) if i not in known]
 
     @property
@@ -84,39 +84,43 @@ class Head:
 
 
 def head_of(path: Path, blanks: bool = True) -> Head:
-    """Return the columns of a text, from its first lines after blank ones and comments.
+    """Return the columns of a text, from the first lines, without leading blank lines and comments.
 
     Without `blanks`, cells may hold blanks, which then do not separate them.
     """
     with guarded(path, expected="text"), open_text(path) as file:
         raw = file.read(_SAMPLE)
-        whole = len(raw) < _SAMPLE
+        is_whole = len(raw) < _SAMPLE
     lines = raw.splitlines()
-    if not whole and len(lines) > 1:
+    if not is_whole and len(lines) > 1:
         lines.pop()  # cut off
     texts = ((number, decode(line, path, number)) for number, line in enumerate(lines, 1))
     written = ((number, text) for number, text in texts if text.strip())
-    comments, first, kept = list[tuple[int, str]](), 0, list[str]()
+    comments, first, first_lines = list[tuple[int, str]](), 0, list[str]()
     for number, text in written:
-        if not kept and text.lstrip().startswith(_COMMENT):
+        if not first_lines and text.lstrip().startswith(_COMMENT):
             comments.append((number, text))
             continue
         first = first or number
-        kept.append(text)
-        if len(kept) == _FIRST_LINES:
+        first_lines.append(text)
+        if len(first_lines) == _FIRST_LINES:
             break
-    if not kept:
+    if not first_lines:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
-    delimiter = delimiter_of(kept[0]) if blanks else next((x for x in ",;\t" if x in kept[0]), ",")
-    if blanks and delimiter == "," and _DECIMAL_COMMA.search(kept[0]):
+    delimiter = (
+        delimiter_of(first_lines[0])
+        if blanks
+        else next((x for x in ",;\t" if x in first_lines[0]), ",")
+    )
+    if blanks and delimiter == "," and _DECIMAL_COMMA.search(first_lines[0]):
         delimiter = " "  # which is then refused
     if delimiter == " ":
-        rows = [*map(str.split, kept)]
-        single = all(line == " ".join(line.split()) for line in kept)
+        rows = [*map(str.split, first_lines)]
+        single = all(line == " ".join(line.split()) for line in first_lines)
     else:  # a quoted cell may be cut off at the end of what was read
-        reader = csv.reader(kept, delimiter=delimiter, skipinitialspace=True)
+        reader = csv.reader(first_lines, delimiter=delimiter, skipinitialspace=True)
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
-        single = not any(delimiter + " " in line or '"' in line for line in kept)
+        single = not any(delimiter + " " in line or '"' in line for line in first_lines)
     # The names of the columns may stand after #, as np.savetxt writes them.
     names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), delimiter) if comments else []
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
@@ -136,21 +140,24 @@ class Words:
 
     @classmethod
     def from_codes(cls, codes: np.ndarray, distinct: Iterable[Any]) -> Words:
-        """Return cells as distinct values and their codes; equal values become one."""
+        """Return cells as distinct values and codes; equal values become a single value."""
         column = cls()
         column.append(codes, distinct)
         return column
 
     def append(self, codes: np.ndarray, distinct: Iterable[Any]) -> None:
         """Append cells as distinct values and their codes."""
-        known = self._number
+        numbers_of_words = self._number
         words = [*distinct]
-        numbers: list[Any] = [*map(known.get, words)]
+        numbers: list[Any] = [*map(numbers_of_words.get, words)]
         if None in numbers:
-            numbers = [known.setdefault(str(value).strip(), len(known)) for value in words]
-            self.values = [*known]
-        few = len(known) <= _FEW  # as the classes of a long list are
-        self._codes.append(np.array(numbers, dtype=np.int8 if few else np.int32)[codes])
+            numbers = [
+                numbers_of_words.setdefault(str(value).strip(), len(numbers_of_words))
+                for value in words
+            ]
+            self.values = [*numbers_of_words]
+        are_few = len(numbers_of_words) <= _FEW  # as the classes of a long list are
+        self._codes.append(np.array(numbers, dtype=np.int8 if are_few else np.int32)[codes])
 
     def renamed(self, values: Iterable[str]) -> Words:
         """Return a column with other words in place of the distinct values."""
@@ -192,23 +199,23 @@ class Columns:
         """Return the lines of rows; the file is read again, since blank lines are not rows."""
         if self.first is None:
             return [*rows]
-        known = {row: number for row, number, _ in _lines_of(self.path, self.first, {*rows})}
-        return [known.get(row, self.first + row) for row in rows]
+        line_of_row = {row: number for row, number, _ in _lines_of(self.path, self.first, {*rows})}
+        return [line_of_row.get(row, self.first + row) for row in rows]
 
 
 def _lines_of(path: Path, first: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
     """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
     if not rows:
         return
-    here, last = -1, max(rows)
+    row, last = -1, max(rows)
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if number < first or not line.strip():
                 continue
-            here += 1
-            if here in rows:
-                yield here, number, line
-            if here == last:
+            row += 1
+            if row in rows:
+                yield row, number, line
+            if row == last:
                 return
 
 
@@ -292,7 +299,7 @@ def _grown(
 ) -> Columns:
     columns = {i: Words() for i in words}
     values = {i: GrowingColumn(np.float64) for i in numbers}
-    rows, most = 0, physical_memory() // _LINE_BYTES
+    rows, limit = 0, physical_memory() // _LINE_BYTES
     for piece in pieces:
         for i, column in columns.items():
             codes, distinct = piece[i].factorize()
@@ -301,10 +308,10 @@ def _grown(
         for i, grown in values.items():
             grown.append(piece[i].to_numpy(dtype=np.float64))
         rows += len(piece)
-        if most and rows > most:
+        if limit and rows > limit:
             raise fault(
                 head.path,
-                f"more than {most:,} lines do not fit into the memory of this machine",
+                f"more than {limit:,} lines do not fit into the memory of this machine",
                 "expected a matrix as .npy (memory-mapped)",
             )
     if not rows:
@@ -320,13 +327,13 @@ def _checked(
     numbers: Mapping[int, str],
     blanks: Collection[int],
 ) -> Iterator[pd.DataFrame]:
-    """Yield the lines in pieces; raise where one has other cells than the first, or a blank one."""
+    """Yield lines in pieces; raise where a line has other cells than the first, or a blank cell."""
     import pandas as pd
 
     rows, width = rows_of(head.path, head.delimiter, first), head.width
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
-    while some := [*islice(rows, PIECE)]:
-        for line, row in some:
+    while piece := [*islice(rows, PIECE)]:
+        for line, row in piece:
             is_header = row == list(head.cells[0]) and not any(is_number(row[i]) for i in numbers)
             if is_header and numbers and line > head.first:
                 problem = "repeats the names of the columns"
@@ -344,7 +351,7 @@ def _checked(
                 lacks = lacks or not row[i]
             if lacks:
                 number = width - row.count("")
-                if row is some[-1][1] and next(rows, None) is None and _is_cut(head.path):
+                if row is piece[-1][1] and next(rows, None) is None and _is_cut(head.path):
                     problem = f"the last line has {number} of {width} cells and no end"
                     raise fault(head.path, problem, "the file is truncated: write it again")
                 expected = f"expected {width}, none of them blank"
@@ -352,18 +359,17 @@ def _checked(
             for i, name in numbers.items():
                 cells: list[Any] = row
                 cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name)
-        yield pd.DataFrame([row for _, row in some], dtype=object)
+        yield pd.DataFrame([row for _, row in piece], dtype=object)
 
 
 def _is_cut(path: Path) -> bool:
-    """Whether the last line of a text has no end."""
     with open_text(path) as file:
         (last,) = deque(file, maxlen=1)
     return not last.endswith(b"\n")
 
 
 def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, name: str) -> None:
-    """Raise where a number became infinite and was not written so: 1e400 is no infinity."""
+    """Raise where a number became infinite, and was not written so: 1e400 is no infinity."""
     rows = set(np.flatnonzero(np.isinf(values)).tolist())
     for _, line, raw in _lines_of(head.path, first, rows):
         cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
@@ -374,7 +380,7 @@ def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, n
 def _pieces(
     head: Head, first: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the lines in pieces, without blank ones."""
+    """Yield lines in pieces, without blank lines."""
     import pandas as pd
 
     # Before 3.1, numbers were the nearest float64 only where that was said.
@@ -410,7 +416,7 @@ def _pieces(
 
 
 def _plain(head: Head) -> set[int]:
-    """Return the columns of which most cells of the first lines are neither numbers nor truth."""
+    """Return the columns in which most cells of the first lines are neither numbers nor truth."""
     plain = set()
     for i in range(head.width):
         _, *cells = head.column(i)
@@ -428,7 +434,6 @@ def _is_name(cell: str) -> bool:
 
 
 def _number(cell: str, where: str, name: str) -> float:
-    """Return the number in a cell; raise with advice where it is not a number."""
     text, hint = cell.strip(), ""
     try:
         if "_" not in text and text.isascii():

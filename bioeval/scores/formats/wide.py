@@ -39,7 +39,7 @@ _FIRST_ROWS = 1000  # of a DataFrame, by which columns are known
 
 
 def is_wide(names: Sequence[str], given: Given) -> bool:
-    """Whether the columns are those of a matrix: the first names the rows, the others templates."""
+    """Whether columns form a matrix: the first names the rows, the rest gallery templates."""
     return (
         len(names) > 2
         and names[0].casefold() in _ROW_NAMES
@@ -67,11 +67,11 @@ def with_corner(head: Head) -> Head:
 
 
 def _are_names_of_numbers(names: list[str], rows: list[list[str]]) -> bool:
-    """Whether columns and rows have names, which do not merely count, and the rest is numbers."""
-    called = not any(map(is_number, names)) and HEADER_NAMES.isdisjoint(map(folded, names))
+    """Whether names of rows and columns, which do not merely count, frame numbers."""
+    has_names = not any(map(is_number, names)) and HEADER_NAMES.isdisjoint(map(folded, names))
     listed = [row[0] for row in rows]
     cells = [cell for row in rows for cell in row[1:]]
-    named = called and len(names) > 1 and not all(map(is_number, listed))
+    named = has_names and len(names) > 1 and not all(map(is_number, listed))
     return named and all(not cell or is_number(cell) for cell in cells)
 
 
@@ -96,7 +96,6 @@ def read_wide(head: Head, given: Given) -> Scores | None:
 
 
 def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
-    """Return the matrix of a table: all against all where rows and columns have the same names."""
     path, labels = table.path, table.words[0].objects().astype(str)
     if given.take("lists.as") == "pairs":
         raise fault(
@@ -131,17 +130,17 @@ def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
 def _of_names(
     path: Path, rows: list[str], columns: list[str], given: Given
 ) -> tuple[Callable[[str], str], list[dict[str, list[str]]]]:
-    """Return what gives the subject of a name above the matrix or beside it, and metadata.
+    """Return a function from a name above or beside the matrix to its subject, and metadata.
 
     Names are the subjects; with a table of templates, or a pattern, they are those of templates.
     """
-    every = [*dict.fromkeys([*rows, *columns])]
+    all_names = [*dict.fromkeys([*rows, *columns])]
     if "labels" in given:
         templates = read_templates(given.take("labels"))
         subject, (meta, _) = templates.subject_of(), templates.metadata(given.all_meta())
-        templates.require(every, path)
+        templates.require(all_names, path)
     elif "subject_from" in given:
-        meta = given.take("subject_from").parts(every, lambda name: str(path))
+        meta = given.take("subject_from").parts(all_names, lambda name: str(path))
         subject = meta.pop("subject")
     else:
         return str, [{}, {}]
@@ -187,7 +186,6 @@ def read_frame(frame: Any, given: Given) -> Scores:
 
 
 def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
-    """Return the matrix, or the list of pairs, of a table whose columns have types."""
     path, names = head.path, head.cells[0]
     if not rows:
         raise fault(path, "has no rows")
@@ -197,10 +195,10 @@ def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
     layout = with_header(head, given)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    how, words = how_read(path, layout, given), wanted_columns(layout, given)
+    options, words = how_read(path, layout, given), wanted_columns(layout, given)
     labels = {*layout.templates, *layout.subjects}
     table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank, labels)
-    return Listed(table, layout, given).scores(how)
+    return Listed(table, layout, given).scores(options)
 
 
 def _columns(
@@ -217,11 +215,11 @@ def _columns(
     Whole floats of `labels` are integers.
     """
     text, values = {i: Words() for i in words}, dict[int, GrowingColumn]()
-    done, names = 0, head.cells[0]
+    rows_read, names = 0, head.cells[0]
 
     def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
         for row in np.flatnonzero(wrong)[:1].tolist():
-            raise fault(head.path, f"row {done + row}: {names[i]} {problem}", expected)
+            raise fault(head.path, f"row {rows_read + row}: {names[i]} {problem}", expected)
 
     for piece in pieces([*numbers, *words]):
         piece = {i: _blank_as_missing(cells) for i, cells in piece.items()}
@@ -248,14 +246,13 @@ def _columns(
                     labels_there = labels_there.astype(piece[i].dtype)  # which factorize may widen
                 values_there = with_whole_numbers(labels_there, where).tolist()
             column.append(codes, [*map(str, values_there), *blank])
-        done += len(piece[numbers[0]])
-        report(done, rows)
+        rows_read += len(piece[numbers[0]])
+        report(rows_read, rows)
     text = {i: column.renamed(as_integers(column.values)) for i, column in text.items()}
     return Columns(head.path, text, {i: x.array() for i, x in values.items()}, None)
 
 
 def _blank_as_missing(cells: Any) -> Any:
-    """Return a column in which text without a character is missing, as in a file."""
     if cells.dtype.kind not in "OSUT":
         return cells
     blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
@@ -263,12 +260,12 @@ def _blank_as_missing(cells: Any) -> Any:
 
 
 def _floats(cells: Any) -> np.ndarray:
-    """Return a column as floats; float32 is kept, and float16 becomes float32."""
+    """Return a column as floats: float32 of float16 and float32, else float64."""
     import pandas as pd
 
     values = pd.to_numeric(cells, errors="coerce")
     kind = getattr(values.dtype, "numpy_dtype", values.dtype)  # of those of pandas, with NA
-    wanted = np.float32 if kind in (np.float16, np.float32) else np.float64
+    dtype = np.float32 if kind in (np.float16, np.float32) else np.float64
     if isinstance(values.dtype, np.dtype):
-        return values.to_numpy().astype(wanted)
-    return values.to_numpy(dtype=wanted, na_value=np.nan)
+        return values.to_numpy().astype(dtype)
+    return values.to_numpy(dtype=dtype, na_value=np.nan)

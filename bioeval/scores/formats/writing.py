@@ -47,10 +47,12 @@ def form_of(path: Path) -> Written:
     for form in WRITTEN:
         if path.suffix and path.name.endswith(form.endings):
             return form
-    known = [ending for form in WRITTEN for ending in form.endings if ending.count(".") == 1]
+    known_endings = [
+        ending for form in WRITTEN for ending in form.endings if ending.count(".") == 1
+    ]
     raise DataError(
-        f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(known)}."
-        f"{nearest_name(path.suffix, known)}"
+        f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(known_endings)}."
+        f"{nearest_name(path.suffix, known_endings)}"
     )
 
 
@@ -122,9 +124,9 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         if scores.pair_subjects is not None:
             out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
         if (names := scores.pairs.templates) is not None:
-            known = np.empty(len(names.values), dtype=object)
-            known[:] = names.values
-            out.add("template_names", _storable(known, "names of templates", path))
+            names_as_objects = np.empty(len(names.values), dtype=object)
+            names_as_objects[:] = names.values
+            out.add("template_names", _storable(names_as_objects, "names of templates", path))
             out.add("templates", np.column_stack([names.a, names.b]))
         if scores.pair_folds is not None:
             out.add("fold", _storable(scores.pair_folds, "fold", path))
@@ -142,14 +144,15 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
             out.add("distances", scores.distances)
         out.add("indices", scores.indices)
         return
-    m, n = scores.shape
+    probe_count, gallery_count = scores.shape
     if scores.mask is not None:
-        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.cells.read_mask)
-    out.add_rows("scores", (m, n), scores.dtype, scores.cells.read)
+        out.add_rows(
+            "mask", (probe_count, gallery_count), np.dtype(np.uint8), scores.cells.read_mask
+        )
+    out.add_rows("scores", (probe_count, gallery_count), scores.dtype, scores.cells.read)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
-    """Return labels, metadata and, if needed, template identities."""
     arrays = {}
     square = _is_square(scores) and scores.layout != "top-k"
     if scores._labelled:
@@ -168,31 +171,29 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         if own is not None and declared_names(meta) is None:  # of an index
             arrays[f"{side}_template"] = own.to_numpy()
     # Without labels, a mask of equal sides is taken for a square one.
-    m, n = scores.shape
+    probe_count, gallery_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
-    if not square and (shared or not scores._labelled and m == n):
+    if not square and (shared or not scores._labelled and probe_count == gallery_count):
         arrays["probe_ids"] = scores.probe_ids
         arrays["gallery_ids"] = scores.gallery_ids
     return arrays
 
 
 def _is_square(scores: Scores) -> bool:
-    """Whether both sides have the same templates in the same order, with equal metadata."""
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
     if rows.keys() != columns.keys():
         return False
     for name, column in rows.items():
-        other = columns[name]
-        missing = column.dtype.kind in "fM" and other.dtype.kind in "fM"
-        if not np.array_equal(column, other, equal_nan=missing):
+        gallery_column = columns[name]
+        missing = column.dtype.kind in "fM" and gallery_column.dtype.kind in "fM"
+        if not np.array_equal(column, gallery_column, equal_nan=missing):
             return False
     return True
 
 
 def _require_free(key: str, name: str) -> None:
-    """Raise where the array of a metadata column would have a name of the layout."""
     if key in RESERVED:
         raise DataError(
             f"the metadata {name!r} cannot be saved as {key}: the layout reserves this name; "
@@ -201,15 +202,15 @@ def _require_free(key: str, name: str) -> None:
 
 
 def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
-    """Return an array that needs no pickle; raise where that would change a value."""
+    """Return an array that needs no pickle; raise where a value would change by it."""
     array = np.asarray(array)
     if not array.dtype.hasobject:
         return array
     kinds = {*map(type, array.reshape(-1).tolist())}
     if type(None) in kinds and kinds <= {type(None), int, float}:  # an unknown number
         values = array.astype(np.float64)
-        known = ~np.isnan(values)
-        if values[known].tolist() == array[known].tolist():
+        is_known = ~np.isnan(values)
+        if values[is_known].tolist() == array[is_known].tolist():
             return values
     if len(kinds) == 1:
         plain = np.array(array.tolist())
@@ -240,23 +241,23 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             for side, subjects in zip("ab", _subjects(scores), strict=True):
                 columns[f"subject_{side}"] = _words(subjects)
         if (listed := scores.pairs.templates) is not None:
-            called = _words(as_objects(listed.values))
-            columns |= {"template_a": called[listed.a], "template_b": called[listed.b]}
+            names = _words(as_objects(listed.values))
+            columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
         if scores.pair_folds is not None:
             columns["fold"] = _words(scores.pair_folds)
         for low in range(0, len(scores.values), _LINES):
             yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
         return
-    (m, n), codes = scores.shape, scores.codes
+    (probe_count, gallery_count), codes = scores.shape, scores.codes
     gallery, probes = map(_words, _subjects(scores))
-    step = max(1, _LINES // n)
-    for low in range(0, m, step):
-        high = min(m, low + step)
-        kept = scores.probe_ids[low:high, None] != scores.gallery_ids
+    step = max(1, _LINES // gallery_count)
+    for low in range(0, probe_count, step):
+        high = min(probe_count, low + step)
+        is_attempt = scores.probe_ids[low:high, None] != scores.gallery_ids
         left_out = left_out_rows(scores, low, high)
         if left_out is not None:
-            kept &= ~left_out
-        i, j = np.nonzero(kept)
+            is_attempt &= ~left_out
+        i, j = np.nonzero(is_attempt)
         genuine = codes.gallery[j] == codes.probe[low + i]
         if not scores._labelled and scores.has_mask:
             genuine = scores.cells.read_mask(low, high)[i, j] == Mask.GENUINE
@@ -267,7 +268,7 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
 
 
 def _subjects(scores: Scores) -> list[np.ndarray]:
-    """Return the subjects of the enrolled side and of the probes; who is no person is unknown."""
+    """Return subjects of the enrolled side and of the probes; "unknown" for no person."""
     codes = scores.codes
     if scores.layout == "pairs" and scores.pair_subjects is not None:
         sides = [*scores.pair_subjects.T]
@@ -289,7 +290,6 @@ def _words(values: np.ndarray) -> np.ndarray:
 
 
 def _write_text(scores: Scores, path: Path) -> None:
-    """Write a text, separated by commas or, with another suffix than .csv, by tabs."""
     require_all_scores(scores)
     with replacing(path) as part:
         for name, (_, values) in _texts(scores).items():
@@ -304,7 +304,7 @@ def _write_text(scores: Scores, path: Path) -> None:
 
 
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
-    """Return the columns that become text, by their names, with what they are."""
+    """Return noun and values of each column that becomes text, by the name of the column."""
     texts = dict[str, tuple[str, np.ndarray]]()
     if scores.layout != "pairs":
         if scores._labelled:
@@ -322,7 +322,7 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
 
 
 def _losses_of_pairs(scores: Scores) -> list[str]:
-    """List what a list of pairs cannot hold of scores."""
+    """List the parts of scores that a list of pairs cannot hold, a sentence for each part."""
     changed = dict.fromkeys(
         noun
         for noun, values in _texts(scores).values()
@@ -344,7 +344,6 @@ def _losses_of_pairs(scores: Scores) -> list[str]:
 
 
 def _check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
-    """Raise where a cell of CSV would not be read back as the same text."""
     for row, value in enumerate(np.asarray(values).tolist()):
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:
@@ -355,7 +354,6 @@ def _check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
 
 
 def _as_cells(values: Iterable[Any]) -> list[Any]:
-    """Return the cells of a column, its text as :func:`as_cell` writes it."""
     return [as_cell(value) if isinstance(value, str) else value for value in values]
 
 
