@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import itertools
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import DataError, escaped
+from bioeval.base.errors import DataError
 from bioeval.cli.console import as_json
 from bioeval.views.show import WIDTH, table_as_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
-
-
-#: What is written as CSV: rows with the same keys, or columns of the same length.
-Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 
 SUMMARY = "summary.json"
 
@@ -185,44 +181,26 @@ def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table:
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
-def attributes_but(ds: xr.Dataset, *names: str) -> dict[str, Any]:
-    """Return the attributes of a result without `names`, and without the schema of its file."""
-    left_out = {"schema", *names}
-    return {str(name): value for name, value in ds.attrs.items() if name not in left_out}
+def write_csv(
+    folder: Path,
+    tables: Iterable[tuple[str, pd.DataFrame]],
+    records: Mapping[str, list[dict[str, Any]]],
+) -> None:
+    """Write tables and lists of rows by name; names become names of files."""
+    import pandas as pd
+
+    from bioeval.showing.data import csv_of
+
+    stems = set[str]()
+    listed = [(name, pd.DataFrame(rows)) for name, rows in records.items() if rows]
+    for name, table in itertools.chain(tables, listed):
+        stem = file_stem(name)
+        while stem in stems:
+            stem = f"{stem}-{len(stems)}"
+        stems.add(stem)
+        (folder / f"{stem}.csv").write_text(csv_of(table), encoding="utf-8", newline="\n")
 
 
-def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
-    """Return the variables over exactly these dimensions as rows of plain values, labels first."""
-    places = itertools.product(*(ds[dim].values.tolist() for dim in dims))
-    columns: dict[str, Any] = {}
-    for dim, labels in zip(dims, zip(*places, strict=True), strict=False):
-        if dim in ds.coords:
-            columns[dim] = labels
-    for name, values in ds.data_vars.items():
-        if values.dims == dims:
-            columns[str(name)] = values.values.reshape(-1).tolist()
-    return rows_of(columns)
-
-
-def rows_of(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Return columns of one length as rows."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def write_csv(target: Path, table: Table) -> None:
-    """Write rows with the same keys, or columns of one length, as CSV without formulas."""
-    columns = {}
-    if not isinstance(table, list):
-        columns = dict(table)
-    elif table:
-        for key in table[0]:
-            columns[key] = [row[key] for row in table]
-    with open(target, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(_cell, columns))
-        for row in zip(*columns.values(), strict=True):
-            writer.writerow(map(_cell, row))
-
-
-def _cell(value: Any) -> Any:
-    return as_cell(escaped(value)) if isinstance(value, str) else value
+def file_stem(name: str) -> str:
+    """Return the name of a file for a name that may have any characters."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")

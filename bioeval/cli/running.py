@@ -6,7 +6,8 @@ import contextlib
 import os
 import shlex
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,15 +15,12 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import BioevalWarning
-from bioeval.base.messages import messages_of
 from bioeval.base.version import __version__
 from bioeval.cli.command import in_options
 from bioeval.cli.console import note, put, show_json
 from bioeval.cli.outputs import (
-    attributes_but,
     check_folder,
     command_words,
-    rows_over,
     take_out,
     write_csv,
     write_folder,
@@ -32,11 +30,9 @@ from bioeval.cli.progress import Stages
 from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from bioeval.cli.conditions import Condition
-    from bioeval.cli.outputs import Table
+    from bioeval.document.text import Text
     from bioeval.scores.matrix import Scores
+    from bioeval.showing.conditions import Condition
     from bioeval.views.terms import Results
 
 #: The arguments of `load` that are options.
@@ -57,6 +53,41 @@ _READ = (
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extras:
+    """What a command adds to its result.
+
+    Attributes
+    ----------
+    records : dict
+        Further lists of rows of the JSON by key; each is a file of CSV, too.
+    lines : sequence of Text
+        Lines below the table.
+    table : TerminalDocument, optional
+        In place of the table of the result.
+    draw : callable, optional
+        Draws into a folder in place of the plots of the result.
+    overlaid : bool
+        Whether several results are drawn in one plot of each kind.
+    name : str
+        What the result is called on a page; by default the system that was read last.
+    page, page_options
+        What a page shows in place of the result, and further options of the page.
+    """
+
+    records: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    lines: Sequence[Text] = ()
+    table: Any = None
+    draw: Callable[[Path], None] | None = None
+    overlaid: bool = False
+    name: str = ""
+    page: Any = None
+    page_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+NO_EXTRAS = Extras()
 
 
 class Run:
@@ -171,7 +202,7 @@ class Run:
                     f"{second!r} is a second file, beside --{role} {reading[role]!r}"
                 )
             reading[role] = second
-        self.files += filter(None, (file, second))
+        self.add_files(file, second)
         impostor = reading.pop("impostor", None)
         scores = read_with(file if impostor is None else (file, impostor), **reading)
         if self._named or name is not None:
@@ -179,6 +210,10 @@ class Run:
         self.name, self.labels, self.as_read = str(scores.name), reading["labels"], scores
         self.stages("counting")
         return self._in_use(scores)
+
+    def add_files(self, *files: str | None) -> None:
+        """Add files that the command reads by itself."""
+        self.files += filter(None, files)
 
     def read_set(self, files: Sequence[str], name: str | None = None) -> Scores:
         """Return the scores of a set: a file, and perhaps the list of its trials."""
@@ -260,11 +295,6 @@ class Run:
         """End with exit code 1 after everything is shown and written, and say why."""
         self._failures.append(reason)
 
-    def judge(self, document: dict[str, Any]) -> None:
-        """Fail by the conditions of ``--fail-if`` on the numbers of the JSON."""
-        for condition in self.conditions:
-            self._failures += condition.reasons(document)
-
     def _require_within_scores(self, results: Any) -> None:
         """Fail by the one threshold of a result that is outside all scores of both classes."""
         import xarray as xr
@@ -299,127 +329,80 @@ class Run:
 
         return in_terms(results, self.terms)
 
-    def table(self, results: Any, *, whole: bool = False) -> Any:
-        """Return the table of results in the terms of ``--terms``; options stand for arguments.
+    def table(self, results: Any, lines: Sequence[Text] = (), *, whole: bool = False) -> Any:
+        """Return the table of results, and lines below it, in the terms of ``--terms``.
 
-        Without ``--verbose`` it is a short one, unless it is to be the `whole` one of a file.
+        Options stand for arguments. Without ``--verbose`` it is a short one, unless it is to be the
+        `whole` one of a file.
         """
         from bioeval.tables.sections import document_of
 
         verbose = whole or self.verbose or self.markup is not None
-        return document_of(results, self.terms, in_options, verbose=verbose)
+        return document_of(results, self.terms, in_options, lines, verbose=verbose)
 
-    def keep(
-        self,
-        table: Any = None,
-        document: Any = None,
-        *,
-        text: str = "",
-        written: Sequence[str] = (),
-    ) -> None:
-        """Keep what is printed at the end, and the names of the files that were written."""
-        self._table, self._text = table, text
-        self._document, self._written = document, [*written]
+    def keep(self, table: Any = None, document: Any = None, *, text: str = "") -> None:
+        """Keep what is printed at the end."""
+        self._table, self._text, self._document = table, text, document
 
-    def finish(
-        self,
-        results: Any,
-        csv: Mapping[str, Table] | None = None,
-        *,
-        of: dict[str, xr.Dataset] | None = None,
-        more: Mapping[str, Any] | None = None,
-        overlaid: bool = False,
-        drawn: Any = None,
-        shown: Any = None,
-        page: Any = None,
-        **of_page: Any,
-    ) -> None:
-        """Write one result, or several datasets by name, and keep the table for printing.
+    def finish(self, results: Any, extras: Extras = NO_EXTRAS) -> None:
+        """Write a result, or several by name, ask the conditions, and keep the table for printing.
 
-        The document is what the study says of its results, in data, with `more` entries; each of
-        its tables is a file of CSV, beside those of `csv`. The table is that of
-        :func:`bioeval.show`, or of what is `shown`. Several results are drawn `overlaid`, or what
-        is `drawn` instead. `of` are the datasets of a result that is none. A page is of the
-        results, or of a `page` of others; `of_page` are its options, such as images.
+        JSON and CSV are those of the data frame, in the terms of the lecture, whatever ``--terms``
+        says, for programs that read them.
         """
         import xarray as xr
 
         from bioeval.results.dataset import without_slashes
 
-        document, tables = self._data_of(results)
-        document |= more or {}
-        self.judge(document)
-        self._require_within_scores(results)
-        if "files" in document:  # of several systems
-            del document["file"]
-        in_terms: Any = results
         saved: Any = None
-        datasets = results if isinstance(results, dict) else of
-        if datasets is not None:
-            nodes = without_slashes(datasets, "-")
-            saved = xr.DataTree.from_dict({nodes[name]: ds for name, ds in datasets.items()})
-            in_terms = {name: self.in_terms(ds) for name, ds in datasets.items()}
+        in_terms = results
+        if isinstance(results, dict):
+            nodes = without_slashes(results, "-")
+            saved = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
+            in_terms = {name: self.in_terms(x) for name, x in results.items()}
         elif isinstance(results, xr.Dataset | xr.DataTree):
             saved = results
             in_terms = self.in_terms(saved)
-        table = self.table(in_terms if of is None else results)
+        table = extras.table or self.table(in_terms, extras.lines)
+        document: dict[str, Any] = {}
+        if self.folder is not None or self.as_json or self.conditions:
+            from bioeval.showing.data import data_of
+
+            data = data_of(results)
+            for condition in self.conditions:
+                self._failures += condition.reasons(data.frame)
+            document = {"bioeval": __version__, "file": next(iter(self.files), "")}
+            if len(self.files) > 1:
+                document["inputs"] = self.files
+            document |= {**data.document(), **extras.records}
+        self._require_within_scores(results)
 
         def fill(folder: Path) -> None:
             """Write results, table, CSV files and plots into a folder."""
-            whole = self.table(in_terms if of is None else results, whole=True)
-            write_results(folder, saved, whole)
-            for file, rows in (tables | dict(csv or {})).items():
-                write_csv(folder / file, rows)
-            if callable(drawn) and self.formats:
-                drawn(folder)
-            elif self.formats and (saved is not None or drawn is not None):
-                from bioeval.plot.files import save_plots
+            write_results(folder, saved, self.table(in_terms, extras.lines, whole=True))
+            write_csv(folder, data.tables(), extras.records)
+            if extras.draw is not None and self.formats:
+                extras.draw(folder)
+            elif self.formats and saved is not None:
+                self.draw(in_terms, folder, overlaid=extras.overlaid)
 
-                tell = self.remarks.append
-                what = in_terms if drawn is None else drawn
-                save_plots(what, (), folder, self.formats, overlaid=overlaid, tell=tell)
+        if self.folder is not None:
+            self.stages(f"writing to {self.folder}")
+            self._written = write_folder(self.folder, document, fill, self.force)
+        self.keep(table, document)
+        name = extras.name or self.name or Path(self.files[0] if self.files else "").stem
+        page = extras.page
+        if page is None:
+            page = {name: in_terms} if saved is results else in_terms
+        title = name if saved is None else ""
+        self.write_page(page, **{"title": title, **extras.page_options})
 
-        self.keep(shown or table, document, written=self.write(document, fill))
-        name = self.name or Path(self.files[0] if self.files else "").stem
-        title = name if page is None and saved is None else ""
-        if page is None and of is None and saved is not None:
-            in_terms = {name: in_terms}
-        self.write_page(in_terms if page is None else page, **{"title": title, **of_page})
+    def draw(self, results: Any, folder: Path, scores: Any = (), *, overlaid: bool = False) -> None:
+        """Draw results in the formats of ``--plot-format``; say what is left out."""
+        from bioeval.plot.files import save_plots
 
-    def _data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
-        """Return what a study says of its results as a document, and its tables as CSV.
-
-        Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
-        """
-        from bioeval.tables.sections import sections_of
-        from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
-
-        document: dict[str, Any] = {"bioeval": __version__, "file": next(iter(self.files), "")}
-        sections = sections_of(results)
-        if isinstance(results, dict):
-            document["results"] = {name: _about(ds) for name, ds in results.items()}
-        elif hasattr(results, "attrs"):
-            document |= _about(results)
-        else:
-            for section in sections:
-                document |= facts_data(section)
-        csv: dict[str, Table] = {}
-        messages = []
-        for section in sections:
-            if answer := answer_of(section):
-                document["answer"] = answer
-            tables = as_data(section)
-            document |= tables
-            csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-            messages += messages_data(section)
-        return {**document, "messages": messages}, csv
-
-    def write(self, document: dict[str, Any], fill: Any) -> list[str]:
-        """Write the files that `fill` makes in a folder, if wanted, and return their names."""
-        if self.folder is None:
-            return []
-        self.stages(f"writing to {self.folder}")
-        return write_folder(self.folder, document, fill, self.force)
+        tell = self.remarks.append
+        save_plots(results, scores, folder, self.formats, overlaid=overlaid, tell=tell)
 
     def write_page(self, results: Any, **options: Any) -> None:
         """Write the page of the results of the files that were read, if wanted.
@@ -471,11 +454,3 @@ def _role_of(file: str, second: str) -> str:
             "or to bioeval report for a page"
         )
     return role_of_second_file(Path(file), Path(second))
-
-
-def _about(ds: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes and the scalars of a result, without its messages."""
-    scalars: dict[str, Any] = next(iter(rows_over(ds)), {})
-    if any(x.code == "target-not-shown" and not x.about for x in messages_of(ds.attrs)):
-        scalars["supported"] = False
-    return {**attributes_but(ds, "bioeval_version", "messages"), **scalars}

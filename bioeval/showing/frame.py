@@ -7,6 +7,7 @@ another variable, which one. No result has a line here.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,12 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
 from bioeval.showing.records import RECORDS, records_of
-from bioeval.views.messages import sentence_about
 from bioeval.views.show import Shown
+from bioeval.views.writers.lines import Lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,9 +99,14 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
     if all(node.result_type in RECORDS for node in nodes):
         frame = records_of(nodes)
     else:
-        frame = _joined([*_blocks(nodes, with_curves)])
-    frame.attrs = _attributes(nodes)
+        frame = frame_of(nodes, with_curves)
+    frame.attrs = attributes_of(nodes)
     return frame
+
+
+def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
+    """Return the numbers of datasets as one frame, without their attributes."""
+    return _joined([*_blocks(nodes, curves)])
 
 
 def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:
@@ -170,7 +176,7 @@ def _texts(parts: Sequence[Any], sizes: Sequence[int], missing: str | None) -> l
     return texts
 
 
-def _attributes(nodes: Iterable[Node]) -> dict[str, Any]:
+def attributes_of(nodes: Iterable[Node]) -> dict[str, Any]:
     """Return the attributes of results by system, condition and task, and their messages, once."""
     attrs: dict[str, dict[str, Any]] = {}
     about: dict[Message, list[str]] = {}
@@ -182,8 +188,11 @@ def _attributes(nodes: Iterable[Node]) -> dict[str, Any]:
         }
         for message in messages_of(node.dataset.attrs):
             about.setdefault(message, []).append(node.name)
-    messages = [
-        {"code": message.code, "sentence": sentence_about(message), "results": names}
-        for message, names in about.items()
-    ]
+    messages = [message_as_data(x) | {"tasks": names} for x, names in about.items()]
     return {"results": attrs, "messages": messages}
+
+
+def message_as_data(message: Message) -> dict[str, Any]:
+    """Return the code of a message, what it is about, its arguments, and its sentence."""
+    (plain,) = json.loads(as_json([message]))
+    return plain | {"sentence": Lines().message(message)}

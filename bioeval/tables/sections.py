@@ -12,7 +12,8 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.document.blocks import Section
+from bioeval.document.blocks import Paragraph, Section
+from bioeval.document.text import Text
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
@@ -86,16 +87,20 @@ def document_of(
     results: Any,
     vocabulary: str = "",
     words: Callable[[str], str] = str,
+    lines: Sequence[Text] = (),
     *,
     verbose: bool = True,
 ) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
 
     The terms are those of the results unless a `vocabulary` is given; `words` returns a text with
-    arguments as a surface has them. Raise :class:`DataError` for anything else.
+    arguments as a surface has them; `lines` stand below. Raise :class:`DataError` for anything
+    else.
     """
     sections = sections_of(results, verbose=verbose)
-    section = sections[0] if len(sections) == 1 else Section("results", "", sections)
+    section = sections[0]
+    if len(sections) + len(lines) > 1:
+        section = Section("results", "", [*sections, *map(Paragraph, lines)])
     return TerminalDocument(section, vocabulary or _vocabulary_of(results), words)
 
 

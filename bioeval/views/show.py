@@ -54,6 +54,14 @@ class Shown:
         """Return the rows of a data frame."""
         raise NotImplementedError
 
+    def _document(self) -> dict[str, Any]:
+        """Return the entries of a JSON document but for the messages; its lists are CSV tables."""
+        raise NotImplementedError
+
+    def _numbers(self) -> list[dict[str, Any]]:
+        """Return the numbers that conditions may be about, as rows of a frame."""
+        return []
+
     def _table(self) -> TerminalDocument:
         from bioeval.views.writers.terminal import TerminalDocument
 

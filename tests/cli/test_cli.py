@@ -2,12 +2,14 @@
 
 import csv
 import io
+import itertools
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from commands import COMMANDS
+from json_rows import row, rows, value
 from twins import crossed
 
 import bioeval as be
@@ -265,9 +268,9 @@ def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
     be.save(be.Scores(np.ones((2, 2)), ["a", "a"]), tmp_path / "one.npz")
     assert run("run", "one.npz", "--json") == 0
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    single = document["tasks"]["verification/single"]
-    assert (single["genuine_attempts"], single["impostor_attempts"]) == (2, 0)
-    assert single["eer"] is None
+    single = partial(value, document, task="verification/single")
+    assert (single("genuine_attempts"), single("impostor_attempts")) == (2, 0)
+    assert single("eer") is None
     assert run("run", "one.npz") == 0
     assert "n/a: 0 impostor attempts" in capsys.readouterr().out
 
@@ -278,31 +281,29 @@ def test_json_has_words_for_infinities(tmp_path, capsys):
     be.save(pairs, tmp_path / "p.npz")
     assert run("run", "p.npz", "--json", "--far", "0.5") == 0
     document = json.loads(capsys.readouterr().out)
-    target = document["tasks"]["verification/single"]["far_targets"][0]
-    assert (target["frr_at_far"], target["threshold_at_far"]) == (1.0, "-inf")
+    target = row(document, "frr_at_far", point=0.5)
+    assert (target["value"], target["threshold"]) == (1.0, "-inf")
 
 
 def test_json_has_the_rates_at_thresholds(scores, capsys):
     given = ("--thresholds", "1.5,2.5", "--interval", "subject-bootstrap", "--replicates", "100")
     assert run("run", scores, "--json", *given) == 0
-    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    document = json.loads(capsys.readouterr().out)
     options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     tree = be.evaluate(be.load(scores), thresholds=[1.5, 2.5], **options)
     for task in ("verification/single", "verification/multi", "open_set"):
-        truth, rows = tree[task].to_dataset(), tasks[task]["at_thresholds"]
-        assert [row["threshold"] for row in rows] == [1.5, 2.5]
-        assert {"far", "far_low", "far_high", "frr", "frr_low", "fa"} <= rows[0].keys()
-        for name, values in truth.data_vars.items():
-            if "threshold" not in values.dims:
-                continue
-            for i, row in enumerate(rows):
-                if "rank" in values.dims:
-                    shown, true = row[name]["1"], float(values.isel(threshold=i).sel(rank=1))
-                else:
-                    shown, true = row[name], float(values[i])
-                assert (shown is None and np.isnan(true)) or shown == true
+        truth = tree[task].to_dataset()
+        for name in ("far", "frr", "fa") if task != "open_set" else ("far", "frr", "fa", "dir"):
+            at = {"rank": 1} if name == "dir" else {}
+            for i, threshold in enumerate((1.5, 2.5)):
+                shown = row(document, name, task=task, point=threshold, **at)
+                for column in ("value", "low", "high"):
+                    variable = name if column == "value" else f"{name}_{column}"
+                    if variable in truth:
+                        true = float(truth[variable].isel(threshold=i).sel(at))
+                        assert shown[column] == true
     assert run("run", scores, "--json", "--n-thresholds", "101") == 0
-    assert "at_thresholds" not in json.loads(capsys.readouterr().out)["tasks"]["open_set"]
+    assert not rows(json.loads(capsys.readouterr().out), "far", at="threshold")
 
 
 def test_nan_policy(tmp_path, capsys):
@@ -315,19 +316,21 @@ def test_nan_policy(tmp_path, capsys):
     assert "=" not in line
     assert run("run", "x.npz", "--nan", "exclude", "--json") == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["tasks"]["verification/single"]["genuine_attempts"] == 1
+    assert value(document, "genuine_attempts", task="verification/single") == 1
 
 
 # ------------------------------------------------------------------------ --out
 
 FILES = [
-    "closed_set.csv",
-    "open_set.csv",
+    "closed_set_rank.csv",
+    "numbers.csv",
+    "open_set_rank.csv",
+    "open_set_threshold.csv",
     "results.nc",
     "summary.json",
     "table.txt",
-    "verification_multi.csv",
-    "verification_single.csv",
+    "verification_multi_threshold.csv",
+    "verification_single_threshold.csv",
 ]
 
 
@@ -335,7 +338,7 @@ FILES = [
 def test_out(scores, capsys):
     assert run("run", scores, "--out", "results", "--verbose") == 0
     said = capsys.readouterr()
-    assert said.err == "wrote 7 files to results\n"
+    assert said.err == f"wrote {len(FILES)} files to results\n"
     assert sorted(os.listdir("results")) == FILES
     assert sorted(os.listdir()) == ["results", "scores.npz"]
     folder = Path("results")
@@ -348,16 +351,16 @@ def test_out(scores, capsys):
 
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["files"] == FILES
-    with open(folder / "verification_single.csv", newline="") as file:
+    with open(folder / "verification_single_threshold.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     single = truth["verification/single"]
     for name in ("threshold", "far", "frr"):
         assert [float(row[name]) for row in rows] == single[name].values.tolist()
-    with open(folder / "open_set.csv", newline="") as file:
+    with open(folder / "open_set_threshold.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     rank_5 = truth["open_set"].dir.sel(rank=5).values.tolist()
-    assert [float(row["dir_rank_5"]) for row in rows] == rank_5
-    with open(folder / "closed_set.csv", newline="") as file:
+    assert [float(row["dir@rank=5"]) for row in rows] == rank_5
+    with open(folder / "closed_set_rank.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["cms"]) for row in rows] == truth["closed_set"].cms.values.tolist()
 
@@ -376,9 +379,10 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
     assert run("run", "p.npz", "--out", "results", "--force") == 0
     after = {path.name: path.read_bytes() for path in Path("results").iterdir()}
-    assert set(after) == set(before)
-    replaced = {"results.nc", "summary.json", "table.txt", "verification_single.csv"}
-    assert {name for name in after if after[name] != before[name]} == replaced
+    assert set(after) == set(before) | {"check.csv"}
+    replaced = {"numbers.csv", "results.nc", "summary.json", "table.txt"}
+    replaced |= {"check.csv", "verification_single_threshold.csv"}
+    assert {name for name in after if after[name] != before.get(name)} == replaced
     assert set(json.loads(after["summary.json"])["files"]) == replaced
 
 
@@ -433,8 +437,6 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
     assert run("run", scores, "--kind", "order") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "Left out single-template verification, multi-template verification and open set" in out
-    assert run("run", scores, "--kind", "order", "--json") == 0
-    assert "no common thresholds" in json.loads(capsys.readouterr().out)["left_out"]
 
 
 @pytest.mark.parametrize(
@@ -523,24 +525,18 @@ def test_repeated_folds_in_one_command(capsys):
     scores = be.simulate(12, 3, random_state=1)
     be.save(scores, "all.npz")
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+    found = partial(value, json.loads(capsys.readouterr().out), task="verification/single")
     expected = crossed(
         scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     )
     statistics = be.aggregate(expected, ("repeat", "fold")).sel(part="test")
     for key in ("mean", "repeats_mean", "repeats_sd"):
-        (row,) = (
-            row
-            for row in found["statistics"]
-            if row.get("statistic") == key and row.get("part") == "test"
-        )
         for name in ("far", "frr"):
-            assert row[name] == statistics[name].sel(statistic=key).item()
-    rows = {(x["repeat"], x["fold"], x["part"]): x for x in found["folds"]}
-    assert len(rows) == 3 * 4 * 2
-    for (repeat, fold, part), row in rows.items():
-        one = expected.sel(repeat=repeat, fold=fold, part=part)
-        assert all(row[name] == one[name].item() for name in ("threshold", "fa", "frr"))
+            mean = found(name, statistic=key, part="test")
+            assert mean == statistics[name].sel(statistic=key).item()
+    for repeat, fold, part in itertools.product(range(3), range(4), ("train", "test")):
+        at = {"repeat": repeat, "fold": fold, "part": part}
+        assert all(found(name, **at) == expected[name].sel(at).item() for name in ("fa", "frr"))
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3) == 0
     assert "sd of repeats" in capsys.readouterr().out
 
@@ -607,19 +603,21 @@ def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys)
     """The numbers are those of the calls of the library."""
     given = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
     assert run("run", scores, *given, "--json") == 0
-    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    document = json.loads(capsys.readouterr().out)
+    tasks = document["tasks"]
     assert set(tasks) == {"verification/multi", "open_set", "closed_set"}
     data, how = be.load(scores), {"fusion": "mean"}
     wanted = be.verification(data, templates="multi", **how)
-    assert tasks["verification/multi"]["eer"] == wanted.eer.item()
-    assert tasks["verification/multi"]["auc"] == wanted.auc.item()
+    assert value(document, "eer", task="verification/multi") == wanted.eer.item()
+    assert value(document, "auc", task="verification/multi") == wanted.auc.item()
     searched = be.open_set(data, rank_unit="subject", **how)
-    assert tasks["open_set"]["eer"] == searched.eer.item()
-    assert (tasks["open_set"]["rank_unit"], tasks["open_set"]["fusion"]) == ("subject", "mean")
+    assert value(document, "eer", task="open_set") == searched.eer.item()
+    attrs = document | tasks["open_set"]
+    assert (attrs["rank_unit"], attrs["fusion"]) == ("subject", "mean")
     assert run("run", scores, "--single-gallery", "--json") == 0
-    closed = json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
+    closed = json.loads(capsys.readouterr().out)
     expected = be.closed_set(data, gallery="single").recognition_rate.item()
-    assert closed["recognition_rate"] == expected
+    assert value(closed, "recognition_rate", task="closed_set") == expected
 
 
 def test_a_run_of_few_people_has_their_limits(monkeypatch, capsys):
@@ -629,19 +627,20 @@ def test_a_run_of_few_people_has_their_limits(monkeypatch, capsys):
     right = be.verification(drawn, interval="people")
     for words, limited in (([], True), (["--interval", "none"], False)):
         assert run("run", "few.npz", *words, "--json") == 0
-        found = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
-        assert ("eer_low" in found) == limited
+        found = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
+        assert ("low" in found) == limited
         if limited:
-            assert found["eer_low"] == pytest.approx(right["eer_low"].item())
+            assert found["low"] == pytest.approx(right["eer_low"].item())
     monkeypatch.setattr("bioeval.cli.commands.run._LIMITED", (11, 10_000_000))
     assert run("run", "few.npz", "--json") == 0
-    assert "eer_low" not in json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+    found = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
+    assert "low" not in found
 
 
 def test_json_marks_what_too_few_people_support(capsys):
     """By the rule of 3, FAR 10 % needs 9 people with 30 pairs, and FAR 1 % 25 with 300."""
     be.save(be.simulate(12, 3, random_state=1), "few.npz")
     assert run("run", "few.npz", "--interval", "none", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]
-    marked = {x["far_target"]: x["supported"] for x in found["verification/single"]["far_targets"]}
+    found = rows(json.loads(capsys.readouterr().out), "frr_at_far", task="verification/single")
+    marked = {x["point"]: x["supported"] for x in found}
     assert marked == {0.1: True, 0.01: False, 0.001: False, 0.0001: False}

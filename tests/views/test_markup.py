@@ -13,8 +13,6 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Number, Rate
-from bioeval.tables.sections import paper_table
-from bioeval.views.writers.data import messages_data
 from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import MarkdownLines, as_markdown
 
@@ -187,12 +185,6 @@ def test_rates_at_different_thresholds_have_different_columns():
             if (row[0], threshold) in far:
                 expected = f"{100 * far[row[0], threshold]:.2f} %"
             assert cell == expected
-
-
-def test_systems_side_by_side_say_which_targets_the_data_do_not_support():
-    results = {f"s{i}": be.verification(be.simulate(10, 3, random_state=i)) for i in range(2)}
-    codes = {x["code"] for x in messages_data(paper_table(results).section)}
-    assert "target-not-supported" in codes
 
 
 SCORES = [[0, 2, 6, 9], [2, 0, 4, 7], [6, 4, 0, 5], [9, 7, 5, 0]]

@@ -60,6 +60,7 @@ def calibration_command(
 
     FILE holds the trials of DATA, as of `bioeval run`; options for reading apply to all files.
     """
+    from bioeval.cli.running import Extras
     from bioeval.studies.calibration.calibration import calibration
     from bioeval.studies.calibration.calibrator import Calibrator
 
@@ -84,5 +85,4 @@ def calibration_command(
         minima = scores.kind != "llr" and len(read) > 1
         datasets[called] = calibration(scores, interval=None if minima else limits, **options)
     require_defined([ds["min_cllr"] for ds in datasets.values()], read.values())
-    how = {"calibrate": calibrate, "prior": prior, "save_to": save_to}
-    run.finish(datasets, more={**how, "train": train[0] if train else None}, overlaid=True)
+    run.finish(datasets, Extras(overlaid=True))

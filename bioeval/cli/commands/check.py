@@ -52,8 +52,9 @@ def check_command(
     name; a page has their pictures.
 
     The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
-    "warnings > 0" or "count=duplicates > 0"; 0 otherwise.
+    "warnings > 0" or "count@check=duplicates > 0"; 0 otherwise.
     """
+    from bioeval.cli.running import Extras
     from bioeval.studies.check.check_data import check_data
 
     folder = image_folder(images_root, data)
@@ -63,9 +64,7 @@ def check_command(
         images = _column_of_images(scores, folder)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
-    more: dict[str, Any] = {"misleads": checked.misleads}
-    more |= {f"{x}s": len(checked.of(x)) for x in ("error", "warning", "note")}
-    run.finish(checked, more=more, images=images, image_folder=folder)
+    run.finish(checked, Extras(page_options={"images": images, "image_folder": folder}))
     if checked.misleads:
         run.fail("an error in the data makes results misleading")
 

@@ -55,6 +55,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     such as the best of several epochs, looks better than it is: choose it on other people. Where
     the last of DATA is a list of trials without scores, it has the trials of all systems.
     """
+    from bioeval.cli.running import Extras
     from bioeval.evaluation import evaluate
     from bioeval.scores.formats.comparisons import lists_trials
     from bioeval.studies.compare.compare import compare
@@ -71,21 +72,19 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     protocol = options.get("protocol", "auto")
     values = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
     require_defined(values, (read() for read in systems.values()), protocol)
-    run.name, drawn = f"{len(systems)} systems", None
+    draw = None
     if run.formats:
         evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}
-        drawn = partial(_draw, run, comparison, evaluated)
-    more = {"files": by_name, "measures": list(options.get("measures", ()))}
-    run.finish(comparison, more=more, drawn=drawn)
+        draw = partial(_draw, run, comparison, evaluated)
+    if "measures" in options:
+        comparison = comparison.assign_attrs(measures=" ".join(options["measures"]))
+    run.finish(comparison, Extras(draw=draw, name=f"{len(systems)} systems"))
 
 
 def _draw(
     run: Run, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
 ) -> None:
     """Draw the ranks, and the curves of all systems in one figure each."""
-    from bioeval.plot.files import save_plots
-
-    formats, tell = run.formats, run.remarks.append
+    run.draw(run.in_terms(comparison), folder)
     curves = {name: run.in_terms(tree) for name, tree in systems.items()}
-    save_plots(run.in_terms(comparison), (), folder, formats, tell=tell)
-    save_plots(curves, (), folder, formats, overlaid=True, tell=tell)
+    run.draw(curves, folder, overlaid=True)

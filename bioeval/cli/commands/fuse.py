@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.running import Run
-    from bioeval.document.blocks import Fact
     from bioeval.scores.matrix import Scores
     from bioeval.studies.fusion.fusion import SystemFusion
-
-
-_IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviation between them."
 
 
 @click.command("fuse", cls=Command)
@@ -85,9 +81,9 @@ def fuse_command(
     """
     import warnings
 
+    from bioeval.cli.running import Extras
     from bioeval.counting.points import FAR_TARGETS
-    from bioeval.document.text import say
-    from bioeval.studies.fusion.fusion import SystemFusion, fuse, measures_section
+    from bioeval.studies.fusion.fusion import SystemFusion, fuse
     from bioeval.tasks.verification_task import verification
 
     if len(systems) < 2:
@@ -122,27 +118,7 @@ def fuse_command(
         datasets = _in_folds(read, SystemFusion(**how), protocol, options)
     if save_to is not None:
         run.save_scores(every["fused"], save_to)
-    title = say("Fusion of {number:count systems}", number=len(systems))
-    note = _IN_FOLDS if protocol is not None else ""
-    shown = measures_section(title, datasets, _facts(datasets["fused"], protocol), note)
-    run.finish(shown, of=datasets, more={**how, "protocol": protocol})
-
-
-def _facts(fused: xr.Dataset, protocol: str | None) -> list[Fact]:
-    """Return what the fused system and its partition are."""
-    from bioeval.document.blocks import Fact
-    from bioeval.document.cells import Count, Label
-    from bioeval.document.results import threshold_choice
-
-    facts = [Fact("Task", str(fused.attrs["task"]), "task")]
-    if protocol is not None:
-        folds = fused.sizes["repeat"] * fused.sizes["fold"]
-        facts += [
-            Fact("Partition", Label(fused.attrs["splitter"]), "splitter"),
-            Fact("Threshold", threshold_choice(fused.attrs)),
-            Fact("Folds", Count(folds, noun="folds")),
-        ]
-    return facts
+    run.finish(datasets, Extras(overlaid=True))
 
 
 def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, float] | None:

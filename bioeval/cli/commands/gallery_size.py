@@ -76,10 +76,4 @@ def gallery_size_command(run: Run, data: str, second: str | None = None, **optio
     scores = run.read(data, second)
     dataset = gallery_size(scores, **options)
     require_defined([dataset["cms"]], [scores])
-    sizes = dataset["gallery_size"].values.tolist()
-    csv: dict[str, dict[str, list[Any]]] = {}
-    for name, over in {"cms": "rank", "far": "threshold", "frr": "threshold"}.items():
-        values = dataset[name].transpose("gallery_size", over).values.tolist()
-        columns = {f"gallery_size_{n}": x for n, x in zip(sizes, values, strict=True)}
-        csv[f"{name}.csv"] = {over: dataset[over].values.tolist(), **columns}
-    run.finish(dataset, csv=csv)
+    run.finish(dataset)

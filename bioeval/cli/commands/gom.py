@@ -54,16 +54,14 @@ def gom_command(
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
-    from bioeval.cli.commands.run_outputs import curve_rows
+    from bioeval.cli.running import Extras
     from bioeval.tasks.reid.gom import gom
 
-    results, rows = {}, []
+    results = {}
     limits = run.interval(interval)
     for file, name in zip(systems, run.names(systems), strict=True):
         scores = run.read(file, name=name)
         dataset = gom(scores, scaled=not as_given, interval=limits, **options)
         require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
         results[name] = dataset
-        rows += [{"system": name, **row} for row in curve_rows(dataset, "threshold")]
-    inputs = dict(zip(results, systems, strict=True))
-    run.finish(results, csv={"curves.csv": rows}, more={"inputs": inputs}, overlaid=True)
+    run.finish(results, Extras(overlaid=True))

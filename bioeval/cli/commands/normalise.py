@@ -13,10 +13,7 @@ from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from bioeval.cli.running import Run
-    from bioeval.document.blocks import Fact
     from bioeval.scores.matrix import Scores
 
 
@@ -72,7 +69,7 @@ def normalise_command(
     the cohort. The first name of a trial is that of the enrolled recording. The table shows the
     scores as they were beside the normalised ones.
     """
-    from bioeval.studies.fusion.fusion import measures_section
+    from bioeval.cli.running import Extras
     from bioeval.studies.fusion.normalise import normalise
     from bioeval.tasks.verification_task import verification
 
@@ -99,26 +96,7 @@ def normalise_command(
     for name, each in ((scores.name, scores), (f"{scores.name}, {method}-norm", made)):
         datasets[str(name)] = verification(each.replace(name=name), **options)
     require_defined([ds["eer"] for ds in datasets.values()], [scores])
-    facts = _facts(datasets[str(scores.name)], made, cohort, top)
-    note = "Each number is at the best threshold of these data (optimistic)."
-    shown = measures_section("Scores normalised by a cohort", datasets, facts, note)
-    how = {"method": method, "cohort": cohort, "top": top, "save_to": save_to}
-    run.finish(shown, of=datasets, more=how, overlaid=True)
-
-
-def _facts(
-    before: xr.Dataset, made: Scores, cohort: tuple[str, ...], top: int | None
-) -> list[Fact]:
-    """Return how scores were normalised, and their attempts."""
-    from bioeval.document.blocks import Fact
-    from bioeval.document.cells import Count, Label
-
-    facts = [Fact("Cohort", Label(", ".join(cohort)))]
-    if top is not None:
-        facts.append(Fact("Closest", Label(f"{top:,} of each side")))
-    for words, attempts in (("Genuine", "genuine_attempts"), ("Impostor", "impostor_attempts")):
-        facts.append(Fact(words, Count(int(before[attempts]), noun="attempts")))
-    return facts
+    run.finish(datasets, Extras(overlaid=True))
 
 
 def _cohorts(files: tuple[str, ...], scores: Scores, run: Run) -> tuple[Scores, Scores | None]:
@@ -136,6 +114,6 @@ def _cohorts(files: tuple[str, ...], scores: Scores, run: Run) -> tuple[Scores, 
     read = []
     for file in files:
         options = whose if is_text(existing_file(file, "cohort scores")) else {}
-        run.files.append(file)
+        run.add_files(file)
         read.append(read_cohort(file, kind=scores.kind, nan=scores.nan, **options))
     return read[0], read[1] if len(read) > 1 else None

@@ -10,7 +10,6 @@ import click
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.command import Command, option
-from bioeval.cli.outputs import rows_over
 from bioeval.cli.shared import shared
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ def pad_command(
     the largest over the species (ISO/IEC 30107-3); APCER pooled over all attacks is given beside
     it.
     """
+    from bioeval.cli.running import Extras
     from bioeval.studies.attacks.pad import pad
     from bioeval.studies.attacks.presentations import read_presentations
 
@@ -81,7 +81,8 @@ def pad_command(
             f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
             "expected one kind"
         )
-    run.files, run.name = [data, *filter(None, [train, key])], run.given_name or Path(data).stem
+    run.add_files(data, train, key)
+    name = run.given_name or Path(data).stem
     run.stages("counting")
     dataset = pad(
         listed.values,
@@ -90,9 +91,8 @@ def pad_command(
         train=train_set,
         subjects=listed.subjects,
         instrument=listed.instruments,
-        name=run.name,
+        name=name,
         interval=limits,
         **options,
     )
-    curves = {"curve.csv": rows_over(dataset, "threshold")}
-    run.finish(dataset, csv={**curves, "curves.csv": rows_over(dataset, "threshold", "species")})
+    run.finish(dataset, Extras(name=name))

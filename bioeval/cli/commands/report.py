@@ -131,7 +131,7 @@ def report_command(
     kept: list[Any] = []
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
         if _is_saved(file):
-            run.files.append(file)
+            run.add_files(file)
             tree = read_results(file, _RESULTS)
             tree = _with(tree, _workload(tree, Opens.of(tree, threshold), wanted["workload"]))
             result = run.in_terms(tree)

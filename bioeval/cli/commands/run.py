@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.conditions import fail_if
+from bioeval.cli.outputs import file_stem
 from bioeval.cli.shared import EVALUATED, TRIES, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.undefined import require_rates
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
     from bioeval.stats.options import IntervalMethod
+    from bioeval.studies.check.findings import Finding
 
 #: People and comparisons, at most, of scores that have intervals unless they are refused.
 _LIMITED = 1_000, 10_000_000
@@ -111,7 +115,8 @@ def run_command(
     lists of scores, are further systems, whose plots are also drawn together; else FILE is the
     mask, labels, impostor scores, trials or pairs of DATA.
     """
-    from bioeval.cli.commands.run_outputs import Evaluation, finish
+    from bioeval.cli.running import Extras
+    from bioeval.document.text import say
 
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
@@ -126,9 +131,11 @@ def run_command(
         given, run.use = given | run.use, {}
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
-    names = run.names(files) if len(files) > 1 else [None]
-    evaluations = []
-    for file, name in zip(files, names, strict=True):
+    several = len(files) > 1
+    trees: dict[str, xr.DataTree] = {}
+    evaluated: dict[str, tuple[Scores, Any]] = {}
+    findings, lines, queries = [], [], []
+    for file, name in zip(files, run.names(files) if several else [None], strict=True):
         scores = run.read(file, second, name)
         as_read = run.as_read
         divided = with_gallery(protocol, scores, of_system := dict(given))
@@ -138,16 +145,127 @@ def run_command(
         method = interval or ("people" if _has_limits(scores, card) else "none")
         limits = run.interval(None if method == "none" else method)
         tree = _evaluated(run, scores, card, limits, options)
-        evaluation = Evaluation(tree, scores, card, file, run, options["per_query"])
-        evaluation.check_data(as_read, protocol)
         if worst is not None:
-            run.stages("listing the worst pairs")
-            evaluation.list_pairs(as_read, worst)
+            tree = tree.assign(_worst_pairs(run, as_read, card, worst))
         if tries is not None:
-            run.stages("pooling tries")
-            evaluation.add_tries(options["thresholds"], tries, run.settings["confidence"])
-        evaluations.append(evaluation)
-    finish(run, evaluations)
+            tree = tree.assign(_tries(run, scores, options["thresholds"], tries))
+        if options["per_query"]:
+            queries += _queries(tree["reid"].to_dataset(), scores)
+        system = {"system": scores.name} if several else {}
+        found = _findings(as_read, protocol)
+        findings += [{**system, **x} for x in map(_finding_as_data, found)]
+        named = "{name:name}: {line}" if several else "{line}"
+        lines += [say(named, name=scores.name, line=x) for x in _lines(found)]
+        trees[str(scores.name)] = tree
+        evaluated[str(scores.name)] = scores, card
+    records = {"check": findings} | ({"queries": queries} if options["per_query"] else {})
+    extras = Extras(records=records, lines=lines, draw=partial(_draw, run, trees, evaluated))
+    run.finish(trees if several else tree, extras)
+
+
+def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> dict[str, xr.DataTree]:
+    """Return the node of the worst pairs that the card compares."""
+    import xarray as xr
+
+    from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+    from bioeval.tasks.plan import compared
+
+    run.stages("listing the worst pairs")
+    return {"worst_pairs": xr.DataTree(worst_pairs(compared(scores, card), number))}
+
+
+def _tries(
+    run: Run, scores: Scores, thresholds: Sequence[float], number: int
+) -> dict[str, xr.DataTree]:
+    """Return the node of the rates of claims with up to a number of tries, at each threshold."""
+    import xarray as xr
+
+    from bioeval.studies.tries.tries import tries
+
+    run.stages("pooling tries")
+    confidence = run.settings["confidence"]
+    numbers = range(1, number + 1)
+    at_thresholds = {
+        f"at_threshold_{i}": tries(scores, at, numbers, confidence=confidence)
+        for i, at in enumerate(thresholds)
+    }
+    return {"tries": xr.DataTree.from_dict(at_thresholds)}
+
+
+def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
+    """Return the values of each query, by rising average precision; undefined ones last."""
+    import numpy as np
+
+    from bioeval.showing.data import rows_of
+
+    of_queries = reid[[name for name, x in reid.data_vars.items() if x.dims == ("probe",)]]
+    columns = of_queries.to_dataframe().reset_index(names="query")
+    about = {"label": scores.probe_labels, **scores.probe_meta}
+    for place, (name, labels) in enumerate(about.items(), start=1):
+        columns.insert(place, name, labels)
+    names = ("average_precision", "rank_k_average_precision")  # the latter of top-K lists
+    precision = next(reid[name] for name in names if name in reid)
+    order = np.argsort(precision.values, kind="stable")
+    return rows_of(columns.iloc[order])
+
+
+def _findings(scores: Scores, protocol: str) -> list[Finding]:
+    """Return what a check finds in labels and metadata, under the card without its options."""
+    from bioeval.studies.check.check_data import check_data
+    from bioeval.studies.check.failure_codes import sampled_codes
+
+    if scores.layout == "top-k":
+        return []
+    found = check_data(scores, protocol, read_scores=False).of("error", "warning", "note")
+    codes = sampled_codes(scores)
+    return found if codes.severity == "ok" else [*found, codes]
+
+
+def _finding_as_data(finding: Finding) -> dict[str, str]:
+    columns = ("check", "severity", "code", "message")
+    return {name: getattr(finding, name) for name in columns}
+
+
+def _lines(findings: Sequence[Finding]) -> list[str]:
+    """Return one line on the findings of the check, and doubtful labels themselves."""
+    lines = []
+    for x in findings:
+        if x.check == "sentinels":
+            lines.append(f"Scores: {x.message}")
+        if x.check == "labels" and x.severity == "warning":
+            lines.append(f"Labels: {x.message} ({x.where})")
+    # The tables show what the people do not support.
+    if named := [x.check for x in findings if x.check not in ("people", "sentinels")]:
+        lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
+    return lines
+
+
+def _draw(
+    run: Run,
+    trees: Mapping[str, xr.DataTree],
+    evaluated: Mapping[str, tuple[Scores, Any]],
+    folder: Path,
+) -> None:
+    """Draw each system into files that begin with its name, and several together."""
+    from bioeval.tasks.plan import kept_by_studies, resolve_card
+    from bioeval.tasks.plotted_scores import plotted
+
+    in_terms = {name: run.in_terms(tree) for name, tree in trees.items()}
+    for number, (name, (scores, card)) in enumerate(evaluated.items(), 1):
+        compared = scores
+        if compared.layout != "top-k":  # those that the results are over
+            compared = kept_by_studies(compared, resolve_card(compared, card))
+        if len(trees) == 1:
+            run.draw(in_terms[name], folder, plotted(compared))
+            return
+        part = folder / f"system-{number}"
+        part.mkdir()
+        run.draw(in_terms[name], part, plotted(compared))
+        stem = file_stem(name) or f"{number}"
+        for file in sorted(part.iterdir()):
+            file.rename(folder / f"{stem}-{file.name}")
+        part.rmdir()
+    run.draw(in_terms, folder, overlaid=True)
 
 
 def _systems_and_second(

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     ["template", "subject"],
     "template",
 )
-@fail_if("far=test > 2%", "open")
+@fail_if("far@part=test > 2%", "open")
 @TRIES
 @shared(use=True, interval=True, plots=True)
 def threshold_command(
@@ -133,6 +133,7 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
 
 def _choose(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
     """Choose a threshold on the data, and try it on other people in folds."""
+    from bioeval.cli.running import Extras
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     if options["task"] == "open_set":  # whose subjects are ranked
@@ -145,7 +146,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     page: Any = None
     if run.page is not None:
         page = {scores.name: run.in_terms(_with_curves(study, scores, options))}
-    run.finish(study, page=page)
+    run.finish(study, Extras(page=page))
 
 
 def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target: str) -> None:
@@ -156,11 +157,12 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
     judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
     of_test = judged.sel(part="test")
     require_defined([of_test["far"], of_test["frr"]], [test])
-    run.finish(judged, more={"file": on[0], "train": data})
+    run.finish(judged)
 
 
 def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open promises."""
+    from bioeval.cli.running import Extras
     from bioeval.studies.assurance.promise import check_promise
 
     threshold = _threshold_of("promise", options)
@@ -169,7 +171,7 @@ def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
     page: Any = None
     if run.page is not None and "tries" not in options:  # the curves are of single attempts
         page = {scores.name: run.in_terms(_with_curves(checked, scores, options))}
-    run.finish(checked, page=page)
+    run.finish(checked, Extras(page=page))
     fail_if_refuted(run, checked)
 
 

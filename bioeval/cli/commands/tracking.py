@@ -84,6 +84,7 @@ def tracking_command(
     have <sequence>.txt, or data/<sequence>.txt. Counts are added over sequences. Several trackers
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
+    from bioeval.cli.running import Extras
     from bioeval.studies.tracking.section import tracking_section
     from bioeval.studies.tracking.tracking import tracking
 
@@ -94,20 +95,18 @@ def tracking_command(
         if source(name) is ParameterSource.COMMANDLINE:
             number = "one tracker" if several else "several trackers"
             raise click.UsageError(in_options(f"`{name}` is of {number}; {len(results)} given"))
-    run.files, run.name = [truth, *results], Path(truth).stem
+    run.add_files(truth, *results)
+    name = Path(truth).stem
     if several:
         trackers = dict(zip(run.names(results), results, strict=True))
         limits = run.interval("sequence-jackknife")
         dataset = tracking(truth, trackers, interval=limits, **options)
-        run.finish(dataset, more={"truth": truth, "results": trackers})
+        run.finish(dataset, Extras(name=name))
         return
     del run.settings["random_state"]
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
-    run.finish(
-        dataset,
-        more={"truth": truth, "result": results[0]},
-        shown=run.table(tracking_section({"": dataset}, targets=True)) if targets else None,
-    )
+    table = run.table(tracking_section({"": dataset}, targets=True)) if targets else None
+    run.finish(dataset, Extras(name=name, table=table))
 
 
 def _lengths(options: tuple[tuple[tuple[str, str], ...], ...]) -> int | dict[str, int] | None:

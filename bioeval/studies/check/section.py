@@ -12,7 +12,7 @@ from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, T
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.studies.check.confusions import Confusions
+from bioeval.studies.check.confusions import ConfusedPair, Confusions
 from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError, Side
 from bioeval.views.show import Shown
 from bioeval.views.writers.lines import written
@@ -56,6 +56,34 @@ class DataCheck(Shown):
         columns = "check", "severity", "code", "count", "message", "where"
         return [{name: getattr(x, name) for name in columns} for x in self.findings]
 
+    def _document(self) -> dict[str, Any]:
+        confused = self.confusions
+        totals = (
+            {}
+            if confused is None
+            else {
+                "threshold": confused.threshold,
+                "false_accepts": confused.false_accepts,
+                "confused_pairs": confused.pairs,
+            }
+        )
+        return {
+            "system": self.system,
+            "data": self.data,
+            "kind": self.kind,
+            "protocol": self.protocol,
+            "misleads": self.misleads,
+            **{f"{x}s": len(self.of(x)) for x in SEVERITIES[1:]},
+            **totals,
+            "findings": self._records(),
+            "label_errors": [_plain(x) for x in self.label_errors],
+            "confusions": [] if confused is None else [_plain(x) for x in confused.listed],
+        }
+
+    def _numbers(self) -> list[dict[str, Any]]:
+        counts = [{"measure": "count", "check": x.check, "value": x.count} for x in self.findings]
+        return [{"measure": f"{x}s", "value": len(self.of(x))} for x in SEVERITIES[1:]] + counts
+
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
@@ -88,6 +116,17 @@ class DataCheck(Shown):
 
     def __repr__(self) -> str:
         return f"<DataCheck: {written(self.numbers)}; print shows it>"
+
+
+def _plain(listed: LabelError | ConfusedPair) -> dict[str, Any]:
+    """Return a doubtful label, or two people, with the place and subject of each template."""
+    plain = dict[str, Any]()
+    for name, value in vars(listed).items():
+        if isinstance(value, Side):
+            plain |= {f"{name}_place": value.place, f"{name}_subject": value.subject}
+        else:
+            plain[name] = value
+    return plain
 
 
 def check_section(check: DataCheck) -> Section:

@@ -94,6 +94,14 @@ class Explanation(Shown):
             "be.step_by_step(scores), whose frame has the counts after each row"
         )
 
+    def _document(self) -> dict[str, Any]:
+        named = ("system", "data", "kind", "protocol", "probe", "name", "subject", "threshold")
+        return {
+            **{name: getattr(self, name) for name in named},
+            "rows": list(_entries(self)),
+            "adds": list(_additions(self)),
+        }
+
     def __repr__(self) -> str:
         return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
 
@@ -139,6 +147,21 @@ class Steps(Shown):
                     records.append({**at, "rank": count.rank, "value": float(total)})
         return records
 
+    def _document(self) -> dict[str, Any]:
+        named = ("system", "data", "kind", "protocol", "threshold")
+        rates = [
+            {"task": task, "measure": rate.name, "rank": rate.rank, "value": rate.value}
+            for task, counts in self.totals[-1].items()
+            for rate in quotients(task, counts)
+        ]
+        return {
+            **{name: getattr(self.walks[0], name) for name in named},
+            "rows": [row for walk in self.walks for row in _entries(walk)],
+            "adds": [row for walk in self.walks for row in _additions(walk)],
+            "so_far": self._records(),
+            "rates": rates,
+        }
+
     def __repr__(self) -> str:
         return f"<Steps of {len(self.walks)} probes; print shows them>"
 
@@ -157,6 +180,24 @@ class Steps(Shown):
                 else:
                     rates.setdefault(rate.name, {})[rate.rank] = rate.value
         return by_task
+
+
+def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
+    """Yield the entries of the lists of a row, as data has them."""
+    columns = ("place", "template", "subject", "score", "role", "accepted", "failed", "outcome")
+    for ranked in explained.lists:
+        for entry in ranked.entries:
+            values = {name: getattr(entry, name) for name in columns}
+            reason = written(entry.reason)
+            yield {"probe": explained.probe, "list": ranked.unit, **values, "reason": reason}
+
+
+def _additions(explained: Explanation) -> Iterator[dict[str, Any]]:
+    """Yield what a row adds to each counter, as data has it."""
+    for task in explained.tasks:
+        of_task = {"probe": explained.probe, "task": task.task, "role": task.role}
+        for count, added in (task.counts or {}).items():
+            yield {**of_task, "measure": count.name, "rank": count.rank, "value": float(added)}
 
 
 def explanation_section(explained: Explanation) -> Section:

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-import xarray as xr
 
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
-from bioeval.document.blocks import Fact, Facts, Paragraph, Section, Table
-from bioeval.document.results import data_facts, table_of
-from bioeval.document.text import Text
 from bioeval.scores.alignment import aligned
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.sampled import SampledAttempts
-from bioeval.showing.document import section_of
-from bioeval.showing.nodes import Node
-from bioeval.stats.aggregate import aggregate
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -423,47 +416,3 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
     """Return scaled scores to fit to; infinite ones are left out, since tanh makes them finite."""
     return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)
-
-
-def measures_section(
-    title: Text, results: Mapping[str, xr.Dataset], facts: Sequence[Fact], note: Text = ""
-) -> Section:
-    """Return what is said of verification by systems, the one made of the others last.
-
-    Data have of folds the means over test parts, and all statistics.
-    """
-    datasets = dict(results)
-    more: list[Table] = []
-    if all("fold" in ds.dims for ds in results.values()):
-        of_folds = {}
-        for name, ds in results.items():
-            rates = aggregate(ds, ("repeat", "fold"))
-            with_limits = [str(x) for x in rates if f"{x}_low" in rates]
-            ends = [f"{x}_{end}" for x in with_limits for end in ("low", "high")]
-            of_folds[name] = rates[[*with_limits, *ends]]
-        more = [_together("statistics", of_folds, "statistic", "part")]
-        datasets = {x: ds.sel(statistic="mean", part="test") for x, ds in of_folds.items()}
-    dims = next(iter(datasets.values())).dims
-    nodes = [Node(name, "", "measures", ds) for name, ds in results.items()]
-    shown = [x for x in section_of(nodes, verbose=False).blocks if not isinstance(x, Facts)]
-    return Section(
-        "side_by_side",
-        title,
-        (
-            data_facts(datasets, *facts, systems=[*datasets][:-1]),
-            *shown,
-            Paragraph(note, "note"),
-            _together("systems", datasets),
-            *(_together(f"{x}s", datasets, x) for x in ("far_target", "frr_target") if x in dims),
-            *more,
-        ),
-        task="verification",
-    )
-
-
-def _together(id: str, datasets: Mapping[str, xr.Dataset], *dims: str) -> Table:
-    """Return the variables of all systems over exactly these dimensions, for data."""
-    names = dict.fromkeys(dims)
-    for ds in datasets.values():
-        names |= {str(name): None for name, x in ds.data_vars.items() if x.dims == dims}
-    return table_of(datasets, id, list(names), *dims, shown=0)

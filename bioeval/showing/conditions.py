@@ -1,0 +1,231 @@
+"""Conditions on the numbers of results, as ``frr_at_far=0.01 > 5%``: queries of their frame."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import rate_in
+from bioeval.base.errors import DataError, bad_choice
+from bioeval.showing.frame import COLUMNS
+from bioeval.views.tasks import OVER
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+_FORM = re.compile(
+    r"(?:(?P<task>[\w/-]+)/)?(?P<measure>[\w-]+)\s*(?:=\s*(?P<point>[^\s@<>=]+)\s*)?"
+    r"(?:@\s*(?P<places>[^<>]+?))?\s*(?P<sign>>=|<=|>|<)\s*(?P<limit>[^\s<>=]+)"
+)
+
+#: Words that are conditions on the verdicts of a study.
+WORSE, OPEN = "worse", "open"
+
+#: Names that an error lists, at most.
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on a number, such as ``frr_at_far=0.01@system=new > 5%``, or a word.
+
+    Attributes
+    ----------
+    measure : str
+        The variable; with ``_low``, ``_high`` or ``_threshold`` that column of its rows.
+    task : str
+        The only task that is meant; empty for the first one that has the measure.
+    point : str
+        What is held, or the rank; empty without one.
+    places : dict
+        Values by dimension.
+    """
+
+    text: str
+    measure: str
+    sign: str = ""  # none of a word
+    limit: float = np.nan
+    task: str = ""
+    point: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str, words: Iterable[str] = ()) -> Condition:
+        """Return the condition that a text says; raise ValueError if it says none."""
+        text = text.strip()
+        if text in words:
+            return cls(text, text)
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise ValueError(text)
+        parts = {key: part or "" for key, part in match.groupdict().items()}
+        places = dict[str, str]()
+        for place in filter(None, parts["places"].split(",")):
+            dim, _, label = place.partition("=")
+            places[dim.strip()] = label.strip()
+        limit = rate_in(parts["limit"])
+        measure = parts["measure"].replace("-", "_")
+        return cls(text, measure, parts["sign"], limit, parts["task"], parts["point"], places)
+
+    def reasons(self, frame: pd.DataFrame) -> Iterator[str]:
+        """Yield why results fail by the condition; what cannot be told fails, too.
+
+        Of folds and partitions it is about means. Raise :class:`DataError` where no row of the
+        frame has the number.
+        """
+        if not self.sign:
+            yield from _VERDICTS[self.measure](frame)
+            return
+        rows, column = self._rows(frame)
+        for row in rows.to_dict("records"):
+            number = "=".join(filter(None, (self.measure, self.point)))
+            if row["supported"] is False:
+                reason = f"too few people or attempts for {number}"
+            elif np.isnan(row[column]):
+                reason = f"{number} is not defined"
+            elif _SIGNS[self.sign](row[column], self.limit):
+                reason = f"{number} is {row[column]:.6g}"
+            else:
+                continue
+            yield f"{self.text}: {reason}{_whereabouts(row)}"
+
+    @property
+    def _name(self) -> str:
+        return "/".join(filter(None, (self.task, self.measure)))
+
+    def _rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+        """Return the rows that the condition is about, and the column with their numbers."""
+        measures = frame["measure"].unique().tolist()
+        measure, column = self.measure, "value"
+        base, _, end = measure.rpartition("_")
+        if measure not in measures and base in measures and end in ("low", "high", "threshold"):
+            measure, column = base, end
+        rows = frame[frame["measure"] == measure]
+        if rows.empty:
+            nearest = difflib.get_close_matches(measure, measures, _MOST_NAMED, cutoff=0)
+            raise DataError(bad_choice("fail_if", measure, nearest))
+        if self.task:
+            rows = self._of_label(rows, "task", self.task)
+        rows = self._at_point(self._at_places(rows))
+        first_tasks = rows.groupby(_systems(rows), dropna=False, sort=False)["task"]
+        return rows[rows["task"] == first_tasks.transform("first")], column
+
+    def _at_places(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of the dimensions' values; of parts the test, of folds the means."""
+        for dim, label in self.places.items():
+            rows = self._of_label(rows, dim, label)
+        if "statistic" not in self.places:
+            rows = rows[rows["statistic"].isin(["", "mean"])]
+        if not {*OVER} & {*self.places}:
+            rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
+        if "part" in rows and "part" not in self.places and (rows["part"] == "test").any():
+            rows = rows[rows["part"].isna() | (rows["part"] == "test")]
+        return rows
+
+    def _of_label(self, rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
+        """Return the rows with a label of a dimension; a number may be written in any way."""
+        dims = [x for x in rows if x == "statistic" or x not in COLUMNS]
+        if dim not in dims:
+            raise DataError(bad_choice("fail_if", f"@{dim}", [f"@{x}" for x in dims]))
+        labels = rows[dim]
+        if labels.dtype == object or labels.dtype.kind not in "iuf":
+            is_meant = labels.astype(str).str.casefold() == label.casefold()
+        else:
+            is_meant = np.isclose(labels.astype(float), _number(label))
+        if not is_meant.any():
+            named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
+            raise DataError(bad_choice("fail_if", f"{dim}={label}", named))
+        return rows[is_meant]
+
+    def _at_point(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows at what is held; of several ranks the first unless one is named."""
+        points = rows["point"]
+        if "rank" in rows and "rank" not in self.places:
+            is_at_rank = points.isna() & rows["rank"].notna()
+            points = points.where(~is_at_rank, rows["rank"].astype(float))
+            rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
+            points = points[rows.index]
+        is_meant = points.isna()
+        if self.point:
+            is_meant = np.isclose(points, _number(self.point))
+        if not is_meant.any():
+            known = points.dropna().unique()[:_MOST_NAMED]
+            named = [f"{self._name}={x:g}" for x in known] or [self._name]
+            asked = "=".join(filter(None, (self._name, self.point)))
+            raise DataError(bad_choice("fail_if", asked, named))
+        return rows[is_meant]
+
+
+def _number(text: str) -> float:
+    """Return a number or a proportion; NaN of other text, which no place has."""
+    try:
+        return rate_in(text)
+    except ValueError:
+        return np.nan
+
+
+def _systems(rows: pd.DataFrame) -> Any:
+    """Return the columns that name systems, or one group of all rows."""
+    named = [x for x in ("system", "condition") if x in rows]
+    return named or np.zeros(len(rows))
+
+
+def _whereabouts(row: Mapping[str, Any]) -> str:
+    """Return the system, the task and other places of a row in brackets."""
+    places = []
+    for name, label in row.items():
+        if name in ("system", "condition", "task"):
+            places.append(label)
+        elif name not in (*COLUMNS, "rank") and label == label and label is not None:
+            places.append(f"{name} {label}")
+    return f" ({', '.join(x for x in places if isinstance(x, str) and x)})"
+
+
+def _worse(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the measures by which a later system is shown to be worse than the first.
+
+    Where the measures were chosen, or none is supported, one that is not supported is told, too.
+    """
+    is_verdict = frame["statistic"] == "separated"
+    if not is_verdict.any():
+        raise _no_verdict(WORSE)
+    first = frame.loc[is_verdict, "system"].iloc[0]
+    rows = frame[is_verdict & (frame["other_system"] == first)]
+    is_supported = rows["supported"].fillna(True).astype(bool)
+    chosen = any(x.get("measures") for x in frame.attrs["results"].values())
+    for row, supported in zip(rows.to_dict("records"), is_supported, strict=True):
+        point = row["point"]
+        measure = row["measure"] if np.isnan(point) else f"{row['measure']}={point:g}"
+        if not supported and (chosen or not is_supported.any()):
+            yield f"{WORSE}: too few people or attempts to tell: {row['system']}, {measure}"
+        elif supported and row["value"] == -1:
+            yield f"{WORSE}: {row['system']}, {measure}"
+
+
+def _open(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the promises that the data neither show nor refute."""
+    verdicts = frame[frame["measure"] == "verdict"]
+    if verdicts.empty:
+        raise _no_verdict(OPEN)
+    for promise in verdicts.loc[verdicts["text"] == OPEN, "promise"]:
+        yield f"{OPEN}: {promise}"
+
+
+def _no_verdict(word: str) -> DataError:
+    return DataError(f"`fail_if` is {word}, and these results have no verdict")
+
+
+_VERDICTS: dict[str, Callable[[pd.DataFrame], Iterator[str]]] = {WORSE: _worse, OPEN: _open}
