@@ -83,14 +83,20 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
         by_system.setdefault("/".join(filter(None, (node.system, node.condition))), node.dataset)
-    names = [x for x in by_system if x]
-    names = names or [str(next(iter(by_system.values())).attrs.get("system", ""))]
+    names = [x for x in by_system if x] or _systems_of(nodes[0].dataset)
     sides = {sides_in_words(x.attrs) for x in by_system.values()}
     facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
     for name, reading in _FACTS.items():
         facts += _fact_of_each(name, {k: reading(x.attrs) for k, x in by_system.items()})
     facts += [Fact("Terms", Vocabulary())] if verbose else []
     return Facts((*facts, Fact("Left out", tasks_left_out(nodes))))
+
+
+def _systems_of(dataset: xr.Dataset) -> list[str]:
+    """Return the systems of a dataset: its labels, or the one of its attributes."""
+    if "system" in dataset.dims and "system" in dataset.variables:
+        return list(map(str, dataset.variables["system"].values.tolist()))
+    return [str(dataset.attrs.get("system", ""))]
 
 
 def _fact_of_each(name: str, texts: Mapping[str, Text]) -> Iterator[Fact]:
@@ -163,7 +169,7 @@ _RULES: dict[str, Callable[[str], str] | None] = {
     "rank_unit": lambda x: f"the rank counts {x}s",
     "ties": lambda x: _TIES.get(x, f"{x} ties"),
     "ap": lambda x: f"AP: {x}",
-    "impostors": lambda x: _IMPOSTORS.get(x, f"impostors {x}"),
+    "impostors": lambda x: "" if x == "auto" else _IMPOSTORS.get(x, f"impostors {x}"),
     "fusion": None,
     "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
     "fta": _percent("FTA"),

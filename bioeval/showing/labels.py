@@ -23,7 +23,9 @@ def label_of(row: Row, *, without: str = "") -> Text:
 
     `without` is the dimension of the point where rows of the table have it.
     """
-    template = str(row.about.get("label") or row.measure.replace("_", " "))
+    of_measure = row.node.dataset.variables.get(row.measure) if row.statistic else None
+    about = row.about if of_measure is None else of_measure.attrs
+    template = str(about.get("label") or row.measure.replace("_", " "))
     fields = fields_of(template)
     places: dict[str, Any] = {}
     if "rank" in row.places and without != "rank":

@@ -34,12 +34,17 @@ _NO_COUNTS = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "p
 
 @dataclass(slots=True)
 class Row:
-    """A number with where it is; `places` are labels by dimension, without the point it is at."""
+    """A number with where it is.
+
+    `places` are labels by dimension, without those of systems and without the point it is at.
+    """
 
     node: Node
     name: str
     about: Description
     about_threshold: Description
+    system: str
+    other_system: str  # that is subtracted
     places: dict[str, Any]
     measure: str
     statistic: str
@@ -129,6 +134,9 @@ def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
     numbers, variables = NumbersOfDataset(node.dataset, curves=False), node.dataset.variables
     for name in numbers.names():
         about = variables[name].attrs
+        if (measure := about.get("measure")) in variables:  # a statistic has its digits
+            digits = {k: x for k, x in variables[measure].attrs.items() if k == "decimals"}
+            about = digits | about
         if data or about.get("detail") != "data":
             threshold = numbers.threshold_of(name)
             about_threshold = variables[threshold].attrs if threshold else {}
@@ -154,7 +162,10 @@ def _rows(
         if values is None:
             values = itertools.repeat(missing.get(column, math.nan), size)
         every.append(values)
+    system = "/".join(filter(None, (node.system, node.condition)))
     labels = zip(*(columns[x] for x in dims), strict=True) if dims else itertools.repeat((), size)
     for place, fields in zip(labels, zip(*every, strict=True), strict=True):
         places: dict[str, Any] = dict(zip(dims, place, strict=True))
-        yield Row(node, name, about, about_threshold, places, *fields)
+        of_system = str(places.pop("system", system))
+        other = str(places.pop("other_system", ""))
+        yield Row(node, name, about, about_threshold, of_system, other, places, *fields)

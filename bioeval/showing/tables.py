@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from bioeval.document.blocks import Column, Table
-from bioeval.document.cells import Label, Quantity
+from bioeval.document.cells import Label, Rate
 from bioeval.document.text import Text, say
 from bioeval.results.variables import PLACES
 from bioeval.showing.labels import cell_of_point, fields_of, label_of
@@ -40,12 +40,19 @@ _STATISTICS = {
 
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
-    systems = list(dict.fromkeys(map(system_of_row, rows)))
+    systems = list(dict.fromkeys(row.system for row in rows))
     in_rows = len(systems) > FEW or any(row.node.condition for row in rows)
     points = _tabled_points(rows)
     by_dims: dict[tuple[str, ...], list[Row]] = {}
+    pairs: list[Row] = []
     for row in rows:
-        dims = tuple(x for x in row.places if x not in ("rank", "part", "other_system"))
+        if row.other_system:
+            if systems.index(row.system) > systems.index(row.other_system):
+                continue  # the difference the other way round
+            if len(systems) > 2:
+                pairs.append(row)
+                continue
+        dims = tuple(x for x in row.places if x not in ("rank", "part"))
         dims += (row.at,) if row.at in points else ()
         by_dims.setdefault(dims, []).append(row)
     for dims, some in by_dims.items():
@@ -55,6 +62,8 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             yield _list(some, id, systems)
         else:
             yield _grid(some, f"{id}_{'_'.join(dims)}", dims, len(systems) > 1)
+    if pairs:
+        yield _pairs(pairs, f"{id}_differences")
 
 
 def _tabled_points(rows: Sequence[Row]) -> set[str]:
@@ -62,7 +71,7 @@ def _tabled_points(rows: Sequence[Row]) -> set[str]:
     labels: dict[str, set[str]] = {}
     points: dict[str, set[float]] = {}
     for row in rows:
-        if row.at and not row.places.keys() - {"rank"}:
+        if row.at and not row.statistic and not row.places.keys() - {"rank"}:
             labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
             points.setdefault(row.at, set()).add(row.point)
     tabled = set()
@@ -71,11 +80,6 @@ def _tabled_points(rows: Sequence[Row]) -> set[str]:
         if len(points[at]) > 9 or (len(points[at]) > 1 and not is_in_labels):
             tabled.add(at)
     return tabled
-
-
-def system_of_row(row: Row) -> str:
-    """Return the system of a number, with its condition."""
-    return "/".join(filter(None, (row.node.system, row.node.condition)))
 
 
 def _key(row: Row) -> Hashable:
@@ -88,51 +92,78 @@ def _key(row: Row) -> Hashable:
 
 def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
     """Return a table with a row for each measure: its value, limits and threshold."""
+    several = len(systems) > 1
     labels: dict[Hashable, Text] = {}
     cells: dict[Hashable, dict[str, Text]] = {}
     columns: dict[str, Column] = {}
     for row in rows:
-        heading = _heading(row, len(systems) > 1)
+        heading = _heading(row, several)
         if heading is None or not (row.is_defined or row.statistic in ("", "mean")):
             continue
-        system = system_of_row(row) if len(systems) > 1 else ""
+        name, text = heading
         key = _key(row)
         if key not in labels:
             labels[key] = label_of(row)
-        name = "_".join(filter(None, (heading, system)))
-        columns.setdefault(name, Column(name, _of_system(heading, system)))
+        columns.setdefault(name, Column(name, text))
         cells.setdefault(key, {})[name] = row.cell
         if row.statistic == "":
-            of_threshold = "_".join(filter(None, ("threshold", system)))
+            of_threshold = name.replace("value", "threshold", 1)
             columns.setdefault(of_threshold, Column(of_threshold, "threshold"))
             if (threshold := row.threshold_cell) is not None:
                 cells[key][of_threshold] = threshold
-    if len(systems) == 1 and any(row.statistic for row in rows):
+    if any(row.statistic for row in rows):
         first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in columns]
-        columns = {x: columns[x] for x in dict.fromkeys((*first, *columns))}
+        values = [x for x in columns if x.startswith("value")]
+        columns = {x: columns[x] for x in dict.fromkeys((*values, *first, *columns))}
     made = [[label, *(cells[key].get(x) for x in columns)] for key, label in labels.items()]
     return Table(id, [Column("measure"), *columns.values()], made)
 
 
-def _heading(row: Row, several: bool) -> str | None:
-    """Return the heading of the column of a number; None of a statistic without a column."""
-    if not row.statistic or (several and row.statistic == "mean" and _part(row) != "train"):
-        return "value"
-    part = _part(row)
-    other = None if part == "train" else row.statistic.replace("_", " ")
-    heading = _STATISTICS.get((row.statistic, part), other)
-    return heading if heading == "sd" or not several else None
+def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
+    """Return name and heading of the column of a number; None of a statistic without a column."""
+    statistic, part = row.statistic, _part(row)
+    if row.other_system:
+        text = _difference(row) if statistic == "difference" else _words(statistic)
+        return f"{statistic}_{row.system}_{row.other_system}", text
+    if several and (not statistic or (statistic == "mean" and part != "train")):
+        text = Label(row.system)
+        text = say("{system}, {part}", system=text, part=part) if part and not statistic else text
+        return "_".join(filter(None, ("value", row.system, part))), text
+    if not statistic:
+        return "_".join(filter(None, ("value", part))), part or "value"
+    heading = _STATISTICS.get((statistic, part), None if part == "train" else _words(statistic))
+    if heading is None or (several and statistic != "sd"):
+        return None
+    return f"{heading}_{row.system}" if several else heading, heading
 
 
 def _part(row: Row) -> str:
-    """Return the part of the data that a statistic is of; of folds, test unless it says so."""
-    default = "test" if "part" in row.node.dataset.dims else ""
+    """Return the part of the data of a number; a statistic of folds is of test by default."""
+    default = "test" if row.statistic and "part" in row.node.dataset.dims else ""
     return str(row.places.get("part", default))
 
 
-def _of_system(heading: str, system: str) -> Text:
-    """Return the heading of a column of one of several systems."""
-    return Label(system) if heading == "value" and system else heading
+def _difference(row: Row) -> Text:
+    return say("{a} - {b}", a=Label(row.system), b=Label(row.other_system))
+
+
+def _words(statistic: str) -> str:
+    return statistic.replace("_", " ")
+
+
+def _pairs(rows: Sequence[Row], id: str) -> Table:
+    """Return a table with a row for each measure and pair of systems, and columns of statistics."""
+    labels: dict[Hashable, tuple[Text, Text]] = {}
+    cells: dict[Hashable, dict[str, Text]] = {}
+    columns: dict[str, Column] = {}
+    for row in rows:
+        name, key = row.statistic, (_key(row), row.system, row.other_system)
+        labels.setdefault(key, (label_of(row), _difference(row)))
+        columns.setdefault(name, Column(name, _words(name)))
+        cells.setdefault(key, {})[name] = row.cell
+    made = [[*label, *map(cells[key].get, columns)] for key, label in labels.items()]
+    heads = [Column("measure", grouped=True), Column("systems", "systems")]
+    return Table(id, [*heads, *columns.values()], made)
 
 
 # --------------------------------------------------------------------------------- systems in rows
@@ -152,8 +183,10 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         if key not in columns:
             name = "_".join(filter(None, (_name_of_column(row), row.statistic)))
             columns[key] = Column(name, "sd" if row.statistic == "sd" else label_of(row))
-        system = row.node.system or str(row.node.dataset.attrs.get("system", ""))
-        cells.setdefault((system, row.node.condition), {})[key] = row.cell
+        condition = row.node.condition
+        system = row.node.system if condition else row.system
+        system = system or str(row.node.dataset.attrs.get("system", ""))
+        cells.setdefault((system, condition), {})[key] = row.cell
     has_conditions = any(condition for _, condition in cells)
     heads = [Column("system", "system", grouped=has_conditions)]
     heads += [Column("condition", "condition")] if has_conditions else []
@@ -182,7 +215,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
     for row in rows:
         place = tuple(row.point if x == point else row.places[x] for x in dims)
         key: tuple[Any, ...] = (row.measure, row.places.get("rank"), row.places.get("part"))
-        key += (row.statistic, system_of_row(row))
+        key += (row.statistic, row.system)
         key += (row.at, row.point) if row.at and row.at != point else ()
         if key not in columns:
             columns[key] = Column(_name_of_column(row), _heading_in_grid(row, point, several))
@@ -219,7 +252,7 @@ def _has_thresholds(rows: Sequence[Row]) -> bool:
 
 def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
     label = label_of(row, without=point)
-    before = [system_of_row(row)] if several else []
+    before = [row.system] if several else []
     before += [str(row.places["part"])] if "part" in row.places else []
     if row.statistic:
         before.append(row.statistic.replace("_", " "))
@@ -241,8 +274,8 @@ def _chosen(
         return [round(i * (len(rows) - 1) / (_MOST - 1)) for i in range(_MOST)]
     values = []
     for row in rows:
-        numbers = [x.value for x in row[n_labels:] if isinstance(x, Quantity) and x.is_defined]
-        values.append(numbers[0] if numbers else -math.inf)
+        rates = [x.value for x in row[n_labels:] if isinstance(x, Rate) and x.is_defined]
+        values.append(rates[0] if rates else -math.inf)
     groups: dict[Hashable, list[int]] = {}
     for i, place in enumerate(places):
         groups.setdefault(place[:-1], []).append(i)

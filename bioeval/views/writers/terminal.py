@@ -119,7 +119,7 @@ def _stands_apart(piece: Piece, above: Piece) -> bool:
         case Line(role="remark") | Points():
             return False
         case Line(role="" | "note"):
-            return not isinstance(above, Line)
+            return not isinstance(above, Line) or above.role == "remark"
         case Line(role="answer" | "warning"):
             return not isinstance(above, Line) or piece.role != above.role
         case Grid():
