@@ -17,7 +17,7 @@ CSS = """
 .bioeval{overflow-x:auto;max-width:100%;padding:.2em 0;color:inherit;line-height:1.45;
 font-variant-numeric:tabular-nums}
 .bioeval p{margin:0;max-width:60em}
-.bioeval p.t{margin-top:.7em}
+.bioeval p.t,.bioeval .in+p:not(.in){margin-top:.7em}
 .bioeval .in{padding-left:1.2em}
 .bioeval ul{margin:.1em 0;padding-left:2em;max-width:60em}
 .bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
