@@ -35,7 +35,6 @@ class Quantity:
     attempts: int | None = None  # of a rate, of which one is to be visible
     decimals: int = 2  # of a plain number
     digits: int | None = None  # of a plain number, in place of its decimals
-    proportion: bool = False  # a plain number in [0, 1], which is written as 0 or 1 only if it is
     noun: str = ""  # of a count, in the plural
     next: float = math.nan  # of a threshold
 
@@ -103,3 +102,38 @@ class Picture:
 
     source: Any
     description: str
+
+
+#: Units of numbers that need not be whole.
+_NO_COUNTS = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
+
+
+def cell_of_number(
+    value: float,
+    about: Mapping[Any, Any],
+    statistic: str = "",
+    attempts: float | None = None,
+    **fields: Any,
+) -> Quantity:
+    """Return a number as a cell of the kind that the attributes of its variable say.
+
+    Of a `statistic` of the variable it may be another kind. `fields` are those of the cell.
+    """
+    unit, shown = str(about.get("units", "")), str(about.get("shown", ""))
+    if unit == "score":
+        kind = Threshold if shown == "threshold" and not statistic else Score
+        return kind(value, **fields)
+    is_difference = fields.setdefault("difference", statistic == "difference")
+    if unit == "proportion" and statistic != "number":
+        is_known = attempts is not None and not math.isnan(attempts)
+        return Rate(value, attempts=int(attempts) if is_known else None, **fields)
+    if unit == "p" and statistic != "number":
+        return Probability(value, **fields)
+    is_whole = math.isnan(value) or float(value).is_integer()
+    is_count = (shown == "count" or unit not in _NO_COUNTS) and not is_difference
+    if statistic == "number" or (is_count and is_whole):
+        return Count(value, **fields)
+    if shown.isdecimal():
+        return Number(value, digits=int(shown), **fields)
+    decimals = about.get("decimals", 4 if unit in ("bits", "cost") else 2)
+    return Number(value, decimals=int(decimals), **fields)

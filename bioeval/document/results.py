@@ -25,20 +25,18 @@ from bioeval.document.blocks import (
     Vocabulary,
 )
 from bioeval.document.cells import (
-    Cost,
     Count,
     Label,
     Number,
-    Probability,
     Quantity,
     Rate,
     Score,
     Threshold,
+    cell_of_number,
 )
 from bioeval.document.messages import ANSWERS
-from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
-from bioeval.results.variables import NEXT, figure
+from bioeval.results.variables import NEXT
 from bioeval.results.words import excluded_in_words, method_in_words
 from bioeval.scores.kind_check import KIND_DOUBTS
 
@@ -339,59 +337,42 @@ def cell_of(
     name: str,
     places: Mapping[str, int] | None = None,
     *,
-    shown: str = "",
     attempts: int | None = None,
 ) -> Text | None:
     """Return a value of a variable as its description says, with its interval and its flag.
 
-    `places` are positions along its dimensions, and those of its denominator. Where the description
-    does not say so, it is `shown` as that of a :class:`Variable`, and its `attempts`
-    are these. None of a variable that the dataset lacks.
+    `places` are positions along its dimensions, and those of its denominator, unless its `attempts`
+    are given. None of a variable that the dataset lacks.
     """
     variables, places = dataset.variables, places or {}
     if name not in variables:
         return None
 
-    def at(other: str) -> Any:
+    def at(other: str, missing: Any = None) -> Any:
+        if other not in variables:
+            return missing
         variable = variables[other]
         value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
         return value.item() if isinstance(value, np.generic) else value
 
-    value, variable = at(name), variables[name]
-    if isinstance(value, str | bool):
+    value, about = at(name), variables[name].attrs
+    if isinstance(value, str | bool) or not about.get("units"):
         return Label(value)
-    labels = {str(dim): at(str(dim)) for dim in variable.dims if dim in variables}
-    flagged = f"{name}_flagged" in variables and bool(at(f"{name}_flagged"))
-    about: dict[str, Any] = {"variable": name, "at": labels, "flagged": flagged}
-    if f"{name}_low" in variables:
-        low, high = at(f"{name}_low"), at(f"{name}_high")
-        about["interval"] = None if low != low or high != high else (low, high)
-    units, scalar = str(variable.attrs.get("units", "")), figure(name)
-    out_of = str(variable.attrs.get("out_of", "")).split()
+    if name in dataset.dims and about["units"] in ("1", "proportion") and "iso_term" not in about:
+        return Number(value, digits=6)
+    low, high = at(f"{name}_low", math.nan), at(f"{name}_high", math.nan)
+    out_of = str(about.get("out_of", "")).split()
     is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]
     if attempts is None and is_known and all(is_known):
         attempts = int(sum(at(x) for x in out_of))
-    if scalar is not None and units == scalar.units:
-        return cell_of_scalar(scalar, value, attempts=attempts, **about)
-    shown = str(variable.attrs.get("shown", shown))
-    if shown == "threshold":
-        after = at(f"{name}{NEXT}") if f"{name}{NEXT}" in variables else math.nan
-        return Threshold(value, next=after, **about)
-    if units == "score" and not shown:
-        return Score(value, **about)
-    if units == "proportion" and (name not in dataset.dims or variable.attrs.get("iso_term")):
-        return Rate(value, attempts=attempts, **about)
-    if units == "p":
-        return Probability(value, **about)
-    if shown == "count":
-        return Count(value, **about)
-    if shown or name in dataset.dims:
-        return Number(value, digits=int(shown or 6), **about)
-    if isinstance(value, int) and units != "1":
-        return Count(value, **about)
-    if units == "cost":
-        return Cost(value, decimals=4, **about)
-    return Number(value, decimals=4 if units == "bits" else 2, **about)
+    return cell_of_number(
+        value,
+        about,
+        attempts=attempts,
+        interval=None if math.isnan(low + high) else (low, high),
+        flagged=bool(at(f"{name}_flagged")),
+        next=at(f"{name}{NEXT}", math.nan),
+    )
 
 
 def threshold_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bioeval.document.cells import Cost, Count, Number, Quantity, Rate, Score
+from bioeval.document.cells import Quantity, cell_of_number
 from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, labelled
 from bioeval.results.variables import Variable
@@ -24,21 +24,9 @@ def name_of_scalar(scalar: Variable, **places: Any) -> str:
     return scalar.label.format(**terms, **places)
 
 
-def cell_of_scalar(
-    scalar: Variable, value: float, *, attempts: int | None = None, **more: Any
-) -> Quantity:
+def cell_of_scalar(scalar: Variable, value: float, **more: Any) -> Quantity:
     """Return a value of a scalar as a cell of its kind; numbers and costs have its decimals.
 
-    `more` are other fields of the cell, such as ``interval`` and ``at``.
+    `more` are other fields of the cell, such as ``interval`` and ``attempts``.
     """
-    more.setdefault("variable", scalar.name)
-    match scalar.kind:
-        case "rate":
-            return Rate(value, attempts=attempts, **more)
-        case "score":
-            return Score(value, **more)
-        case "count":
-            return Count(value, **more)
-    number = Cost if scalar.kind == "cost" else Number
-    decimals = 2 if scalar.decimals is None else scalar.decimals
-    return number(value, decimals=decimals, proportion=scalar.bounds == (0.0, 1.0), **more)
+    return cell_of_number(value, scalar.attrs, **more)

@@ -10,26 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.document.cells import (
-    Cost,
-    Count,
-    Label,
-    Number,
-    Probability,
-    Quantity,
-    Rate,
-    Score,
-    Threshold,
-)
+from bioeval.document.cells import Label, Quantity, Threshold, cell_of_number
 from bioeval.document.text import Text
 from bioeval.showing.nodes import Node
 from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
 
 #: Attributes of variables, where a dataset says what is to be shown of them.
 Description = Mapping[str, Any]
-
-#: Units of whole things.
-_NO_COUNTS = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
 
 
 @dataclass(slots=True)
@@ -100,33 +87,6 @@ class Row:
         cell = cell_of_number(self.threshold, self.about_threshold)
         cell = replace(cell, supported=self.supported is not False)
         return replace(cell, next=self.next) if isinstance(cell, Threshold) else cell
-
-
-def cell_of_number(
-    value: float, about: Description, statistic: str = "", attempts: float = math.nan
-) -> Quantity:
-    """Return a number as a cell of the kind that its description says."""
-    unit, shown = str(about.get("units", "")), str(about.get("shown", ""))
-    is_difference = statistic == "difference"
-    if statistic == "number":
-        return Count(value)
-    if unit == "proportion":
-        out_of = None if math.isnan(attempts) else int(attempts)
-        return Rate(value, attempts=out_of, difference=is_difference)
-    if unit == "p":
-        return Probability(value)
-    if unit == "score":
-        is_threshold = shown == "threshold" and not statistic
-        return Threshold(value) if is_threshold else Score(value)
-    if unit == "cost":
-        return Cost(value, decimals=4, difference=is_difference)
-    if shown in ("3", "6"):
-        return Number(value, digits=int(shown), difference=is_difference)
-    is_whole = math.isnan(value) or float(value).is_integer()
-    if (shown == "count" or unit not in _NO_COUNTS) and is_whole and not is_difference:
-        return Count(value)
-    decimals = int(about.get("decimals", 4 if unit == "bits" else 2))
-    return Number(value, decimals=decimals, difference=is_difference)
 
 
 def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:

@@ -255,7 +255,7 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
                 continue  # the card has no such task
             row: list[Text | None] = [Label(str(card))]
             for name, over, k, place in shown:
-                cell = cell_of(ds, name, {"card": i, over: k}, shown="count")
+                cell = cell_of(ds, name, {"card": i, over: k})
                 if isinstance(cell, Quantity):
                     at = {"card": card, over: place}
                     cell = replace(cell, supported=is_supported(ds, name, at))

@@ -157,9 +157,7 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
     columns = [Column(name, heading, only="readers") for name, heading in headings.items()]
 
     def row(purpose: Text, rule: int = 0, **names: str) -> list[Text | None]:
-        cells = {
-            x: cell_of(study, name, {"rule": rule}, shown="count") for x, name in names.items()
-        }
+        cells = {x: cell_of(study, name, {"rule": rule}) for x, name in names.items()}
         return [purpose, *(cells.get(column.name) for column in columns[1:])]
 
     pairs = "impostor_pairs"

@@ -247,7 +247,7 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
         row = [cell_of(ds, "score", {"pair": i})]
-        row += [cell_of(ds, name, {"pair": i}, shown="6") for name in ("row", "column", "try")]
+        row += [cell_of(ds, name, {"pair": i}) for name in ("row", "column", "try")]
         for side in ("probe", "gallery"):
             meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
             label: Text = Label(ds[f"{side}_label"].values[i])

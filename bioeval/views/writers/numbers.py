@@ -129,7 +129,7 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             unit, one = "pp" if cell.difference else "%", 100.0
             form = f".{decimals_of_rate(cell) if decimals is None else decimals}f"
         case _:
-            unit, one = "", float(cell.proportion)
+            unit, one = "", float(cell.digits is None)
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
                 form = ",.0f"  # all digits of a large number
@@ -138,9 +138,9 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
 
 
 def _decimal(cell: Quantity, form: str, one: float) -> Printed:
-    """Return a number in a form; `one` is what 1 is written as in a proportion, else 0.
+    """Return a number in a form, written as 0 or 1 only if it is that; `one` is 100 in per cent.
 
-    A proportion is written as 0 or 1 only if it is that.
+    With `one` of 0, a number may be rounded to 0 or 1.
     """
     scale = one or 1.0
 
@@ -150,7 +150,7 @@ def _decimal(cell: Quantity, form: str, one: float) -> Printed:
         return text if x != cell.value or float(text.replace(",", "")) else text.lstrip("+")
 
     text, limits = text_of(cell.value), _limits(cell, text_of)
-    if not one or cell.difference or "g" in form:
+    if not one or cell.difference:
         return Printed(text, limits=limits)
     least = 10.0 ** -int(form[1:-1])
     if float(text) == 0 < cell.value:
