@@ -32,7 +32,7 @@ class Quantity:
     flagged: bool = False
     supported: bool = True
     difference: bool = False
-    attempts: int | None = None  # of a rate, of which one is to be visible
+    attempts: float | None = None  # of a rate, of which one is to be visible
     decimals: int = 2  # of a plain number
     digits: int | None = None  # of a plain number, in place of its decimals
     noun: str = ""  # of a count, in the plural
@@ -125,8 +125,9 @@ def cell_of_number(
         return kind(value, **fields)
     is_difference = fields.setdefault("difference", statistic == "difference")
     if unit == "proportion" and statistic != "number":
-        is_known = attempts is not None and not math.isnan(attempts)
-        return Rate(value, attempts=int(attempts) if is_known else None, **fields)
+        if attempts is not None:
+            attempts = None if math.isnan(attempts) else int(attempts)
+        return Rate(value, attempts=attempts, **fields)
     if unit == "p" and statistic != "number":
         return Probability(value, **fields)
     is_whole = math.isnan(value) or float(value).is_integer()

@@ -10,7 +10,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Label, Picture
+from bioeval.document.cells import Count, Label, Picture
 from bioeval.document.results import cell_of, result_messages, table_of_variables
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import about_attrs, along, dataset, meta_columns, without_slashes
@@ -247,7 +247,8 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
         row = [cell_of(ds, "score", {"pair": i})]
-        row += [cell_of(ds, name, {"pair": i}) for name in ("row", "column", "try")]
+        places = (ds[name].item(i) if name in ds else None for name in ("row", "column", "try"))
+        row += [None if place is None else Count(place) for place in places]
         for side in ("probe", "gallery"):
             meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
             label: Text = Label(ds[f"{side}_label"].values[i])

@@ -64,7 +64,7 @@ def decimals_of_rate(rate: Rate) -> int:
     distance = 100 * min(abs(rate.value), abs(1 - rate.value))
     most = 4
     if rate.attempts is not None:
-        most = min(4, max(2, len(str(rate.attempts)) - 2))
+        most = min(4, max(2, len(str(int(rate.attempts))) - 2))
     return _within(1 - math.floor(math.log10(distance)) if distance > 0 else 2, most)
 
 
