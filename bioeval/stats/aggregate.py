@@ -127,11 +127,11 @@ def _aggregated_tree(
 def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
     if over and any({*over} <= {*dataset.dims} for dataset in datasets):
         return
-    known = dict.fromkeys(str(dim) for dataset in datasets for dim in dataset.dims)
-    asked = [f"`{short_name(dim)}`" for dim in over]
+    dimensions = dict.fromkeys(str(dim) for dataset in datasets for dim in dataset.dims)
+    names = [f"`{short_name(dim)}`" for dim in over]
     raise DataError(
-        f"`over` is {enumerated(asked) if asked else 'empty'}; expected dimensions of the results, "
-        f"which have {enumerated(map(backquoted, known)) if known else 'none'}"
+        f"`over` is {enumerated(names) if names else 'empty'}; expected dimensions of the results, "
+        f"which have {enumerated(map(backquoted, dimensions)) if dimensions else 'none'}"
     )
 
 
@@ -154,26 +154,28 @@ class _Aggregation:
                 variables[name] = array.variable
                 continue
             is_text = array.dtype.kind not in "biuf"
-            of = str(name).removesuffix("_low").removesuffix("_high")
-            if is_text or (of != name and of in self.results):
+            rate = str(name).removesuffix("_low").removesuffix("_high")
+            if is_text or (rate != name and rate in self.results):
                 continue
             if str(name).endswith(SUPPORTED):
                 variables[name] = self._support(array)
                 continue
             inner = [str(dim) for dim in array.dims if dim not in self.over]
             values = self._in_front(array)
-            found = _statistics(values, self.levels)
-            found["pooled"] = np.asarray(self._pooled(str(name), inner))
+            statistics = _statistics(values, self.levels)
+            statistics["pooled"] = np.asarray(self._pooled(str(name), inner))
             if "repeats_mean" in labels and {"repeat", "fold"} <= {*array.dims}:
-                found |= _of_repeats(array, self.over, inner)
+                statistics |= _of_repeats(array, self.over, inner)
             undefined = np.full(values.shape[1:], np.nan)
-            of_labels = [np.broadcast_to(found.get(x, undefined), undefined.shape) for x in labels]
+            of_labels = [
+                np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels
+            ]
             dims = "statistic", *inner
             variables[name] = xr.Variable(dims, np.stack(of_labels), array.attrs, fastpath=True)
             units = array.attrs.get("units", "")
-            if interval is None or of != name or units not in _UNITS_WITH_LIMITS:
+            if interval is None or rate != name or units not in _UNITS_WITH_LIMITS:
                 continue
-            ends = self._limits(str(name), values, found, inner, interval)
+            ends = self._limits(str(name), values, statistics, inner, interval)
             described_ends = limits_of(str(name), units).items()
             for (end, about), of_end in zip(described_ends, ends, strict=True):
                 limits[end] = xr.Variable(inner, of_end, about.attrs, fastpath=True)
@@ -203,22 +205,21 @@ class _Aggregation:
         return labels
 
     def _in_front(self, array: xr.DataArray, like: xr.DataArray | None = None) -> np.ndarray:
-        """Return values in float64, the dimensions that are aggregated as one in front.
+        """Return values in float64, with the aggregated dimensions joined in front.
 
-        They are repeated over the dimensions of another variable, whose order they follow. NumPy
-        does it: xarray imports dask to sum.
+        They are repeated over the dimensions of another variable, whose order they follow.
+        NumPy does it: xarray imports dask to sum.
         """
-        whole = array if like is None else like
-        others = [dim for dim in whole.dims if dim not in self.over]
-        dims = [*(dim for dim in self.over if dim in whole.dims), *others]
-        there = [dim for dim in dims if dim in array.dims]
-        values = array.variable.transpose(*there).values.astype(np.float64, copy=False)
-        values = values.reshape([whole.sizes[dim] if dim in there else 1 for dim in dims])
-        values = np.broadcast_to(values, [whole.sizes[dim] for dim in dims])
-        return values.reshape(-1, *values.shape[len(dims) - len(others) :])
+        template = array if like is None else like
+        inner = [dim for dim in template.dims if dim not in self.over]
+        dims = [*(dim for dim in self.over if dim in template.dims), *inner]
+        shared = [dim for dim in dims if dim in array.dims]
+        values = array.variable.transpose(*shared).values.astype(np.float64, copy=False)
+        values = values.reshape([template.sizes[dim] if dim in shared else 1 for dim in dims])
+        values = np.broadcast_to(values, [template.sizes[dim] for dim in dims])
+        return values.reshape(-1, *values.shape[len(dims) - len(inner) :])
 
     def _pooled(self, name: str, inner: Sequence[str]) -> np.ndarray | float:
-        """Return summed counts over summed attempts; NaN unless the rate has counts."""
         about = self._described(name)
         if about is None:
             return np.nan
@@ -280,7 +281,7 @@ class _Aggregation:
         return low, np.where(is_defined, np.minimum(high, most_possible), np.nan)
 
     def _ratio(self, inner: Sequence[str]) -> np.ndarray | float:
-        """Return the mean size of test parts over that of training parts; NaN of empty ones."""
+        """Return the ratio of the mean sizes of test and training parts; NaN of empty parts."""
         if "subjects" not in self.results or "part" not in self.results["subjects"].dims:
             raise DataError(
                 'interval "nadeau-bengio" needs the sizes of parts, variable `subjects` over '
@@ -298,7 +299,6 @@ class _Aggregation:
 
 
 def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return statistics along the first axis, NaN left out."""
     is_defined = ~np.isnan(values)
     number = is_defined.sum(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -306,17 +306,17 @@ def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]
         squares = np.where(is_defined, values - mean, 0) ** 2
         sd = np.sqrt(squares.sum(axis=0) / np.where(number > 1, number - 1, np.nan))
         se = sd / np.sqrt(number)
-    median, *others = _quantiles(np.sort(values, axis=0), number, (0.5, *levels.tolist()))
-    found = {"mean": mean, "sd": sd, "se": se, "median": median}
-    found |= {f"q{level:g}": x for level, x in zip(levels, others, strict=True)}
-    return found | {"number": number}
+    median, *quantiles = _quantiles(np.sort(values, axis=0), number, (0.5, *levels.tolist()))
+    statistics = {"mean": mean, "sd": sd, "se": se, "median": median}
+    statistics |= {f"q{level:g}": x for level, x in zip(levels, quantiles, strict=True)}
+    return statistics | {"number": number}
 
 
 def _quantiles(
     ascending: np.ndarray, number: np.ndarray, levels: Sequence[float]
 ) -> list[np.ndarray]:
     """Return quantiles between neighbours, as `numpy.quantile`, of the first `number` values."""
-    found = []
+    quantiles = []
     for level in levels:
         position = level * np.maximum(number - 1, 0)
         below = np.floor(position).astype(np.int64)
@@ -324,15 +324,14 @@ def _quantiles(
         low, high = (np.take_along_axis(ascending, x[None], 0)[0] for x in (below, above))
         with np.errstate(invalid="ignore"):  # between two infinite ones
             between = low + (high - low) * (position - below)
-        found.append(np.where(low == high, low, between))
-    return found
+        quantiles.append(np.where(low == high, low, between))
+    return quantiles
 
 
 def _of_repeats(
     array: xr.DataArray, over: Sequence[str], inner: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Return mean and standard deviation of the means of the repeats that have one."""
-    others = [dim for dim in over if dim != "repeat" and dim in array.dims]
-    means = array.mean(others).transpose("repeat", *inner).values
-    found = _statistics(means, np.empty(0))
-    return {"repeats_mean": found["mean"], "repeats_sd": found["sd"]}
+    within_repeat = [dim for dim in over if dim != "repeat" and dim in array.dims]
+    means = array.mean(within_repeat).transpose("repeat", *inner).values
+    statistics = _statistics(means, np.empty(0))
+    return {"repeats_mean": statistics["mean"], "repeats_sd": statistics["sd"]}

@@ -1,8 +1,8 @@
 """Limits of FAR and FRR along their curves, and of rates whose threshold is chosen on the data.
 
-The threshold is chosen anew without each person. Where few people err that says little: then a rate
-has its limits at the threshold, and what it is where the rate that chose the threshold is at its
-own limits, which add up.
+The threshold is chosen anew without each person. Where few people err, the spread of these values
+says little: then a rate takes its own limits at the threshold, and its values where the rate that
+chose the threshold is at its limits; the two distances add up as squares.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from bioeval.stats.limits import (
     Limits,
     RateCurve,
     chosen_anew,
+    limits_of_sum,
     moved_by_many,
-    of_sum,
     student,
 )
 
@@ -55,14 +55,14 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
     if total <= _FEW and len(genuine) <= _FEW:
         every_score = verified.attempts
         if not every_score.listed:
-            kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
-            (scores,) = reduce(verified.scores, kept)
+            finite = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
+            (scores,) = reduce(verified.scores, finite)
             every_score = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
         edges, bounds = runs(every_score.impostor.keys)
         accepted = bounds[1:]
-        every = np.union1d(genuine, edges)
-        if len(every) <= _MOST:
-            return every, True
+        distinct = np.union1d(genuine, edges)
+        if len(distinct) <= _MOST:
+            return distinct, True
     else:
         impostors = verified.attempts.even_counts
         edges = impostors.cells.edges
@@ -73,29 +73,29 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
         if around > 0:
             level = np.append(level, around * np.geomspace(0.5, 2.0, 33))
         edges = edges[np.minimum(np.searchsorted(accepted, level), len(edges) - 1)]
-    every = np.unique(edges)
-    return every[np.isfinite(every)], False
+    distinct = np.unique(edges)
+    return distinct[np.isfinite(distinct)], False
 
 
 def _levels(total: int) -> np.ndarray:
-    """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
     steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
     ratios = _SINGLE * _FACTOR ** np.arange(steps)
-    few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
-    return np.concatenate([few, ratios[ratios < total], most, [total]])
+    by_ones, nearly_all = np.arange(1, _SINGLE), total * (1 - _REJECTED)
+    return np.concatenate([by_ones, ratios[ratios < total], nearly_all, [total]])
 
 
 def grid_of(distances: np.ndarray) -> np.ndarray:
-    """Return increasing distances along a curve: all finite ones, or of many some.
+    """Return increasing distances along a curve: all finite distances, or a selection of many.
 
-    Some are the outermost at either end, then by a constant factor of how many are beyond.
+    The selection has the outermost at either end, then steps by a constant factor of the number
+    beyond.
     """
-    every = np.sort(distances[np.isfinite(distances)])
-    if len(np.unique(every)) > _MOST:
-        level = np.ceil(_levels(len(every))).astype(np.int64)
-        level = level[level <= len(every)]
-        every = every[np.append(level - 1, len(every) - level)]
-    return np.unique(every)
+    ordered = np.sort(distances[np.isfinite(distances)])
+    if len(np.unique(ordered)) > _MOST:
+        level = np.ceil(_levels(len(ordered))).astype(np.int64)
+        level = level[level <= len(ordered)]
+        ordered = ordered[np.append(level - 1, len(ordered) - level)]
+    return np.unique(ordered)
 
 
 @dataclass(frozen=True)
@@ -113,18 +113,19 @@ class CurveLimits:
     confidence: float
 
     def at_equal_error(self, columns: np.ndarray) -> Limits:
-        """Return the limits of the EER, or of that on the hull, `columns` (1 + people,).
+        """Return the limits of the EER, or of the EER on the hull, `columns` (1 + people,).
 
-        Where few people err they are where the limits of FAR cross those of FRR.
+        Where few people err, the limits are where the limits of FAR cross the limits of FRR.
         """
-        at = self.curve.far[:, 0], self.curve.frr[:, 0]
-        if np.isnan(columns[0]) or not len(at[0]):
+        rates = self.curve.far[:, 0], self.curve.frr[:, 0]
+        if np.isnan(columns[0]) or not len(rates[0]):
             return np.array(np.nan), np.array(np.nan)
-        far, frr = (np.column_stack(x.at(y)) for x, y in ((self.far, at[0]), (self.frr, at[1])))
-        few = ErrorColumns(far, frr).equal_error()
-        if moved_by_many(self.curve.frr[np.argmax(at[0] >= at[1])]):
-            return chosen_anew(columns, (few[0], few[1]), self.confidence)
-        return np.minimum(few[0], columns[0]), np.maximum(few[1], columns[0])
+        far = np.column_stack(self.far.limits_at(rates[0]))
+        frr = np.column_stack(self.frr.limits_at(rates[1]))
+        crossing = ErrorColumns(far, frr).equal_error()
+        if moved_by_many(self.curve.frr[np.argmax(rates[0] >= rates[1])]):
+            return chosen_anew(columns, (crossing[0], crossing[1]), self.confidence)
+        return np.minimum(crossing[0], columns[0]), np.maximum(crossing[1], columns[0])
 
     def at_targets(
         self,
@@ -132,10 +133,10 @@ class CurveLimits:
         columns: np.ndarray,
         rates: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> Limits:
-        """Return the limits of a rate where the other one has targets, (targets, 1 + people).
+        """Return the limits of a rate at targets of the other rate, (targets, 1 + people).
 
-        The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,) each, at the
-        threshold that has each target on the data.
+        The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,)
+        each, at the threshold that has each target on the data.
         """
         values = columns[:, 0]
         curve, shape = self.curve, (len(self.curve.far), len(columns))
@@ -143,17 +144,19 @@ class CurveLimits:
         data = ErrorColumns(of_data[0], of_data[1], curve.failed)
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
         if of == "far":
-            errors, wanted, ends, rate_at = frr, self.frr, self.far.at(far[:, 0]), data.frr_at_far
+            errors, curve_limits, rate_at = frr, self.frr, data.frr_at_far
+            ends = self.far.limits_at(far[:, 0])
         else:
-            errors, wanted, ends, rate_at = far, self.far, self.frr.at(frr[:, 0]), data.far_at_frr
-        fixed = wanted.at(values)
+            errors, curve_limits, rate_at = far, self.far, data.far_at_frr
+            ends = self.frr.limits_at(frr[:, 0])
+        fixed = curve_limits.limits_at(values)
         low, high = student(columns, self.confidence)
-        many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
+        is_moved_by_many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
         strict, loose = (rate_at(end, self.every_score) - values for end in ends)
         moved = np.zeros(len(values)), np.minimum(loose, 0.0), np.maximum(strict, 0.0)
-        below, above = of_sum((values, *fixed), moved, least=0.0)
-        low = np.where(many, np.minimum(low, values), below)
-        high = np.where(many, np.maximum(high, values), np.minimum(above, 1.0))
+        below, above = limits_of_sum((values, *fixed), moved, least=0.0)
+        low = np.where(is_moved_by_many, np.minimum(low, values), below)
+        high = np.where(is_moved_by_many, np.maximum(high, values), np.minimum(above, 1.0))
         unknown = np.isnan(fixed[0])
         return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
@@ -167,23 +170,23 @@ def open_at_targets(
     rate: str,
     **about: str,
 ) -> tuple[Limits, list[Message]]:
-    """Return limits (targets, ...) of a rate at FAR targets, one end open where few support these.
+    """Return limits (targets, ...) of a rate at FAR targets, open where support is missing.
 
-    There may be no threshold in the data that has this FAR in the population. The message names the
-    `rate`, and what else it is `about`.
+    There may be no threshold in the data that has this FAR in the population. The message names
+    the `rate`, and its further arguments are `about`.
     """
     low, high = limits
-    known = ~np.isnan(low)
+    is_defined = ~np.isnan(low)
     enough = [x > 0 and RuleOf(3).supports(x, attempts, people) for x in targets.tolist()]
     further = tuple(range(1, low.ndim))
-    unlimited = known & ~np.expand_dims(np.array(enough, dtype=bool), further)
+    unlimited = is_defined & ~np.expand_dims(np.array(enough, dtype=bool), further)
     if end == "lower":
         low = np.where(unlimited, 0.0, low)
     else:
         high = np.where(unlimited, 1.0, high)
-    without = targets[unlimited.any(axis=further)].tolist()
+    unsupported = targets[unlimited.any(axis=further)].tolist()
     limit = 0 if end == "lower" else 1
-    if not without:
+    if not unsupported:
         return (low, high), []
     of_rate = {"end": end, "rate": rate, "limit": limit}
-    return (low, high), [Message("limit-not-supported", **of_rate, **about, targets=without)]
+    return (low, high), [Message("limit-not-supported", **of_rate, **about, targets=unsupported)]

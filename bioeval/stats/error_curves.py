@@ -42,12 +42,12 @@ class ErrorColumns:
     def of_counts(
         cls,
         accepted: np.ndarray,
-        taken: np.ndarray,
+        genuine_accepted: np.ndarray,
         failed: bool,
         untied: np.ndarray | None = None,
     ) -> ErrorColumns:
         """Return the rates of accepted impostor and genuine attempts; the last row is of all."""
-        frr = ratio(taken[-1] - taken[:-1], taken[-1])
+        frr = ratio(genuine_accepted[-1] - genuine_accepted[:-1], genuine_accepted[-1])
         return cls(ratio(accepted[:-1], accepted[-1]), frr, failed, untied)
 
     @classmethod
@@ -59,23 +59,23 @@ class ErrorColumns:
         failed: bool,
         untied: np.ndarray | None = None,
     ) -> ErrorColumns:
-        """Return the rates at weights of people, of the sums of impostor attempts at these."""
+        """Return the rates at weights of people, from sums of impostor attempts at the weights."""
         counts = by_subject(*genuine, thresholds, len(forms.weights))
-        taken = np.cumsum(linear_forms(counts, forms.weights), axis=0)
-        return cls.of_counts(np.cumsum(forms.totals, axis=0), taken, failed, untied)
+        genuine_accepted = np.cumsum(linear_forms(counts, forms.weights), axis=0)
+        return cls.of_counts(np.cumsum(forms.totals, axis=0), genuine_accepted, failed, untied)
 
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
-        """Return the rates at some of the thresholds."""
+        """Return the rates at the thresholds of `rows`."""
         if len(rows) == len(self.far):
             return self
         untied = None if self.untied is None else self.untied[rows]
         return ErrorColumns(self.far[rows], self.frr[rows], self.failed, untied)
 
     def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR at one of the thresholds, or at one in each column, (columns,).
+        """Return FAR and FRR at a row, or at a row for each column, (columns,).
 
-        Row -1 is reject-all, and the row after the last one accept-all; where some attempts failed
-        nothing accepts all, and it is the last one again.
+        Row -1 is reject-all, and the row after the last one accept-all; where some attempts
+        failed nothing accepts all, and it is the last one again.
         """
         far, frr = self._points
         place = (row + 1) * far.shape[1] + np.arange(far.shape[1])
@@ -87,11 +87,10 @@ class ErrorColumns:
 
     @property
     def _number(self) -> int:
-        """The number of thresholds."""
         return len(self.far)
 
     def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the last row of each column whose FAR and FRR are `inside`, as all before are."""
+        """Return the last row of each column with FAR and FRR `inside`, as in all rows before."""
         number, columns = self._number, self.far.shape[1]
         low, high = np.full(columns, -1), np.full(columns, number)
         for _ in range(number.bit_length()):
@@ -109,12 +108,11 @@ class ErrorColumns:
 
     def _ended(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
         far, frr = self.far, self.frr
-        zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-        ends = (far[-1:], frr[-1:]) if failed and len(far) else (one, zero)
-        return np.concatenate([zero, far, ends[0]]), np.concatenate([one, frr, ends[1]])
+        nothing, units = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+        ends = (far[-1:], frr[-1:]) if failed and len(far) else (units, nothing)
+        return np.concatenate([nothing, far, ends[0]]), np.concatenate([units, frr, ends[1]])
 
     def _known(self, rates: np.ndarray) -> np.ndarray:
-        """Return rates where both FAR and FRR are defined, else NaN."""
         unknown = np.isnan(self.far[:1]) | np.isnan(self.frr[:1])
         return np.where(unknown.any(axis=0), np.nan, rates)
 
@@ -128,9 +126,10 @@ class ErrorColumns:
         return self._known(np.where(f1 >= r1, crossing, np.nan))
 
     def frr_at_far(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
-        """Return the smallest FRR with FAR at most the target, one or that of each column.
+        """Return the smallest FRR with FAR at most the target, which may differ between columns.
 
-        Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated there.
+        Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated
+        there.
         """
         # The point beyond all scores is not attained.
         last = self._last(lambda far, frr: far <= target)
@@ -144,7 +143,7 @@ class ErrorColumns:
         return self._known(frr)
 
     def far_at_frr(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
-        """Return the smallest FAR with FRR at most the target, one or that of each column.
+        """Return the smallest FAR with FRR at most the target, which may differ between columns.
 
         The two errors change places where the points are taken from loose to strict.
         """
@@ -158,19 +157,19 @@ class ErrorColumns:
 
         At an untied genuine score the ROC is vertical, however far below it the row before is.
         """
-        f, r = self._ended(False) if self.failed else self._points  # they are beyond all scores
-        rejected = f[1:] + f[:-1]
+        far, frr = self._ended(False) if self.failed else self._points  # they are beyond all scores
+        rejected = far[1:] + far[:-1]
         if self.untied is not None:
-            rejected[:-1][self.untied] = 2 * f[1:-1][self.untied]
+            rejected[:-1][self.untied] = 2 * far[1:-1][self.untied]
         rejected *= -0.5
         rejected += 1
-        rejected *= r[:-1] - r[1:]
+        rejected *= frr[:-1] - frr[1:]
         return rejected.sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ErrorsByRow(ErrorColumns):
-    """The same, with a row of FAR and of FRR for each of their values along the thresholds.
+    """Error rates whose equal rows along the thresholds are held once.
 
     `far_row` and `frr_row`, (thresholds,), are the rows at each threshold.
     """
@@ -183,7 +182,6 @@ class ErrorsByRow(ErrorColumns):
         return len(self.far_row)
 
     def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR at one of the thresholds, or at one in each column, (columns,)."""
         number, columns = len(self.far_row), self.far.shape[1]
         row = np.broadcast_to(row, columns)
         place = np.clip(row, 0, max(number - 1, 0))
@@ -191,15 +189,15 @@ class ErrorsByRow(ErrorColumns):
         is_loose = (row == number) & (not self.failed or not number)
         rates = []
         for rate, rows, strict in ((self.far, self.far_row, 0.0), (self.frr, self.frr_row, 1.0)):
-            found = rate.take(rows[place] * columns + np.arange(columns)) if number else strict
-            rates.append(np.where(is_strict, strict, np.where(is_loose, 1 - strict, found)))
+            at_place = rate.take(rows[place] * columns + np.arange(columns)) if number else strict
+            rates.append(np.where(is_strict, strict, np.where(is_loose, 1 - strict, at_place)))
         return rates[0], rates[1]
 
 
 def moved_to(
     value: np.ndarray | float, columns: np.ndarray, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> np.ndarray:
-    """Return columns (..., columns) less the error of interpolation: their first one is `value`."""
+    """Return columns (..., columns) less the error of interpolation: the first becomes `value`."""
     value = np.asarray(value)
     columns = np.clip(columns + (value[..., None] - columns[..., :1]), *bounds)
     columns[..., 0] = value
@@ -227,7 +225,6 @@ class CurveMeasure:
     usual: bool = True
 
     def __post_init__(self) -> None:
-        """Take the threshold of the variable."""
         object.__setattr__(self, "threshold", self.threshold or self.scalar.threshold)
 
     @property
@@ -242,13 +239,17 @@ class CurveMeasure:
         return np.atleast_1d(points.values.get(self.threshold, np.nan))
 
     def targets(self, points: VerificationPoints) -> Any:
-        """Return the targets, of costs their rows; None is the only one of a single number."""
-        wanted = points.wanted
-        of_rates = {"far": wanted.targets, "frr": wanted.frr_targets, "prior": wanted.costs}
+        """Return FAR or FRR targets, or rows of costs; a single None for a single number."""
+        asked_for = points.wanted
+        of_rates = {
+            "far": asked_for.targets,
+            "frr": asked_for.frr_targets,
+            "prior": asked_for.costs,
+        }
         return of_rates.get(self.of_target, [None])
 
     def numbers(self, points: VerificationPoints) -> list[float]:
-        """Return what each value is at: its target, or the prior of its cost; NaN without one."""
+        """Return the target of each value, or the prior of its cost; NaN without a target."""
         targets = np.array(self.targets(points), dtype=np.float64)
         return (targets if targets.ndim == 1 else targets[:, 0]).tolist()
 
@@ -261,17 +262,16 @@ class CurveMeasure:
 
 
 def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the least normalised cost (p, c_miss, c_fa) in each column."""
+    """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa)."""
     prior, miss, accept = cost
     far, frr = curve.with_ends()
-    every = prior * miss * frr
-    every += (1 - prior) * accept * far
-    least = every.min(axis=0)
+    cost_at_points = prior * miss * frr
+    cost_at_points += (1 - prior) * accept * far
+    least = cost_at_points.min(axis=0)
     return normalised_cost(least[:, None], cost[None])[:, 0]
 
 
 def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
-    """Return the EER on the convex hull of the ROC of each column."""
     far, frr = curve.with_ends()
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
@@ -331,7 +331,6 @@ def curve_measures() -> Sequence[CurveMeasure]:
 
 
 def _best_value(scalar: Variable) -> CurveMeasure:
-    """Return the measure of the best value of a function of FAR and FRR."""
     return CurveMeasure(
         scalar=scalar,
         in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends()),

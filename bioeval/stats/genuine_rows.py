@@ -18,7 +18,7 @@ _AROUND = 3.0
 
 
 class GenuineRows(NamedTuple):
-    """Increasing distances, and whether measures are exact if they are taken from these alone."""
+    """Increasing distances, and whether measures of these distances alone are exact."""
 
     thresholds: np.ndarray
     #: Of them, the genuine scores that no impostor score equals.
@@ -26,8 +26,8 @@ class GenuineRows(NamedTuple):
     exact: bool
 
     @classmethod
-    def of(cls, verified: Verified, most: int) -> Self:
-        """Return at most so many rows, evenly among the genuine scores where there are more."""
+    def from_attempts(cls, verified: Verified, most: int) -> Self:
+        """Return at most `most` rows, evenly among the genuine scores where there are more."""
         attempts = verified.attempts
         scores = attempts.points.genuine.distinct()
         below, upto = attempts.impostor.counts_at(attempts.points.genuine)
@@ -35,13 +35,13 @@ class GenuineRows(NamedTuple):
         # Where attempts failed, what accepts all others accepts less than all.
         rows = np.append(scores, [np.inf] if attempts.missed else [])
         before = np.nextafter(scores, -np.inf)
-        tied, apart = below < upto, below > np.append(0, upto[:-1])
+        tied, has_score_below = below < upto, below > np.append(0, upto[:-1])
         far = below / max(attempts.impostor_attempts, 1)
         eer = verified.points.equal_error.eer
-        near = apart & (far >= eer / _AROUND) & (far <= eer * _AROUND)
-        for wanted in (tied | apart, tied | near):
-            every = np.union1d(rows, before[wanted])
-            if len(every) <= most:
-                return cls(every, untied, True)
+        is_near_eer = has_score_below & (far >= eer / _AROUND) & (far <= eer * _AROUND)
+        for is_preceded in (tied | has_score_below, tied | is_near_eer):
+            thresholds = np.union1d(rows, before[is_preceded])
+            if len(thresholds) <= most:
+                return cls(thresholds, untied, True)
         places = np.linspace(0, len(scores) - 1, min(len(scores), max(most, 1)))
         return cls(scores[np.unique(places.astype(np.int64))], untied, False)

@@ -43,7 +43,7 @@ class Hits(NamedTuple):
     rank: np.ndarray
     weight: np.ndarray
 
-    def within(self, rank: int) -> Hits:
+    def up_to_rank(self, rank: int) -> Hits:
         """Return the hits at `rank` or better."""
         return Hits(*(x[self.rank <= rank] for x in self))
 
@@ -56,7 +56,7 @@ class Hits(NamedTuple):
     def of_each(
         self, along: Literal["distance", "rank"], grid: np.ndarray, people: int
     ) -> np.ndarray:
-        """Return the hits of each person above the point before, up to each, (points, people)."""
+        """Return the hits of each person between points of an increasing grid, (points, people)."""
         place = getattr(self, along)
         return by_subject(place, self.person, grid, people, self.weight)[:-1]
 
@@ -92,7 +92,7 @@ class Attempted(NamedTuple):
         """Return the rate of hits up to each point, (points, 1 + people), or at weights."""
         hits, losses = self.hits, self.losses
         if rank is not None:
-            hits, losses = hits.within(rank), losses.within(rank)
+            hits, losses = hits.up_to_rank(rank), losses.up_to_rank(rank)
         if weights is not None:
             drawn = linear_forms(hits.of_each(along, grid, len(self.made)), weights)
             np.cumsum(drawn, axis=0, out=drawn)
@@ -110,25 +110,27 @@ class Attempted(NamedTuple):
     def by_row(
         self, grid: np.ndarray, rank: int | None, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rate of hits at weights, a row for each of its values along the grid.
+        """Return the rate of hits at weights, with a row for each distinct value along the grid.
 
-        The grid has all distances. Beside the rows, (rows, columns), is that of each of its points.
+        The grid has all distances. Beside the rates (rows, columns), the row of each point
+        of the grid.
         """
-        hits = self.hits if rank is None else self.hits.within(rank)
+        hits = self.hits if rank is None else self.hits.up_to_rank(rank)
         order = np.argsort(hits.distance)
         order = order[: np.count_nonzero(~np.isnan(hits.distance))]
         distance, weight = hits.distance[order], hits.weight[order]
-        made = linear_forms(self.made[None], weights)
-        whole = bool((weight == 1).all()) and made.max(initial=0) < 1 << 24  # exact in 32 bits
-        sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if whole else np.float64)
+        attempts = linear_forms(self.made[None], weights)
+        is_whole = bool((weight == 1).all())
+        is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # in 32 bits
+        sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if is_exact else np.float64)
         sums[1:] = weights[hits.person[order]]
-        if not whole:
+        if not is_exact:
             sums[1:] *= weight[:, None]
         np.cumsum(sums, axis=0, out=sums)
         number = distance.searchsorted(grid, side="right")
         rows, row = np.unique(number, return_inverse=True)
-        rates = ratio(sums if len(rows) == len(sums) else sums[rows], made)
-        if not whole:
+        rates = ratio(sums if len(rows) == len(sums) else sums[rows], attempts)
+        if not is_exact:
             rates = np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
         return rates, row
 
@@ -164,8 +166,8 @@ class SearchColumns:
         else:
             if subjects is None:
                 raise TypeError(f"{options.method} intervals need the subjects of the probes")
-            who, person = np.unique(subjects, return_inverse=True)
-            person, number, self.no_person = person.reshape(-1), len(who), who < 0
+            people, person = np.unique(subjects, return_inverse=True)
+            person, number, self.no_person = person.reshape(-1), len(people), people < 0
             self.most = np.iinfo(np.int64).max
             if options.resamples:
                 self.weights = options.weights(number, self.no_person)
@@ -178,16 +180,15 @@ class SearchColumns:
         def attempted(
             hits: Hits, of_rows: np.ndarray, sides: int, moved: Hits | None, also: np.ndarray
         ) -> Attempted:
-            """Return attempts of some rows; `also` leave with the people of these numbers."""
-            made = np.bincount(person[of_rows], minlength=number)
+            attempts_of_each = np.bincount(person[of_rows], minlength=number)
             left_hits = hits._replace(person=group[hits.person])
             losses = left_hits if moved is None else Hits(*map(np.append, left_hits, moved))
             stays = losses.person < groups
             leaving = np.bincount(np.append(group[person[of_rows]], also), minlength=groups + 1)
-            independent = kish(made[~self.no_person]) if self.people >= fewest else 0.0
+            independent = kish(attempts_of_each[~self.no_person]) if self.people >= fewest else 0.0
             return Attempted(
                 hits,
-                made,
+                attempts_of_each,
                 Hits(*(x[stays] for x in losses)),
                 leaving[:groups],
                 independent / sides,
@@ -195,22 +196,22 @@ class SearchColumns:
                 independent if left_out is None else independent / 2,
             )
 
-        none = np.empty(0, dtype=np.int64)
+        nobody = np.empty(0, dtype=np.int64)
         genuine = Hits(person[probes], searches.mate[probes], ranks, weights)
         gained = None if left_out is None else _moved(searches, left_out, ties)
-        self.genuine = attempted(genuine, mated, 1, gained, none)
-        one = np.ones(len(rows))
-        impostor = Hits(person[rows], searches.other[rows], one, one)
+        self.genuine = attempted(genuine, mated, 1, gained, nobody)
+        unit = np.ones(len(rows))
+        impostor = Hits(person[rows], searches.other[rows], unit, unit)
         if left_out is None:
-            self.impostor = attempted(impostor, rows, 1, None, none)
+            self.impostor = attempted(impostor, rows, 1, None, nobody)
         else:
             nearest, second = left_out.nearest[rows], left_out.second[rows]
             only = np.isnan(second)  # without that subject there is nobody to be taken for
             closest = impostor._replace(person=nearest)
-            further = Hits(nearest[~only], second[~only], one[~only], -one[~only])
-            taken = Hits(*map(np.append, closest, further))
+            further = Hits(nearest[~only], second[~only], unit[~only], -unit[~only])
+            moved_hits = Hits(*map(np.append, closest, further))
             # False accepts come in pairs: two people who are alike are taken for each other.
-            self.impostor = attempted(impostor, rows, 2, taken, nearest[only])
+            self.impostor = attempted(impostor, rows, 2, moved_hits, nearest[only])
 
     @cached_property
     def grid(self) -> np.ndarray:
@@ -218,21 +219,19 @@ class SearchColumns:
 
         They depend on the scores alone.
         """
-        both = self.genuine.hits.distance, self.impostor.hits.distance
-        every = np.unique(np.concatenate(both))
+        distances = self.genuine.hits.distance, self.impostor.hits.distance
+        grid = np.unique(np.concatenate(distances))
         columns = len(self.genuine.leaving) if self.weights is None else self.weights.shape[1]
-        if len(every) * columns > MOST_CELLS:
-            every = np.union1d(*map(grid_of, both))
-        return every[np.isfinite(every)]
+        if len(grid) * columns > MOST_CELLS:
+            grid = np.union1d(*map(grid_of, distances))
+        return grid[np.isfinite(grid)]
 
     @cached_property
     def _every_score(self) -> bool:
-        """Whether the grid has all the distinct distances."""
-        both = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
-        return len(np.unique(both[np.isfinite(both)])) == len(self.grid)
+        distances = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
+        return len(np.unique(distances[np.isfinite(distances)])) == len(self.grid)
 
     def _errors(self, rank: int) -> ErrorColumns:
-        """Return FAR and 1 - DIR at a rank along the grid, in columns."""
         if self.weights is not None and self._every_score and len(self.grid):
             far, far_row = self._far_by_row
             detected, row = self.genuine.by_row(self.grid, rank, self.weights)
@@ -256,12 +255,14 @@ class SearchColumns:
     def _along(
         self, attempts: Attempted, columns: np.ndarray, rates: np.ndarray | None = None
     ) -> RateCurve:
-        """Return the limits of a rate along its curve, perhaps at some rates alone."""
+        """Return the limits of a rate along its curve, or only around the given `rates`."""
         if self.weights is not None:
-            return RateCurve.drawn(columns, attempts.units, self.options.confidence, rates)
-        made = float(attempts.made.sum())
+            return RateCurve.from_replicates(
+                columns, attempts.units, self.options.confidence, rates
+            )
+        attempts_made = float(attempts.made.sum())
         independent = attempts.units, attempts.sides, attempts.least
-        return self.options.rate_curve(columns, made, *independent)
+        return self.options.rate_curve(columns, attempts_made, *independent)
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
@@ -279,13 +280,13 @@ class SearchColumns:
 
         With a `far`, those below the loosest threshold that has at most this FAR.
         """
-        hits = self.genuine.hits.within(rank)
+        hits = self.genuine.hits.up_to_rank(rank)
         if far is not None:
             nearest = np.sort(self.impostor.hits.distance)
             fars = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
             end = np.append(nearest, np.nan)[(fars <= far).sum()]  # the first that is too loose
-            inside = ~np.isnan(hits.distance) if np.isnan(end) else hits.distance < end
-            hits = Hits(*(x[inside] for x in hits))
+            is_accepted = ~np.isnan(hits.distance) if np.isnan(end) else hits.distance < end
+            hits = Hits(*(x[is_accepted] for x in hits))
         return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.made))
 
     def cms(self, ranks: np.ndarray) -> np.ndarray:
@@ -300,7 +301,7 @@ class SearchColumns:
 
     def limits_at_ranks(self, ranks: np.ndarray, cms: np.ndarray) -> Limits:
         """Return the limits of CMS at ranks, whose values are given."""
-        return self._cms_limits.at(np.where(ranks <= self.most, cms, np.nan))
+        return self._cms_limits.limits_at(np.where(ranks <= self.most, cms, np.nan))
 
     @stage("intervals of the curves")
     def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
@@ -321,8 +322,8 @@ class SearchColumns:
                 of_missed = self._along(self.genuine, errors.frr, missed)
                 columns = self._detected(errors, targets, values)
                 at_targets = percentile(columns, self.options.confidence, self.genuine.units)
-            most, least = of_missed.at(missed)
-            limits["dir"][:, :, rank - 1] = 1 - least, 1 - most
+            highest, lowest = of_missed.limits_at(missed)
+            limits["dir"][:, :, rank - 1] = 1 - lowest, 1 - highest
             limits["dir_at_far"][:, :, rank - 1] = at_targets
             if rank == 1 and len(self.grid):
                 columns = moved_to(float(dataset["eer"]), errors.equal_error())
@@ -331,10 +332,10 @@ class SearchColumns:
                 else:
                     units = min(self.genuine.units, self.impostor.units)
                     eer = percentile(columns, self.options.confidence, units)
-                    far_limits = self._along(self.impostor, errors.far, far).at(far)
+                    far_limits = self._along(self.impostor, errors.far, far).limits_at(far)
         low, high = limits["dir"]
         return {
-            "far": far_limits or self._far_limits.at(far),
+            "far": far_limits or self._far_limits.limits_at(far),
             "frr": (1 - high[:, 0], 1 - low[:, 0]),
             **{name: (low, high) for name, (low, high) in limits.items()},
             "eer": eer,
@@ -360,31 +361,30 @@ class SearchColumns:
         rates = curve.curve
         columns = self._detected(rates, targets, values)
         rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
-        least, most = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
-        return columns, (1 - most, 1 - least)
+        lowest, highest = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
+        return columns, (1 - highest, 1 - lowest)
 
     def messages(self, ranks: int) -> list[Message]:
         """Return messages of intervals not given, or not reliable."""
         if self.new_people and self.people < FEWEST:
-            why = f"{counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
-            return [Message("no-interval", of="rates for new people", why=why)]
+            reason = f"{counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
+            return [Message("no-interval", of="rates for new people", why=reason)]
         remarks = [] if self.new_people else self.options.groups(self.people)
         remarks += self.options.few_people(self.people)
         if self.most < ranks:
-            of = f"ranks above {self.most:,}"
-            remarks.append(Message("no-interval", of=of, why="it needs more memory"))
+            ranks_above = f"ranks above {self.most:,}"
+            remarks.append(Message("no-interval", of=ranks_above, why="it needs more memory"))
         return remarks
 
 
 def _moved(searches: Searches, left_out: LeftOut, ties: str) -> Hits:
-    """Return the hits lost without each subject, and, with negative weights, the hits gained."""
     probe, subject = left_out.probe, left_out.subject
     facts = (searches.closer, searches.tied, searches.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
-    there = [x[probe] for x in facts]
-    rest = [x - y for x, y in zip(there, fewer, strict=True)]
+    counts = [x[probe] for x in facts]
+    counts_without = [x - y for x, y in zip(counts, fewer, strict=True)]
     moved = []
-    for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
+    for sign, (closer, tied, before) in ((1.0, counts), (-1.0, counts_without)):
         index, rank, weight = place_weights(closer, tied, before, searches.mates_tied[probe], ties)
         mate = searches.mate[probe[index]]
         is_found = ~np.isnan(mate)  # a mate that failed is at no rank
@@ -469,5 +469,4 @@ def open_set_intervals(
 
 
 def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:
-    """Return the options with the population that the intervals are for."""
     return options.for_this_gallery if left_out is None else options.for_new_people

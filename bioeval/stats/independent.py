@@ -54,15 +54,17 @@ def wilson(
     >>> print(f"{low:.4f} {high:.4f}")
     0.0103 0.0845
     """
-    x, n = _counts(errors, attempts)
+    errors, attempts = _counts(errors, attempts)
     z = scipy.special.ndtri(0.5 + check_confidence(confidence) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = x / n
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        rate = errors / attempts
+        middle = (rate + z * z / (2 * attempts)) / (1 + z * z / attempts)
+        variance = rate * (1 - rate) / attempts + z * z / (4 * attempts * attempts)
+        half = z / (1 + z * z / attempts) * np.sqrt(variance)
         low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
-    low, high = np.where(x == 0, 0.0, low), np.where(x == n, 1.0, high)
-    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+    low = np.where(errors == 0, 0.0, low)
+    high = np.where(errors == attempts, 1.0, high)
+    return np.where(attempts > 0, low, np.nan), np.where(attempts > 0, high, np.nan)
 
 
 def clopper_pearson(
@@ -102,22 +104,22 @@ def clopper_pearson(
     0.0000 0.00994
     """
     require_choice("side", side, SIDES)
-    x, n = _counts(errors, attempts)
+    errors, attempts = _counts(errors, attempts)
     miss = 1 - check_confidence(confidence)
     if side == "both":
         miss = miss / 2
-    low, high = exact_limits(x, n - x, miss)
+    low, high = exact_limits(errors, attempts - errors, miss)
     if side == "upper":
-        low = np.zeros(x.shape)
+        low = np.zeros(errors.shape)
     if side == "lower":
-        high = np.ones(x.shape)
-    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+        high = np.ones(errors.shape)
+    return np.where(attempts > 0, low, np.nan), np.where(attempts > 0, high, np.nan)
 
 
 def exact_limits(
     errors: np.ndarray, correct: np.ndarray, miss: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Clopper and Pearson, which miss rates with this probability each.
+    """Return the limits of Clopper and Pearson, which miss rates with probability `miss`.
 
     Numbers of errors and of other attempts need not be whole. The lower limit is 0 without an
     error, and the upper one 1 where all attempts are errors.
@@ -153,11 +155,11 @@ def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
     >>> print(f"{stats.zero_error_bound(100):.4f}")
     0.0295
     """
-    n = require_numbers("trials", trials)
-    if not (n >= 0).all():
+    number = require_numbers("trials", trials)
+    if not (number >= 0).all():
         raise DataError(f"trials is {received(trials)}; expected numbers >= 0")
     with np.errstate(divide="ignore"):
-        return -np.expm1(np.log1p(-check_confidence(confidence)) / n)
+        return -np.expm1(np.log1p(-check_confidence(confidence)) / number)
 
 
 def rule_of_3(attempts: Any) -> np.ndarray:
@@ -183,9 +185,9 @@ def rule_of_3(attempts: Any) -> np.ndarray:
     >>> float(stats.rule_of_3(3000))
     0.001
     """
-    _, n = _counts(0, attempts)
+    _, number = _counts(0, attempts)
     with np.errstate(divide="ignore"):
-        return np.minimum(RuleOf(3) / n, 1.0)
+        return np.minimum(RuleOf(3) / number, 1.0)
 
 
 def rule_of_30(rate: Any) -> np.ndarray:
@@ -216,11 +218,11 @@ def rule_of_30(rate: Any) -> np.ndarray:
     >>> float(stats.rule_of_30(0.001))
     30000.0
     """
-    x = require_numbers("rate", rate)
-    if not ((x >= 0) & (x <= 1)).all():
+    expected_rate = require_numbers("rate", rate)
+    if not ((expected_rate >= 0) & (expected_rate <= 1)).all():
         raise DataError(f"rate is {received(rate)}; expected rates in [0, 1]")
     with np.errstate(divide="ignore"):
-        return RuleOf(30) / x
+        return RuleOf(30) / expected_rate
 
 
 _MOST = 1e100  # counts, beyond which squares overflow
@@ -229,15 +231,15 @@ _MOST = 1e100  # counts, beyond which squares overflow
 def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return errors and attempts as float64 arrays of one shape, checked."""
     try:
-        x, n = np.broadcast_arrays(
+        error_count, number = np.broadcast_arrays(
             require_numbers("errors", errors), require_numbers("attempts", attempts)
         )
     except DataError:
         raise
     except ValueError as error:
         raise DataError(f"`errors` and `attempts` do not broadcast as counts: {error}") from None
-    if not ((x >= 0) & (x <= n) & (n <= _MOST)).all():
+    if not ((error_count >= 0) & (error_count <= number) & (number <= _MOST)).all():
         raise DataError(
             "`errors` and `attempts`; expected finite counts with 0 <= errors <= attempts"
         )
-    return x, n
+    return error_count, number

@@ -50,13 +50,13 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Of k people who err alike among many the degrees are 2 k: few people who make most errors say
     little. Both are NaN where a value is.
     """
-    without = columns[..., 1:]
-    people = without.shape[-1]
+    without_person = columns[..., 1:]
+    people = without_person.shape[-1]
     if not people:
         unknown = np.full(columns.shape[:-1], np.nan)
         return unknown, unknown
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = without - without.mean(axis=-1, keepdims=True)
+        squares = without_person - without_person.mean(axis=-1, keepdims=True)
         squares *= squares
         total, fourth = squares.sum(axis=-1), np.einsum("...i,...i", squares, squares)
         # Where all differ alike the divisor is 0, or rounding.
@@ -101,9 +101,9 @@ def enough(columns: np.ndarray, sides: int) -> np.ndarray:
     if people < 2:
         return np.zeros(columns.shape[:-1], dtype=bool)
     number = np.minimum(_erring(columns, sides), _erring(1 - columns, sides))
-    inside = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
+    is_uncertain = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
     # Six people who err alike are six, whatever the order in which sums are rounded.
-    return inside & (number >= min(LEAST, people / sides / 2) - 1e-9)
+    return is_uncertain & (number >= min(LEAST, people / sides / 2) - 1e-9)
 
 
 def moved_by_many(columns: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def moved_by_many(columns: np.ndarray) -> np.ndarray:
 
 
 def _narrower(freedom: np.ndarray | float, miss: float) -> np.ndarray:
-    """Return ``(z / t)^2`` of the normal and of Student's quantile: the share of attempts left."""
+    """Return ``(z / t)^2`` of the normal and Student's quantiles: the share of attempts left."""
     level = min(miss, 0.5 - 1e-6)  # where both quantiles are 0
     student = scipy.special.stdtrit(np.maximum(freedom, 1), level)
     return (scipy.special.ndtri(level) / student) ** 2
@@ -132,17 +132,17 @@ def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, .
     then by the variance of rates. They are known where enough err.
     """
     rate = columns[..., 0]
-    known = enough(columns, sides)
+    is_known = enough(columns, sides)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance, freedom = jackknife(columns)
-        known &= variance > _NOTHING
+        is_known &= variance > _NOTHING
         alone = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
         trials, of_rates = np.full(rate.shape, np.nan), np.full(rate.shape, np.nan)
-        of_rates[known] = alone[known] * _narrower(freedom[known], miss)
-        variance, freedom = jackknife(scipy.special.logit(np.clip(columns[known], 0.0, 1.0)))
-        of_logits = _narrower(freedom, miss) / (rate * (1 - rate))[known] / variance
-        trials[known] = np.fmin(of_rates[known], of_logits)
-    return trials, of_rates, known
+        of_rates[is_known] = alone[is_known] * _narrower(freedom[is_known], miss)
+        variance, freedom = jackknife(scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0)))
+        of_logits = _narrower(freedom, miss) / (rate * (1 - rate))[is_known] / variance
+        trials[is_known] = np.fmin(of_rates[is_known], of_logits)
+    return trials, of_rates, is_known
 
 
 def effective(
@@ -163,11 +163,11 @@ def effective(
     people or disjoint pairs of them, which is also the smallest; where enough do the smallest is
     the `least` number, if it is another one.
     """
-    trials, of_rates, known = _trials(columns, miss, sides)
-    fewest = np.where(known, units if least is None else least, units)
-    if known.any():
-        nearest = np.interp(columns[:, 0], columns[known, 0], of_rates[known])
-        trials = np.where(known, trials, nearest)
+    trials, of_rates, is_known = _trials(columns, miss, sides)
+    fewest = np.where(is_known, units if least is None else least, units)
+    if is_known.any():
+        nearest = np.interp(columns[:, 0], columns[is_known, 0], of_rates[is_known])
+        trials = np.where(is_known, trials, nearest)
     return np.clip(np.where(np.isnan(trials), 0.0, trials), np.fmin(fewest, attempts), attempts)
 
 
@@ -178,12 +178,14 @@ def doubled(columns: np.ndarray, sides: int) -> np.ndarray:
     of the attempts, ``d_a`` is missing from the rate of `n` people. Counted twice, ``d_a`` is
     added, times the share that is left without the person over that with both.
     """
-    rate, without = columns[..., 0], columns[..., 1:]
-    share = sides / max(without.shape[-1], 1)
-    most = min(DOUBLED, without.shape[-1])
-    least = np.partition(without, most - 1, axis=-1)[..., :most] if most else without
-    more = np.clip(rate[..., None] - least, 0.0, None).sum(axis=-1)
-    return np.minimum(rate + more * (1 - share) / (1 + DOUBLED * share), 1.0)
+    rate, without_person = columns[..., 0], columns[..., 1:]
+    share = sides / max(without_person.shape[-1], 1)
+    number_doubled = min(DOUBLED, without_person.shape[-1])
+    least = without_person
+    if number_doubled:
+        least = np.partition(least, number_doubled - 1, axis=-1)[..., :number_doubled]
+    excess = np.clip(rate[..., None] - least, 0.0, None).sum(axis=-1)
+    return np.minimum(rate + excess * (1 - share) / (1 + DOUBLED * share), 1.0)
 
 
 class RateCurve(NamedTuple):
@@ -201,7 +203,7 @@ class RateCurve(NamedTuple):
     raised: np.ndarray = np.empty(0)
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: np.ndarray,
         attempts: float,
@@ -234,7 +236,7 @@ class RateCurve(NamedTuple):
         return cls(rate, *rising(low, high), trials, upper)
 
     @classmethod
-    def drawn(
+    def from_replicates(
         cls,
         columns: np.ndarray,
         units: float,
@@ -255,15 +257,15 @@ class RateCurve(NamedTuple):
             np.concatenate([[0.0], low, [1 - bound]]),
             np.concatenate([[bound], high, [1.0]]),
         )
-        known = np.where(units > 0, 1.0, np.nan)
-        return cls(within, known * low, known * high)
+        is_known = np.where(units > 0, 1.0, np.nan)
+        return cls(within, is_known * low, is_known * high)
 
-    def at(self, rate: np.ndarray) -> Limits:
-        """Return the limits of rates, linear between those of the curve; NaN where a rate is."""
+    def limits_at(self, rate: np.ndarray) -> Limits:
+        """Return the limits of rates, linear between points of the curve; NaN of NaN."""
         return np.interp(rate, self.rate, self.low), np.interp(rate, self.rate, self.high)
 
     def largest_rate(self, limit: float) -> float:
-        """Return the largest rate whose upper limit is at most another one; NaN of none."""
+        """Return the largest rate whose upper limit is at most `limit`; NaN if no rate's is."""
         place = int(np.searchsorted(self.high, limit, side="right"))
         if not place or not np.isfinite(self.high[:1]).all():
             return np.nan
@@ -298,11 +300,11 @@ def _with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarr
 
 
 def rising(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return limits along increasing rates that do not contradict each other."""
+    """Return limits that never contradict each other along increasing rates."""
     return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
-def of_rate(
+def limits_of_rate(
     columns: np.ndarray,
     attempts: np.ndarray | float,
     units: np.ndarray | float,
@@ -316,9 +318,9 @@ def of_rate(
     """
     miss, rate = (1 - confidence) / 2, columns[..., 0]
     attempts, units = np.asarray(attempts, dtype=np.float64), np.asarray(units, dtype=np.float64)
-    trials, _, known = _trials(columns, miss, sides)
-    trials = np.clip(np.where(known, trials, units), np.fmin(units, attempts), attempts)
-    one_sided = ~known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
+    trials, _, is_known = _trials(columns, miss, sides)
+    trials = np.clip(np.where(is_known, trials, units), np.fmin(units, attempts), attempts)
+    one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
     return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))
 
 
@@ -356,8 +358,8 @@ def student(
         widest = exact(proportion, units, (1 - confidence) / 2)
         low = np.where(unknown, np.maximum(proportion - bound, 0), np.fmax(low, widest[0]))
         high = np.where(unknown, np.minimum(proportion + bound, 1), np.fmin(high, widest[1]))
-        known = (units > 0) & ~np.isnan(proportion)
-        low, high = np.where(known, low, np.nan), np.where(known, high, np.nan)
+        is_known = (units > 0) & ~np.isnan(proportion)
+        low, high = np.where(is_known, low, np.nan), np.where(is_known, high, np.nan)
     width = bounds[1] - bounds[0]
     return bounds[0] + width * low, bounds[0] + width * high
 
@@ -372,36 +374,37 @@ def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
     variance, _ = jackknife(columns)
     with np.errstate(invalid="ignore", divide="ignore"):
         alone = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
-        known = (value > 0) & (value < 1) & moved_by_many(columns)
-        known &= ~np.isnan(few[0])
-    low, high = exact(value, np.where(known, alone * _narrower(people - 1, miss), 0.0), miss)
-    low, high = np.where(known, low, few[0]), np.where(known, high, few[1])
+        is_known = (value > 0) & (value < 1) & moved_by_many(columns)
+        is_known &= ~np.isnan(few[0])
+    low, high = exact(value, np.where(is_known, alone * _narrower(people - 1, miss), 0.0), miss)
+    low, high = np.where(is_known, low, few[0]), np.where(is_known, high, few[1])
     return np.minimum(low, value), np.maximum(high, value)
 
 
-def of_sum(
+def limits_of_sum(
     *parts: tuple[np.ndarray | float, np.ndarray | float, np.ndarray | float],
     least: float = -np.inf,
 ) -> Limits:
-    """Return the limits of a sum of independent parts, each a value with its limits.
+    """Return the limits of a sum of independent parts, each part a value with limits.
 
-    How far these are away adds up as squares (Zou and Donner 2008, Statistics in Medicine 27,
-    1693-1702). NaN where those of a part are; no limit is below the `least` value of the sum.
+    The distances of limits add up as squares (Zou and Donner 2008, Statistics in Medicine 27,
+    1693-1702). NaN where the limits of a part are; no limit is below the `least` value of the
+    sum.
     """
     value = below = above = np.zeros(())
-    for x, low, high in parts:
-        value = np.asarray(value + x)
-        below, above = np.hypot(below, x - low), np.hypot(above, high - x)
+    for part, low, high in parts:
+        value = np.asarray(value + part)
+        below, above = np.hypot(below, part - low), np.hypot(above, high - part)
     return np.maximum(value - below, least), value + above
 
 
-def of_cost(rates: Mapping[Any, Any], of_frr: Any, of_far: Any) -> Limits:
-    """Return the limits of a cost, FRR and FAR with these weights, each with limits of its own."""
+def limits_of_cost(rates: Mapping[Any, Any], of_frr: Any, of_far: Any) -> Limits:
+    """Return the limits of a cost with weights of FRR and FAR, from the limits of the rates."""
     frr, far = (
         [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
         for rate, weight in (("frr", of_frr), ("far", of_far))
     )
-    return of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
+    return limits_of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
 
 
 def percentile(
@@ -417,8 +420,8 @@ def percentile(
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     tail = (1 - confidence) / 2
     unknown = np.isnan(value)
-    both = quantiles(drawn, np.array([tail, 1 - tail]))
-    low, high = np.where(unknown, np.nan, both)
+    ends = quantiles(drawn, np.array([tail, 1 - tail]))
+    low, high = np.where(unknown, np.nan, ends)
     return (low, high) if units is None else open_limits(value, low, high, units, confidence)
 
 

@@ -92,10 +92,9 @@ class IntervalMethod:
         return seed_sequence(self.random_state)
 
     def _with(self, **changes: Any) -> IntervalMethod:
-        """Return the same with other values, and with the seed that was drawn."""
-        other = copy(self)
-        other.__dict__.update(changes)
-        return other
+        changed = copy(self)
+        changed.__dict__.update(changes)
+        return changed
 
     @property
     def resamples(self) -> bool:
@@ -118,9 +117,9 @@ class IntervalMethod:
         return self._with(about="this gallery")
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights of subjects in the data and in each replicate, one column each.
+        """Return the weights of subjects in the data and in each replicate, (subjects, columns).
 
-        All tasks of an evaluation have the same, which are drawn once.
+        All tasks of an evaluation have the same weights, which are drawn once.
         """
         from bioeval.stats.weights import resampled
 
@@ -149,13 +148,15 @@ class IntervalMethod:
     ) -> RateCurve:
         """Return the limits of a rate along its curve, from columns of this method's weights.
 
-        The numbers are those of :meth:`bioeval.stats.limits.RateCurve.of`.
+        The numbers are those of :meth:`bioeval.stats.limits.RateCurve.from_columns`.
         """
         from bioeval.stats.limits import RateCurve
 
         if self.resamples:
-            return RateCurve.drawn(columns, units, self.confidence)
-        return RateCurve.of(columns, attempts, units, self.confidence, sides, least, raised=raised)
+            return RateCurve.from_replicates(columns, units, self.confidence)
+        return RateCurve.from_columns(
+            columns, attempts, units, self.confidence, sides, least, raised=raised
+        )
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
@@ -181,14 +182,14 @@ class IntervalMethod:
         import xarray as xr
 
         variables: dict[str, Any] = {}
-        for name, both in limits_by_name.items():
-            over = tuple(map(str, dataset[name].dims))
-            for end, values in zip(("low", "high"), both, strict=True):
+        for name, limits_of_name in limits_by_name.items():
+            dims = tuple(map(str, dataset[name].dims))
+            for end, values in zip(("low", "high"), limits_of_name, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
                 # What is a variable already is not looked at by xarray, which would load dask.
                 attrs = described(table, key).attrs
-                variables[key] = xr.Variable(over, limits, attrs, fastpath=True)
+                variables[key] = xr.Variable(dims, limits, attrs, fastpath=True)
         out = dataset.assign(variables)
         out.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
         return out
@@ -233,7 +234,7 @@ def interval_of(
 
 
 def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
-    """Return the method that an argument `interval` names or is, one `among` some."""
+    """Return the method that an argument `interval` names or is; refuse others than `among`."""
     if isinstance(interval, IntervalMethod):
         require_choice("interval", interval.method, among)
         return interval
@@ -242,5 +243,5 @@ def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
 
 
 def trials_of(subjects: int) -> int:
-    """Return the sample size in subjects: 0 for one, since a single one cannot be resampled."""
+    """Return the sample size in subjects: 0 of a single subject, who cannot be resampled."""
     return subjects if subjects > 1 else 0

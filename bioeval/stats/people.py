@@ -111,10 +111,10 @@ class PeopleCounts:
         layers = len(counted.thresholds)
         needed = 8 * len(pairs) * (layers + len(self._rows))
         require_memory(needed, f"a table of {len(pairs):,} pairs", "expected fewer thresholds")
-        near = counted.layer < layers
-        place = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[near])
+        is_accepted = counted.layer < layers
+        place = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[is_accepted])
         accepted = np.zeros((layers, len(pairs)), dtype=np.int64)
-        accepted[counted.layer[near], place] = counted.number[near]
+        accepted[counted.layer[is_accepted], place] = counted.number[is_accepted]
         return _of_rows(accepted.cumsum(axis=0), self._rows)
 
     def table(self, counts: np.ndarray) -> np.ndarray:
@@ -133,12 +133,11 @@ class PeopleCounts:
         `of_probe` and `of_claimed` are the group of each person as a probe, and as the person
         claimed, numbered from 0.
         """
-        accepted, made = self._counted.of_groups(of_probe, of_claimed)
-        return _of_rows(accepted, self._rows), made
+        accepted, attempts = self._counted.of_groups(of_probe, of_claimed)
+        return _of_rows(accepted, self._rows), attempts
 
 
 def _of_rows(counts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return some rows of counts: zeros where a row is -1."""
     chosen = np.zeros((len(rows), *counts.shape[1:]), dtype=np.int64)
     chosen[rows >= 0] = counts[rows[rows >= 0]]
     return chosen
@@ -197,21 +196,23 @@ def people_counts(
     True
     """
     require_all_scores(scores)
-    given = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
+    user_thresholds = require_numbers(
+        "thresholds", thresholds, "a number or several", lambda array: True
+    )
     require_people(scores, "a table of people")
     require_values(scores, "a table of people")
     fused = Use(templates, fusion).of_kind(scores.kind).fused
-    at = -given if scores.kind in LARGER_IS_CLOSER else given
-    layers, place = np.unique(at[~np.isnan(at)], return_inverse=True)
-    rows = np.full(len(at), -1)
-    rows[~np.isnan(at)] = place.reshape(-1)
+    distances = -user_thresholds if scores.kind in LARGER_IS_CLOSER else user_thresholds
+    layers, place = np.unique(distances[~np.isnan(distances)], return_inverse=True)
+    rows = np.full(len(distances), -1)
+    rows[~np.isnan(distances)] = place.reshape(-1)
     (counted,) = reduce(scores, CountPeople(layers, fused))
     genuine = counted.genuine, counted.genuine_person
     accepted = by_subject(*genuine, layers, counted.people).cumsum(axis=0)
     return PeopleCounts(
         counted.names,
         counted.no_person,
-        given,
+        user_thresholds,
         accepted[-1],
         _of_rows(accepted, rows),
         counted,
@@ -225,8 +226,11 @@ def people_counts(
 class QuadraticForms:
     """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
-    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of shape
-    (layers, columns), has separate counts, such as those between consecutive thresholds.
+    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of
+    shape (layers, columns), has separate counts, such as those between consecutive thresholds.
+    `of_layer` (counted layers,) gives the layer of `totals` for each counted layer; None: the
+    same. If attempts are the same in both directions (`both_ways`), one direction is weighed
+    and doubled.
     """
 
     def __init__(
@@ -237,10 +241,6 @@ class QuadraticForms:
         *,
         both_ways: bool = False,
     ):
-        """Begin without attempts; `of_layer` are the layers of those that are counted, if other.
-
-        Of attempts that are all there `both_ways` those in one direction are weighed.
-        """
         self.weights, self.layers, self._of_layer = weights, layers, of_layer
         self._both_ways = both_ways
         self._largest = int(weights.max(initial=1))
@@ -255,20 +255,18 @@ class QuadraticForms:
     @property
     def totals(self) -> np.ndarray:
         """The sums of each layer and column."""
-        whole = np.concatenate(list(self._totals), axis=1)
+        totals = np.concatenate(list(self._totals), axis=1)
         if self._both_ways:
-            whole *= 2
-        return whole[:, : self.weights.shape[1]]
+            totals *= 2
+        return totals[:, : self.weights.shape[1]]
 
     def fresh(self) -> QuadraticForms:
-        """Return an empty copy, for a thread."""
-        other = copy(self)
-        other._totals, other._sums = np.zeros_like(self._totals), np.zeros_like(self._sums)
-        other._products, other._alone = 0, True
-        return other
+        empty = copy(self)
+        empty._totals, empty._sums = np.zeros_like(self._totals), np.zeros_like(self._sums)
+        empty._products, empty._alone = 0, True
+        return empty
 
     def merge(self, other: QuadraticForms) -> None:
-        """Add what a copy has."""
         self._totals += other._totals
 
     def add(self, pairs: PairCounts) -> None:
@@ -299,22 +297,23 @@ class QuadraticForms:
         )
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
-        """Add attempts without a loop that may have to be compiled, whose sums are exact."""
+        """Add attempts without a compiled loop; the sums are exact."""
         columns, subjects = self.weights.shape[1], len(self.weights)
-        one, other = pairs.probe_person, pairs.claimed_person
-        key = np.minimum(one, other).astype(np.int64) * subjects + np.maximum(one, other)
-        both, number = np.unique(key, return_inverse=True)
+        probe, claimed = pairs.probe_person, pairs.claimed_person
+        key = np.minimum(probe, claimed).astype(np.int64) * subjects + np.maximum(probe, claimed)
+        distinct, number = np.unique(key, return_inverse=True)
         exact = float(pairs.count.sum()) * self._largest**2 < 1 << 24
         dtype = np.float32 if exact else np.float64
         counts = scipy.sparse.csr_array(
-            (pairs.count.astype(dtype), (layer, number)), shape=(self.layers, len(both))
+            (pairs.count.astype(dtype), (layer, number)), shape=(self.layers, len(distinct))
         )
-        one, other = np.divmod(both, subjects)
+        probe, claimed = np.divmod(distinct, subjects)
         width = self._tiles.shape[2]
         for tile in range(len(self._tiles)):
             weights = self.weights[:, tile * width : min((tile + 1) * width, columns)]
             weights = np.ascontiguousarray(weights, dtype)
-            self._totals[tile, :, : weights.shape[1]] += counts @ (weights[one] * weights[other])
+            products = weights[probe] * weights[claimed]
+            self._totals[tile, :, : weights.shape[1]] += counts @ products
 
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
@@ -322,9 +321,9 @@ def _tiled(columns: np.ndarray) -> np.ndarray:
     rows, number = columns.shape
     tiles = max(1, -(-number // _TILE))
     width = -(-number // (tiles * _LANES)) * _LANES
-    whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
-    whole[:, :number] = columns
-    return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
+    padded = np.zeros((rows, tiles * width), dtype=columns.dtype)
+    padded[:, :number] = columns
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(rows, tiles, width), 1, 0))
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -333,14 +332,14 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     `counts` has the shape (layers, subjects), `weights` (subjects, columns).
     """
     out = np.empty((len(counts), weights.shape[1]))
-    whole = counts.astype(np.float64)
+    matrix = counts.astype(np.float64)
     # Sums of whole numbers are exact in any order.
-    if np.count_nonzero(whole) * _SPARSE < whole.size and (whole == np.floor(whole)).all():
-        whole = scipy.sparse.csr_array(whole)
+    if np.count_nonzero(matrix) * _SPARSE < matrix.size and (matrix == np.floor(matrix)).all():
+        matrix = scipy.sparse.csr_array(matrix)
     step = max(1, VALUES_AT_ONCE // max(len(weights), 1))
     for low in range(0, weights.shape[1], step):
         part = slice(low, low + step)
-        out[:, part] = whole @ weights[:, part].astype(np.float64)
+        out[:, part] = matrix @ weights[:, part].astype(np.float64)
     return out
 
 
@@ -351,10 +350,10 @@ def bilinear_forms(
 
     `left` and `right` are the subjects of each of the counts, which may be fractions.
     """
-    n = len(weights)
-    table = scipy.sparse.csr_array((counts, (left, right)), shape=(n, n))
+    subjects = len(weights)
+    table = scipy.sparse.csr_array((counts, (left, right)), shape=(subjects, subjects))
     out = np.empty(weights.shape[1])
-    step = max(1, VALUES_AT_ONCE // max(n, 1))
+    step = max(1, VALUES_AT_ONCE // max(subjects, 1))
     for low in range(0, weights.shape[1], step):
         part = weights[:, low : low + step].astype(np.float64)
         out[low : low + step] = ((table @ part) * part).sum(axis=0)
@@ -393,19 +392,17 @@ class AttemptsMade:
         self.made = np.zeros((2, people), dtype=np.int64)
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = copy(self)
-        other.made = np.zeros_like(self.made)
-        return other
+        empty = copy(self)
+        empty.made = np.zeros_like(self.made)
+        return empty
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has."""
         self.made += other.made
 
     def add(self, pairs: PairCounts) -> None:
-        """Add attempts between different subjects."""
-        for made, person in zip(self.made, (pairs.probe_person, pairs.claimed_person), strict=True):
-            made += np.bincount(person, pairs.count, len(made)).astype(np.int64)
+        people = pairs.probe_person, pairs.claimed_person
+        for attempts, person in zip(self.made, people, strict=True):
+            attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
 
 
 class AttemptsOfEach(AttemptsMade):
@@ -416,32 +413,29 @@ class AttemptsOfEach(AttemptsMade):
     """
 
     def __init__(self, no_person: np.ndarray, layers: int):
-        """Begin without attempts; of more than a thousand people groups of them are left out."""
         super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person)
         self._all = np.zeros(layers, dtype=np.int64)
         self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other._all, other._each = np.zeros_like(self._all), np.zeros_like(self._each)
-        return other
+        empty = super().fresh()
+        empty._all, empty._each = np.zeros_like(self._all), np.zeros_like(self._each)
+        return empty
 
     def merge(self, other: Self) -> None:
-        """Add what a copy has."""
         super().merge(other)
         self._all += other._all
         self._each += other._each
 
     def add(self, pairs: PairCounts) -> None:
-        """Add attempts between different subjects."""
         super().add(pairs)
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
-        apart = probe != claimed
+        is_other_group = probe != claimed
         np.add.at(self._all, pairs.layer, pairs.count)
         np.add.at(self._each, (pairs.layer, probe), pairs.count)
-        np.add.at(self._each, (pairs.layer[apart], claimed[apart]), pairs.count[apart])
+        place = pairs.layer[is_other_group], claimed[is_other_group]
+        np.add.at(self._each, place, pairs.count[is_other_group])
 
     def accepts_of_each(self, layer: int) -> np.ndarray:
         """Return the attempts of each group up to a layer, none of layer -1."""
@@ -458,14 +452,15 @@ class AttemptsOfEach(AttemptsMade):
         values, people = genuine
         layer, group = np.searchsorted(thresholds, values), self.group[people]
         layers = len(self._all)
-        every = np.bincount(layer, minlength=layers)
+        genuine_by_layer = np.bincount(layer, minlength=layers)
         step = max(1, _CURVES_AT_ONCE // layers)
         for low in range(0, max(self.groups, 1), step):
             number = min(low + step, self.groups) - low
-            here = (group >= low) & (group < low + number)
-            mated = np.bincount(layer[here] * number + group[here] - low, minlength=layers * number)
+            is_here = (group >= low) & (group < low + number)
+            cell = layer[is_here] * number + group[is_here] - low
+            mated = np.bincount(cell, minlength=layers * number)
             own = self._each[:, low : low + number]
             yield (
                 np.cumsum(without_each(own, self._all), axis=0),
-                np.cumsum(without_each(mated.reshape(layers, number), every), axis=0),
+                np.cumsum(without_each(mated.reshape(layers, number), genuine_by_layer), axis=0),
             )

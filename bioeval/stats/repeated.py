@@ -96,13 +96,13 @@ def nadeau_bengio(
     confidence = check_confidence(confidence)
     array = require_numbers("values", values).ravel()
     array = array[~np.isnan(array)]
-    n = len(array)
-    mean = float(array.mean()) if n else float("nan")
-    if n < 2:
-        return RepeatedMean(mean, float("nan"), float("nan"), float("nan"), n)
+    folds = len(array)
+    mean = float(array.mean()) if folds else float("nan")
+    if folds < 2:
+        return RepeatedMean(mean, float("nan"), float("nan"), float("nan"), folds)
     sd = float(array.std(ddof=1))
-    half = float(half_width(n, sd, test / train, confidence))
-    return RepeatedMean(mean, sd, mean - half, mean + half, n)
+    half = float(half_width(folds, sd, test / train, confidence))
+    return RepeatedMean(mean, sd, mean - half, mean + half, folds)
 
 
 def half_width(folds: Any, sd: Any, ratio: Any, confidence: float) -> Any:

@@ -63,7 +63,7 @@ def discordant(own: Sequence[np.ndarray], shared: Sequence[np.ndarray]) -> np.nd
 
 
 def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where numbers differ, those that are not defined in one of both as well."""
+    """Return where numbers differ, or a single number of a pair is undefined."""
     if len(one) != len(other):
         return np.ones(max(len(one), len(other)), dtype=bool)
     size = np.maximum(1.0, np.fmax(np.abs(one), np.abs(other)))
@@ -100,7 +100,7 @@ class Differences:
     larger: np.ndarray
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: np.ndarray,
         comparable: np.ndarray,
@@ -120,35 +120,37 @@ class Differences:
         """
         values = columns[:, 0]
         k = len(values)
-        one, other = np.nonzero(np.triu(comparable, 1))
-        away, below, above, freedom = np.full((4, len(one)), np.nan)
+        row, column = np.nonzero(np.triu(comparable, 1))
+        away, below, above, freedom = np.full((4, len(row)), np.nan)
         step = max(1, _MOST_VALUES // max(columns.shape[1], 1))
-        for first in range(0, len(one), step):
+        for first in range(0, len(row), step):
             part = slice(first, first + step)
-            i, j = one[part], other[part]
-            apart = columns[i] - columns[j]
-            variance, freedom[part] = jackknife(apart)
-            away[part], below[part] = apart[:, 0], np.sqrt(variance)
+            i, j = row[part], column[part]
+            differences = columns[i] - columns[j]
+            variance, freedom[part] = jackknife(differences)
+            away[part], below[part] = differences[:, 0], np.sqrt(variance)
             above[part] = below[part]
             if drawn is not None:
-                below[part], above[part] = _errors(drawn[i] - drawn[j], apart[:, 0], confidence)
+                below[part], above[part] = _errors(
+                    drawn[i] - drawn[j], differences[:, 0], confidence
+                )
         error = np.where(away > 0, below, above)  # on the side of no difference
-        scale = np.maximum(np.abs(values[one]), np.abs(values[other])) + 1.0
+        scale = np.maximum(np.abs(values[row]), np.abs(values[column])) + 1.0
         tested = (np.fmin(below, above) > _ROUNDING * scale) & (freedom > 0) & ~np.isnan(away)
-        one, other, freedom = one[tested], other[tested], np.maximum(freedom[tested], 1.0)
+        row, column, freedom = row[tested], column[tested], np.maximum(freedom[tested], 1.0)
         away, below, above, error = (x[tested] for x in (away, below, above, error))
-        level = (1 - confidence) / (2 * max(len(one), 1))
+        level = (1 - confidence) / (2 * max(len(row), 1))
         student = -scipy.special.stdtrit(freedom, level)
-        p_values = holm(2 * scipy.special.stdtr(freedom, -np.abs(away) / error))
-        low, high, p = (np.full((k, k), np.nan) for _ in range(3))
+        adjusted = holm(2 * scipy.special.stdtr(freedom, -np.abs(away) / error))
+        low, high, p_value = (np.full((k, k), np.nan) for _ in range(3))
         larger = np.zeros((k, k), dtype=np.int64)
-        low[one, other] = np.maximum(away - student * below, -widest)
-        high[one, other] = np.minimum(away + student * above, widest)
-        low[other, one], high[other, one] = -high[one, other], -low[one, other]
-        p[one, other] = p[other, one] = p_values
-        larger[one, other] = np.where(p_values <= 1 - confidence, np.sign(away), 0)
-        larger[other, one] = -larger[one, other]
-        return cls(values[:, None] - values, low, high, p, larger)
+        low[row, column] = np.maximum(away - student * below, -widest)
+        high[row, column] = np.minimum(away + student * above, widest)
+        low[column, row], high[column, row] = -high[row, column], -low[row, column]
+        p_value[row, column] = p_value[column, row] = adjusted
+        larger[row, column] = np.where(adjusted <= 1 - confidence, np.sign(away), 0)
+        larger[column, row] = -larger[row, column]
+        return cls(values[:, None] - values, low, high, p_value, larger)
 
     def ranks(self, larger_is_better: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rank of each value, and the first and the last rank that it may have.
@@ -176,17 +178,18 @@ class Differences:
 def _errors(
     drawn: np.ndarray, values: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standard errors below and above values from the replicates of each, the rows.
+    """Return the standard errors below and above values, from replicates (values, replicates).
 
-    On each side it is their standard deviation or, if that is larger, how far their percentile at
-    the level is away, as a part of the normal quantile there: they are skewed. By the percentile
-    alone two equal systems of 30 people had a winner in up to 5.2 % of 400 data sets; so they have
-    in up to 4.5 %. NaN is left out; of fewer than two replicates errors are NaN.
+    On each side it is their standard deviation or, if that is larger, how far their percentile
+    at the level is away, as a part of the normal quantile there: they are skewed. By the
+    percentile alone two equal systems of 30 people had a winner in up to 5.2 % of 400 data
+    sets; so they have in up to 4.5 %. NaN is left out; of fewer than two replicates errors are
+    NaN.
     """
-    there = ~np.isnan(drawn)
-    number = there.sum(axis=1)
-    mean = np.where(there, drawn, 0.0).sum(axis=1) / np.maximum(number, 1)
-    squares = np.where(there, (drawn - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    is_defined = ~np.isnan(drawn)
+    number = is_defined.sum(axis=1)
+    mean = np.where(is_defined, drawn, 0.0).sum(axis=1) / np.maximum(number, 1)
+    squares = np.where(is_defined, (drawn - mean[:, None]) ** 2, 0.0).sum(axis=1)
     spread = np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
     miss = min((1 - confidence) / 2, 0.25)
     # Where no replicate differs from another one there is no error.
@@ -197,10 +200,10 @@ def _errors(
 
 
 def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:
-    """Return the letters of each system: two share one where they do not `differ`.
+    """Return the letters of each system; two systems that do not `differ` share a letter.
 
-    `order` has the systems that have letters, and the first of them has an ``a``; `differ` is as
-    for :func:`letter_sets`.
+    `order` has the systems that have letters, and the first of them has an ``a``; `differ` is
+    as for :func:`letter_sets`.
     """
     sets = letter_sets(differ, order)
     letters = [""] * len(differ)
@@ -211,11 +214,11 @@ def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:
 
 
 def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return sets of systems of which no two `differ`, each two that do not differ in one of them.
+    """Return sets of systems such that two systems are in a set exactly if they do not `differ`.
 
     Insertion and absorption, and then the sets without which each pair is still in one are left
-    out (Piepho 2004). They are sorted by their members' places in `order`, the systems that have
-    letters; `differ` is symmetric.
+    out (Piepho 2004). They are sorted by their members' places in `order`, the systems that
+    have letters; `differ` is symmetric.
     """
     place = {system: i for i, system in enumerate(order)}
     sets = [frozenset(order)] if len(order) else []
@@ -223,24 +226,23 @@ def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...
         if not differ[i, j]:
             continue
         split = [x for x in sets if i in x and j in x]
-        kept = [x for x in sets if not (i in x and j in x)]
+        remaining = [x for x in sets if not (i in x and j in x)]
         for part in itertools.chain.from_iterable((x - {i}, x - {j}) for x in split):
-            if not any(part <= x for x in kept):
-                kept = [x for x in kept if not x < part]
-                kept.append(part)
-        sets = kept
+            if not any(part <= x for x in remaining):
+                remaining = [x for x in remaining if not x < part]
+                remaining.append(part)
+        sets = remaining
     sets = sorted(sets, key=lambda x: sorted(place[i] for i in x))
     for candidate in sorted(sets, key=len):
-        others = [x for x in sets if x is not candidate]
-        if others and all(
-            any(i in x and j in x for x in others)
+        other_sets = [x for x in sets if x is not candidate]
+        if other_sets and all(
+            any(i in x and j in x for x in other_sets)
             for i, j in itertools.combinations_with_replacement(candidate, 2)
         ):
-            sets = others
+            sets = other_sets
     return [tuple(sorted(x, key=place.__getitem__)) for x in sets]
 
 
 def _names(number: int) -> list[str]:
-    """Return so many letters; after z come capitals, and then letters with a number."""
     alphabet = string.ascii_letters
     return [alphabet[i % 52] + (f"{i // 52}" if i >= 52 else "") for i in range(number)]

@@ -56,10 +56,10 @@ def verification_intervals(
         limits, remarks = _independent(dataset, options)
     else:
         require_people(verified.scores, method=options.method)
-        columns = VerificationColumns.of(verified, options)
+        columns = VerificationColumns.count(verified, options)
         limits, remarks = columns.limits()
-        limits |= {"far": columns.curve.far.at(dataset["far"].values)}
-        limits |= {"frr": columns.curve.frr.at(dataset["frr"].values)}
+        limits |= {"far": columns.curve.far.limits_at(dataset["far"].values)}
+        limits |= {"frr": columns.curve.frr.limits_at(dataset["frr"].values)}
         people = int(np.count_nonzero(~columns.people.no_person))
         remarks = [*options.few_people(people), *options.groups(people), *remarks]
         subjects = columns.subjects
@@ -82,7 +82,6 @@ def verification_intervals(
 def _independent(
     dataset: xr.Dataset, options: IntervalMethod
 ) -> tuple[dict[str, Limits], list[Message]]:
-    """Return intervals that assume independent attempts."""
     genuine = int(dataset["genuine_attempts"])
     impostor = int(dataset["impostor_attempts"])
     limits = {
@@ -127,7 +126,7 @@ class VerificationColumns:
 
     @classmethod
     @stage("intervals")
-    def of(
+    def count(
         cls,
         verified: Verified,
         options: IntervalMethod,
@@ -153,7 +152,9 @@ class VerificationColumns:
         if not every_score:
             of_measures = [x.own_thresholds(points) for x in measures]
             thresholds = with_finite(usual, np.concatenate([_wanted(verified), *of_measures]))
-            genuine_rows = GenuineRows.of(verified, MOST_CELLS // (groups + 1) - len(thresholds))
+            genuine_rows = GenuineRows.from_attempts(
+                verified, MOST_CELLS // (groups + 1) - len(thresholds)
+            )
             counted_at = np.union1d(thresholds, genuine_rows.thresholds)
         forms, drawn_at = None, counted_at
         if options.resamples if drawn is None else drawn:
@@ -165,10 +166,10 @@ class VerificationColumns:
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
             both_ways = _are_both_ways(verified)
             forms = QuadraticForms(weights, len(drawn_at) + 1, layers, both_ways=both_ways)
-        made: AttemptsMade = AttemptsMade(people.number)
+        attempts_made: AttemptsMade = AttemptsMade(people.number)
         if not options.resamples:
-            made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
-        sinks = [made] if forms is None else [made, forms]
+            attempts_made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
+        sinks = [attempts_made] if forms is None else [attempts_made, forms]
         distances, owners, failed = count_layers(verified, counted_at, *sinks)
         columns = cls(
             verified,
@@ -180,7 +181,7 @@ class VerificationColumns:
             genuine_rows,
             counted_at,
             (distances, owners),
-            made,
+            attempts_made,
         )
         if not options.resamples:
             columns._without_each(measures, failed)
@@ -199,24 +200,23 @@ class VerificationColumns:
         return self.made
 
     def _untied(self, thresholds: np.ndarray) -> np.ndarray | None:
-        """Return which thresholds are genuine scores that no impostor score equals."""
+        """Return flags of genuine scores that no impostor score equals; None if unknown."""
         rows = self.genuine_rows
         return None if rows is None else np.isin(thresholds, rows.untied)
 
     def _without_each(self, measures: Sequence[CurveMeasure], failed: bool) -> None:
-        """Take measures, and the curve, without each person, of some people at a time."""
-        at, untied = self.counted_at, self._untied(self.counted_at)
-        rows = at.searchsorted(self.thresholds)
+        thresholds, untied = self.counted_at, self._untied(self.counted_at)
+        rows = thresholds.searchsorted(self.thresholds)
         parts, curves = [], []
-        for accepted, taken in self.persons.curves(self.genuine, at):
-            curve = ErrorColumns.of_counts(accepted, taken, failed, untied)
-            parts.append(self._measured(measures, curve, at))
+        for accepted, genuine_accepted in self.persons.curves(self.genuine, thresholds):
+            curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
+            parts.append(self._measured(measures, curve, thresholds))
             curves.append(curve.of_rows(rows))
 
         def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
-            """Return the columns of all parts: the first one of each part is the data."""
-            rest = [x[..., 1:] for x in columns[1:]]
-            return np.concatenate([columns[0], *rest], axis=-1)
+            """Return the columns of all parts; the first column of every part is the data."""
+            further = [x[..., 1:] for x in columns[1:]]
+            return np.concatenate([columns[0], *further], axis=-1)
 
         far, frr = (joined([getattr(x, rate) for x in curves]) for rate in ("far", "frr"))
         self.without = ErrorColumns(far, frr, failed, curves[0].untied)
@@ -254,7 +254,7 @@ class VerificationColumns:
 
     @property
     def subjects(self) -> int:
-        """The subjects that have genuine attempts; 0 for a single one."""
+        """The number of subjects with genuine attempts; 0 of a single subject."""
         return trials_of(self.people.count(self.genuine[1]))
 
     @cached_property
@@ -264,13 +264,13 @@ class VerificationColumns:
         Those of impostor attempts are disjoint pairs of people.
         """
         people = ~self.people.no_person
-        made = np.bincount(self.genuine[1], minlength=len(people))
+        genuine_attempts = np.bincount(self.genuine[1], minlength=len(people))
         probing, claimed = self.made.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
         compared = self.verified.compared  # None where nobody is a person
         disjoint = 0 if compared is None else compared.disjoint
         pairs = min(disjoint, *(x for x in sides if x), np.inf)
-        return {"genuine": kish(made[people]), "impostor": pairs}
+        return {"genuine": kish(genuine_attempts[people]), "impostor": pairs}
 
     # -- limits
 
@@ -284,10 +284,10 @@ class VerificationColumns:
         return CurveLimits(usual, self.every_score, far, frr, self.options.confidence)
 
     def one_sided(self, confidence: float) -> CurveLimits:
-        """Return the same with limits of which each has the confidence: those of promises."""
+        """Return the curve with one-sided limits of this confidence."""
 
         def limits(columns: np.ndarray, made: float, units: float, **about: Any) -> RateCurve:
-            return RateCurve.of(columns, made, units, confidence, **about, one_sided=True)
+            return RateCurve.from_columns(columns, made, units, confidence, **about, one_sided=True)
 
         usual = self.curve.curve
         far, frr = self._rate_curves(usual.far, limits)
@@ -296,7 +296,6 @@ class VerificationColumns:
     def _rate_curves(
         self, far: np.ndarray, limits: Callable[..., RateCurve]
     ) -> tuple[RateCurve, RateCurve]:
-        """Return the limits of FAR, and those of FRR, which are from the genuine scores alone."""
         copies, units = copies_of(self.verified), self._units
         impostors = self.verified.attempts.impostor_attempts / copies
         return (
@@ -315,13 +314,13 @@ class VerificationColumns:
             number = len(self.people.no_person)
             weights = self.options.weights(number, self.people.no_person)
             counts = by_subject(values, people, grid, number)
-            taken = np.cumsum(linear_forms(counts, weights), axis=0)
+            genuine_accepted = np.cumsum(linear_forms(counts, weights), axis=0)
         else:
             group, groups = self.persons.group[people], self.persons.groups
             counts = np.cumsum(by_subject(values, group, grid, groups + 1), axis=0)
             mated = np.append(counts[-1, :-1] > 0, False)
-            taken = without_each(counts[:, mated], counts.sum(axis=1))
-        return 1 - ratio(taken[:-1], taken[-1])
+            genuine_accepted = without_each(counts[:, mated], counts.sum(axis=1))
+        return 1 - ratio(genuine_accepted[:-1], genuine_accepted[-1])
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
         """Return the limits of each measure, and messages."""
@@ -346,7 +345,6 @@ class VerificationColumns:
         return limits, remarks
 
     def _limits_of(self, measure: CurveMeasure) -> Limits:
-        """Return the limits of a measure, or of each of its values."""
         of_class, confidence = self._units, self.options.confidence
         units = min(of_class[x] for x in measure.rate_of or of_class)
         if self.options.resamples:
@@ -365,7 +363,7 @@ class VerificationColumns:
     # -- at a threshold
 
     def place_of(self, threshold: float) -> int:
-        """Return the number of the last of :attr:`thresholds` up to one, -1 of reject-all."""
+        """Return the place of the last of :attr:`thresholds` up to a threshold; -1 rejects all."""
         if np.isnan(threshold):
             return -1
         return int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
@@ -390,7 +388,7 @@ class VerificationColumns:
         return rejects, self.persons.accepts_of_each(layer)
 
     def placements_of_each(self) -> np.ndarray:
-        """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
+        """Return the sums, by person, of the numbers of impostor attempts below genuine scores."""
         distances, people = self.genuine
         distances = np.where(np.isnan(distances), np.inf, distances)  # a failure is after all
         below = np.asarray(self.verified.attempts.false_accepts(distances), dtype=np.float64)
@@ -404,7 +402,7 @@ def copies_of(verified: Verified) -> int:
 
 
 def _are_both_ways(verified: Verified) -> bool:
-    """Return whether each comparison of single templates is there both ways, with one score."""
+    """Whether all comparisons of single templates are there both ways, with equal scores."""
     scores = verified.scores
     if verified.claims is not None or verified.use.fused is not None or scores.layout == "pairs":
         return False
@@ -418,12 +416,12 @@ def _are_both_ways(verified: Verified) -> bool:
 
 
 def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return increasing thresholds with the finite ones of those `wanted`."""
+    """Return increasing thresholds, with the finite numbers of `wanted`."""
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
 def _wanted(verified: Verified) -> np.ndarray:
-    """Return the thresholds of the operating points, and the user's if they are few."""
+    """Return the thresholds of the operating points, and the user's thresholds if they are few."""
     given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)
     chosen = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
     return np.append(chosen, given_thresholds if len(given_thresholds) <= 64 else [])

@@ -62,7 +62,7 @@ def resampled(
 
 
 def kish(attempts: np.ndarray) -> float:
-    """Return how many people with equal numbers of attempts are worth these (Kish 1965).
+    """Return the number of equally active people that these people are worth (Kish 1965).
 
     That is ``(sum n)^2 / sum n^2``, and 0 without an attempt.
     """

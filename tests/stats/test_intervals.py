@@ -36,7 +36,7 @@ def drawn_by(scores, interval, **options):
     )
     verified = verify(scores, use, wanted=wanted, **options)
     verified.find_points(symmetric=False, with_rows=False)
-    return VerificationColumns.of(verified, interval)
+    return VerificationColumns.count(verified, interval)
 
 
 # ------------------------------------------------------------------ by hand

@@ -47,7 +47,7 @@ def leaving_out(draw):
 def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
     k = len(columns)
     drawn = np.random.default_rng(k).normal(size=(k, 50)) if again else None
-    made = Differences.of(columns, np.ones((k, k), dtype=bool), confidence, drawn=drawn)
+    made = Differences.from_columns(columns, np.ones((k, k), dtype=bool), confidence, drawn=drawn)
     pairs = list(itertools.combinations(range(k), 2))
     p = []
     for i, j in pairs:
@@ -75,7 +75,7 @@ def test_that_pairs_that_cannot_be_compared_are_not_told_apart():
     columns[:, 1:] += np.random.default_rng(3).normal(scale=0.001, size=(4, 30))
     columns[3] = columns[0]  # always the same
     comparable = ~np.eye(4, dtype=bool)
-    made = Differences.of(columns, comparable, 0.95)
+    made = Differences.from_columns(columns, comparable, 0.95)
     assert made.larger[0, 1] == -1 and made.larger[1, 0] == 1
     assert np.isnan(made.low[0, [2, 3]]).all() and not made.larger[:, 2].any()
     assert made.larger[3, 0] == 0 and np.isnan(made.p[3, 0])
@@ -85,22 +85,22 @@ def test_that_pairs_that_cannot_be_compared_are_not_told_apart():
     np.testing.assert_array_equal(last, [2, 3, np.nan, 2])
     assert made.letters([0, 3, 1]) == ["a", "b", "", "a"]
     comparable[0, 1] = comparable[1, 0] = False
-    assert Differences.of(columns, comparable, 0.95).larger[0, 1] == 0
+    assert Differences.from_columns(columns, comparable, 0.95).larger[0, 1] == 0
 
 
 def test_that_nobody_left_out_and_too_few_replicates_give_no_limits():
     together = np.ones((2, 2), dtype=bool)
     alone = np.array([[0.1], [0.9]])
-    assert np.isnan(Differences.of(alone, together, 0.95).p).all()
+    assert np.isnan(Differences.from_columns(alone, together, 0.95).p).all()
     columns = np.array([[0.1, 0.0, 0.1, 0.2], [0.9, 0.7, 0.9, 0.8]])
     drawn = np.array([[0.1, np.nan, np.nan], [0.9, np.nan, 0.8]])
-    assert np.isnan(Differences.of(columns, together, 0.95, drawn=drawn).p).all()
-    assert np.isfinite(Differences.of(columns, together, 0.95).p[0, 1])
+    assert np.isnan(Differences.from_columns(columns, together, 0.95, drawn=drawn).p).all()
+    assert np.isfinite(Differences.from_columns(columns, together, 0.95).p[0, 1])
 
 
 def test_limits_end_at_the_largest_possible_difference():
     columns = np.array([[0.1, 0.0, 0.9, 0.2], [0.9, 0.1, 0.2, 0.8]])
-    made = Differences.of(columns, np.ones((2, 2), dtype=bool), 0.95, widest=1.0)
+    made = Differences.from_columns(columns, np.ones((2, 2), dtype=bool), 0.95, widest=1.0)
     assert (made.low[0, 1], made.high[0, 1]) == (-1, 1)
     assert made.difference[0, 1] == pytest.approx(-0.8)
 

@@ -198,7 +198,7 @@ def _points(curve: FarCurve, target: float) -> np.ndarray:
         places = places[np.linspace(0, len(places) - 1, POINTS).astype(np.int64)]
     far = curve.far[places]
     return np.array(
-        [curve.thresholds[places], far, curve.judged.limits.at(far)[1], curve.frr[places]]
+        [curve.thresholds[places], far, curve.judged.limits.limits_at(far)[1], curve.frr[places]]
     )
 
 

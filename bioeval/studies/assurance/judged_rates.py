@@ -69,7 +69,7 @@ class JudgedAttempts:
         self.verified = verify(scores, wanted=_no_points(), given=thresholds)
         self.verified.find_points(symmetric=None, with_rows=False)
         method = IntervalMethod(PEOPLE)
-        columns = VerificationColumns.of(self.verified, method, [EER])
+        columns = VerificationColumns.count(self.verified, method, [EER])
         self.curve = columns.one_sided(confidence)
         people = ~columns.people.no_person
         probing, claimed = columns.persons.made[:, people] > 0
@@ -175,7 +175,7 @@ class SearchesOfOthers:
         each = by_subject(self.other, group[who.reshape(-1)], at, groups, share)[:-1].cumsum(axis=0)
         of_each = without_each(np.bincount(group, minlength=groups).astype(np.float64))
         columns = without_each(each) / np.where(of_each > 0, of_each, np.nan)
-        limits = RateCurve.of(
+        limits = RateCurve.from_columns(
             np.clip(columns, 0.0, 1.0), n, n, confidence, 1, raised=True, one_sided=True
         )
 

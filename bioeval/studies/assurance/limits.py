@@ -31,7 +31,7 @@ class Judged:
 
     def at(self, rate: float) -> tuple[float, float]:
         """Return the lower and the upper limit of a rate."""
-        low, high = self.limits.at(np.array(rate))
+        low, high = self.limits.limits_at(np.array(rate))
         return float(low), float(high)
 
     def people_to_settle(self, rate: float, promise: float) -> float:

@@ -14,7 +14,7 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.limits import Limits, RateCurve, of_sum, rising
+from bioeval.stats.limits import Limits, RateCurve, limits_of_sum, rising
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
@@ -74,18 +74,18 @@ class AcceptedAttempts:
         What kinds of units add to its variance adds up.
         """
         curves = [
-            RateCurve.of(x, self.attempts, units, confidence, sides=1)
+            RateCurve.from_columns(x, self.attempts, units, confidence, sides=1)
             for x, units in zip(self.columns, self.units, strict=True)
         ]
         rate = curves[0].rate
         away = [(0.0, x.low - rate, x.high - rate) for x in curves]
-        low, high = of_sum((rate, rate, rate), *away, least=0.0)
+        low, high = limits_of_sum((rate, rate, rate), *away, least=0.0)
         return RateCurve(rate, *rising(low, np.minimum(high, 1.0)))
 
 
 def of_each(classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float) -> Limits:
     """Return the limits of rates (..., classes)."""
-    both = [x.curve(confidence).at(rates[..., i]) for i, x in enumerate(classes)]
+    both = [x.curve(confidence).limits_at(rates[..., i]) for i, x in enumerate(classes)]
     low, high = (np.stack(ends, axis=-1) for ends in zip(*both, strict=True))
     return low, high
 
@@ -130,7 +130,7 @@ def presentation_limits(
         """Return the limits of the largest APCER and of BPCER at distances."""
         rates = data.rates(at)
         largest = of_largest(some, data.of_species(rates["apcer"])[:, over], confidence)
-        return largest, bona_fide.curve(confidence).complement().at(rates["bpcer"])
+        return largest, bona_fide.curve(confidence).complement().limits_at(rates["bpcer"])
 
     largest, limits_of_bpcer = limits_at(places, confidence)
     unknown = np.full((len(places), 1), np.nan)  # of the pooled rate
@@ -202,7 +202,7 @@ def with_limits_of_attacks(
     pooled = ratio(accepted.sum(axis=1), number.sum())
     iapar = with_pooled_and_largest(rates, pooled)
     alone = of_each(species, rates, confidence)
-    of_all = together.curve(confidence).at(pooled)
+    of_all = together.curve(confidence).limits_at(pooled)
     some = [species[i] for i in np.flatnonzero(made)]
     largest = of_largest(some, rates[:, made], confidence)
     low, high = (
@@ -212,7 +212,7 @@ def with_limits_of_attacks(
     limits["iapar"] = low, high
     frr = bona_fide["frr"].values[:, None]
     frr_low, frr_high = (x[:, None] for x in limits["frr"])
-    limits["riapar"] = of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
+    limits["riapar"] = limits_of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
     shown: dict[str, Any] = {}
     for point, threshold in wanted.items():
         where = dataset[threshold].values

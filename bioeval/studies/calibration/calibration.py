@@ -42,7 +42,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import People, require_people
 from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import threads_for
-from bioeval.stats.limits import of_cost, percentile, student
+from bioeval.stats.limits import limits_of_cost, percentile, student
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, without_each
@@ -364,7 +364,7 @@ def with_intervals(
     thresholds, place = np.unique(bayes, return_inverse=True)
     rates = verification(scores, thresholds=thresholds, far_targets=(), auc=False, interval=options)
     weights = _weights(ds["prior"].values, (ds.attrs["cost_miss"], ds.attrs["cost_false_accept"]))
-    limits = {"act_dcf": of_cost(rates.isel(threshold=place.reshape(-1)), *weights)}
+    limits = {"act_dcf": limits_of_cost(rates.isel(threshold=place.reshape(-1)), *weights)}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
     if math.isfinite(ds["cllr"].item()):
         with rows_reported():

@@ -152,7 +152,7 @@ def _verification(
         if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
     quantiles = any(x.scalar.quantile for x in measures)
-    counted = VerificationColumns.of(verified, interval, measures, drawn=quantiles)
+    counted = VerificationColumns.count(verified, interval, measures, drawn=quantiles)
     limits, _ = counted.limits()
     for measure in measures:
         columns, drawn = np.atleast_2d(counted.values[measure.name]), None
@@ -181,7 +181,7 @@ def _verification(
             far, frr = counted.at_threshold(at_distance)
             column, curve = (far, counted.curve.far) if rate == "far" else (frr, counted.curve.frr)
             rejects, accepts = counted.errors_of_each(at_distance)
-            low, high = curve.at(column[0])
+            low, high = curve.limits_at(column[0])
             yield SystemMeasure(
                 scalar=scalar,
                 columns=column,

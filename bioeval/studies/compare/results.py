@@ -146,7 +146,7 @@ class ComparedMeasure:
         if len(systems[0].drawn):
             drawn, method = np.stack([x.drawn for x in systems]), BOOTSTRAP
         supported = all(x.supported for x in systems)
-        differences = Differences.of(
+        differences = Differences.from_columns(
             np.stack([x.columns for x in systems]),
             (discordant >= least_discordant(confidence)) & supported,
             confidence,

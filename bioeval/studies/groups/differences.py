@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.random import Stream
-from bioeval.stats.limits import Limits, of_rate, of_sum
+from bioeval.stats.limits import Limits, limits_of_rate, limits_of_sum
 from bioeval.stats.people import PeopleCounts, ratio
 from bioeval.stats.simultaneous import letters_of
 from bioeval.stats.weights import without_each
@@ -60,7 +60,7 @@ class PeopleOfRate:
             return np.nan, np.nan
         # People with whom an attempt leaves.
         sides = max(round(float(self.attempts_of.sum() / self.attempts)), 1)
-        low, high = of_rate(self.columns, self.attempts, self.trials, level, sides)
+        low, high = limits_of_rate(self.columns, self.attempts, self.trials, level, sides)
         return float(low), float(high)
 
 
@@ -121,7 +121,9 @@ def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:
     their rates are independent.
     """
     (one, other), (low, high) = np.triu_indices(len(rates), 1), limits
-    return of_sum((rates[one], low[one], high[one]), (-rates[other], -high[other], -low[other]))
+    return limits_of_sum(
+        (rates[one], low[one], high[one]), (-rates[other], -high[other], -low[other])
+    )
 
 
 # ------------------------------------------------------------------------- counts

@@ -546,7 +546,7 @@ def _differences(
     none = [of_each[0, :0]] * len(groups)
     apart = discordant(*((none, of_each) if of_two else (of_each, none)))
     comparable = (apart >= least_discordant(confidence)) & enough[:, None] & enough
-    between = Differences.of(columns, comparable, confidence, widest=1.0)
+    between = Differences.from_columns(columns, comparable, confidence, widest=1.0)
     order = np.flatnonzero(enough & ~np.isnan(columns[:, 0]))
     letters = between.letters(order[np.argsort(columns[order, 0], kind="stable")].tolist())
     return {

@@ -38,7 +38,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
-from bioeval.stats.limits import of_cost
+from bioeval.stats.limits import limits_of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.thresholds.answers import threshold_accepts
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -239,7 +239,7 @@ def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
     if not trivial:
         return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
     of_frr, of_far = prior * miss / trivial, (1 - prior) * accept / trivial
-    low, high = of_cost(rates, of_frr, of_far)
+    low, high = limits_of_cost(rates, of_frr, of_far)
     dcf = of_frr * rates["frr"] + of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}
 

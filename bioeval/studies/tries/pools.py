@@ -165,7 +165,7 @@ class Rate:
             without_each(numbers, np.array(float(self.attempts))),
         )
         columns = np.clip(np.where(np.isnan(columns), self.mean, columns), 0.0, 1.0)
-        limits = RateCurve.of(
+        limits = RateCurve.from_columns(
             columns[None], units, independent, confidence, times, raised=True, one_sided=True
         )
         return Judged(limits, confidence, len(person), 0 if one_side else units)

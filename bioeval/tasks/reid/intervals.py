@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.limits import ROUNDING, Limits, of_rate, percentile, student
+from bioeval.stats.limits import ROUNDING, Limits, limits_of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import VALUES_AT_ONCE, by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
@@ -97,7 +97,7 @@ class QueryColumns:
         if self.options.resamples:
             return percentile(columns, confidence, units)
         if rate:
-            return of_rate(columns, float(counted.sum()), units, confidence, sides=1)
+            return limits_of_rate(columns, float(counted.sum()), units, confidence, sides=1)
         return student(columns, confidence, units)
 
     def limits_of_curve(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
@@ -105,7 +105,7 @@ class QueryColumns:
         if rate:
             units, made = self.independent(curve.counted), float(curve.counted.sum())
             columns = self.of_curve(curve, grid_of(curve.rank.astype(np.float64)))
-            return self.options.rate_curve(columns, made, units, sides=1).at(means)
+            return self.options.rate_curve(columns, made, units, sides=1).limits_at(means)
         # Bounds memory.
         step = max(1, VALUES_AT_ONCE // max(self._width, 1))
         ranks = np.arange(1, len(means) + 1)
