@@ -165,7 +165,6 @@ class _PaddedSide:
         return vectors, squared, rows
 
     def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
-        """Return the embeddings of a tile for the kernel, and for products."""
         places = slice(self.starts[tile], self.starts[tile + 1])
         vectors, squared, rows = self._filled
         exact, factor = self._exact

@@ -174,7 +174,6 @@ class _Side:
 
     @cached_property
     def filled(self) -> np.ndarray:
-        """The products' vectors, filled up with rows of zeros."""
         template_count, features = self.products.shape
         rows = filled_up(template_count)
         if rows == template_count:
@@ -429,7 +428,7 @@ class MatrixToMake:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the matrix once the matrix is made, before that the embeddings."""
+        """Pickle the matrix once the matrix is made, before that time the embeddings."""
         if self._matrix is not None:
             return np.asarray, (self._matrix,)
         return MatrixToMake, (self._source,), {"counted": self.counted}
@@ -713,7 +712,7 @@ def _unit(embeddings: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
 def _of_coefficients(
     products: np.ndarray, left: _Side, right: _Side, near: np.floating
 ) -> np.ndarray:
-    """Return Bhattacharyya distances; near 1 they are computed from the differences."""
+    """Return Bhattacharyya distances; near coefficient 1, computed from differences."""
     places = np.flatnonzero(products > 1 - near)
     with np.errstate(divide="ignore"):
         distances = np.maximum(-np.log(products), 0.0)

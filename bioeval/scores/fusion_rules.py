@@ -67,6 +67,6 @@ def order_of(fusion: str | None) -> int:
 
 
 def by_closeness(fusion: str, kind: str) -> str:
-    """Return a rule in words that mean the same of every kind: no ``"min"`` and no ``"max"``."""
+    """Return a rule in words that mean the same of every kind, in place of "min" and "max"."""
     best, worst = ("max", "min") if kind in LARGER_IS_CLOSER else ("min", "max")
     return {best: "best", worst: "worst"}.get(fusion, fusion)

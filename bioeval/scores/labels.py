@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from datetime import date, datetime
 from enum import Enum
 from functools import cached_property
@@ -133,11 +134,11 @@ def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
 
 
 def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
-    """Return an array that cannot be changed: a copy where it may be that of `original`."""
+    """Return a read-only array, a copy where `original` may share the memory."""
     lent = hasattr(original, "__dlpack__") and not isinstance(original, np.ndarray)
     if lent or (array.flags.writeable and hasattr(original, "__array__")):
         array = array.copy()
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 
@@ -269,7 +270,7 @@ def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
 
 
 def known_texts(column: np.ndarray, name: str) -> set[str]:
-    """Return the distinct values of a metadata column as text, without unknown ones."""
+    """Return the distinct known values of a metadata column as text."""
     return set(map(str, column[~unknown_values(column, name)].tolist()))
 
 
@@ -360,7 +361,7 @@ class Codes:
         input_name: str = "labels",
         of_any_type: Sequence[Any] = (),
     ):
-        """Number the labels of both sides together; one array for both stays one.
+        """Number the labels of both sides together; a single array of both sides stays one array.
 
         Labels `of_any_type` may be texts among numbers.
         """
@@ -384,7 +385,7 @@ class Codes:
 
     @classmethod
     def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:
-        """Return codes that are already known; each of `values` must occur."""
+        """Return codes that need no numbering; all `values` must occur."""
         codes = cls.__new__(cls)
         codes.values, codes.probe, codes.gallery = values, probe, gallery
         return codes
@@ -395,6 +396,15 @@ class Codes:
         if isinstance(label, Hashable):
             return self.lookup.get(label, -1)
         return -1
+
+    def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Codes:
+        """Return the codes of a part of both sides; None stands for a whole side."""
+        codes = copy(self)
+        if rows is not None:
+            codes.probe = self.probe[rows]
+        if columns is not None:
+            codes.gallery = self.gallery[columns]
+        return codes
 
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
@@ -453,7 +463,7 @@ class Codes:
 
     @property
     def labelled(self) -> Codes:
-        """The codes of the labels, in which all distractors of one label are one."""
+        """The codes of the labels, in which all distractors of a label have one code."""
         if self._people is None:
             return self
         return Codes.known(self._labels, self._label[self.probe], self._label[self.gallery])
@@ -507,7 +517,7 @@ _MANY = 0.05
 
 
 def spelling(value: object) -> str:
-    """Return a value as text, without what a reader does not see or means nothing by.
+    """Return a value as text, without differences that a reader does not see or mean.
 
     These are case, blanks, characters without a width, forms of Unicode, zeros before a number and
     those after its point.
@@ -520,7 +530,7 @@ def spelling(value: object) -> str:
 
 
 def spellings(values: np.ndarray) -> list[list[Any]]:
-    """Return the distinct values that are different spellings of one, side by side."""
+    """Return the groups of distinct values that are spellings of a single value."""
     if values.dtype.kind not in "UO":
         return []
     alike = defaultdict[str, list[Any]](list)
@@ -538,7 +548,7 @@ NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_indi
 
 
 def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the labels of no person: those given, else those of the rule; and missing ones."""
+    """Return the stated labels of no person, or the labels of the rule; "" for missing labels."""
     return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
 
 
@@ -615,7 +625,7 @@ def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def as_objects(values: list) -> np.ndarray:
-    """Return values as an array of objects, each of them one value."""
+    """Return values as a one-dimensional array of objects."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -660,7 +670,7 @@ def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:
 
 
 def known_order(array: np.ndarray) -> tuple[Any, ...]:
-    """Return the values of a column in the order that is known of it; empty without one."""
+    """Return the values of a column in their known order; empty without an order."""
     metadata: Mapping[str, Any] = array.dtype.metadata or {}
     return tuple(metadata.get(_ORDER, ()))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -71,22 +71,6 @@ class ListRules:
         return cls(keep_words, unordered)
 
 
-@dataclass
-class _LineCounts:
-    """Findings about the pairs of a list."""
-
-    keep: np.ndarray  # bool: pairs that no earlier one makes needless
-    distinct: int = 0
-    both: int = 0
-    repeated: int = 0
-    merged: int = 0
-    rounded: int = 0
-    itself: int = 0
-    #: Pairs that are refused, by a later row and the first one of the same pair.
-    contradictory: list[np.ndarray] = field(default_factory=list)
-    different: list[np.ndarray] = field(default_factory=list)
-
-
 class ListedTemplates:
     """The pairs of a list whose templates have names, and the faults of some of them.
 
@@ -94,10 +78,32 @@ class ListedTemplates:
     - `where` (callable): names the places of some pairs, for messages
     """
 
-    def __init__(self, names: CodedSides, values: np.ndarray, genuine: np.ndarray, where: Where):
-        self.names, self.values, self.genuine, self.where = names, values, genuine, where
+    def __init__(
+        self,
+        names: CodedSides,
+        values: np.ndarray,
+        genuine: np.ndarray,
+        rules: ListRules,
+        where: Where,
+    ):
+        self.names = names
+        self.values = values
+        self.genuine = genuine
+        self.rules = rules
+        self.where = where
+        #: bool (p,): pairs that no earlier pair makes needless.
+        self.is_kept = np.ones(len(names), dtype=bool)
+        self.distinct = 0
+        self.in_both_orders = 0
+        self.repeated = 0
+        self.merged = 0
+        self.rounded = 0
+        self.self_comparisons = 0
+        #: Refused pairs, each int64 (2, k): the first row and a later row of the same pair.
+        self.contradictory: list[np.ndarray] = []
+        self.different: list[np.ndarray] = []
 
-    def kept(self, rules: ListRules) -> tuple[np.ndarray | None, list[Message]]:
+    def attempts(self) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
         Raises
@@ -105,31 +111,30 @@ class ListedTemplates:
         DataError
             If a pair is both genuine and impostor, or has several scores.
         """
-        counts = _LineCounts(np.ones(len(self.names), dtype=bool))
-        if not self._is_plain(counts, rules):
-            self._examine(counts, rules)
-        self._refuse(counts, rules)
+        if not self._count_in_table():
+            self._count_by_sorting()
+        self._refuse()
         notes = []
-        if counts.repeated:
+        if self.repeated:
             option = '; `keep="repeated"` counts each line'
-            notes.append(Message("repeated-pairs", pairs=counts.repeated, how="", option=option))
-        keeps_self = "self" in rules.keep
-        same_template = self._compared_with_themselves(counts, keeps_self)
-        if counts.itself and not keeps_self:
-            about = {"comparisons": counts.itself, "option": '`keep="self"`'}
+            notes.append(Message("repeated-pairs", pairs=self.repeated, how="", option=option))
+        keeps_self = "self" in self.rules.keep
+        same_template = self._leave_out_self_comparisons(keeps_self)
+        if self.self_comparisons and not keeps_self:
+            about = {"comparisons": self.self_comparisons, "option": '`keep="self"`'}
             notes.append(Message("self-comparisons-left-out", **about))
-        if not counts.keep.any():
+        if not self.is_kept.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
                 '`keep="self"` to count them'
             )
-        notes += _notes_on_orders(counts, counts.distinct - same_template, rules)
-        return (None if counts.keep.all() else counts.keep), notes
+        notes += self._notes_on_orders(self.distinct - same_template)
+        return (None if self.is_kept.all() else self.is_kept), notes
 
-    def _is_plain(self, counts: _LineCounts, rules: ListRules) -> bool:
-        """Count the pairs in a table of all templates; False if they fill little of it, or clash.
+    def _count_in_table(self) -> bool:
+        """Count the pairs in a table of all templates; False of a sparse table, or if pairs clash.
 
-        It is several times faster than sorting.
+        A table is several times faster than sorting.
         """
         size = len(self.names.values)
         if size * size > _CELLS * len(self.names):
@@ -139,14 +144,13 @@ class ListedTemplates:
         if np.count_nonzero(table) < len(self.names) or ((table | table.T) == 3).any():
             return False
         in_both_orders = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
-        if in_both_orders and rules.unordered:
+        if in_both_orders and self.rules.unordered:
             return False
-        counts.both = int(in_both_orders) // 2
-        counts.distinct = len(self.names) - counts.both
+        self.in_both_orders = int(in_both_orders) // 2
+        self.distinct = len(self.names) - self.in_both_orders
         return True
 
     def _keys(self) -> np.ndarray:
-        """Return a number for each pair, made of both templates, their order and the class."""
         first, second = self.names.a, self.names.b
         keys = np.minimum(first, second).astype(np.int64)
         for factor, term in (
@@ -158,36 +162,36 @@ class ListedTemplates:
             keys += term
         return keys
 
-    def _examine(self, counts: _LineCounts, rules: ListRules) -> None:
+    def _count_by_sorting(self) -> None:
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
-        counts.distinct = len(keys) - int(same.sum())
-        counts.both = int((same & ~again).sum())
+        self.distinct = len(keys) - int(same.sum())
+        self.in_both_orders = int((same & ~again).sum())
         wrong = same & (change & 1).astype(bool)
-        merged = rules.unordered and counts.both > 0
-        repeated = bool(again.any()) and "repeated" not in rules.keep
+        merged = self.rules.unordered and self.in_both_orders > 0
+        repeated = bool(again.any()) and "repeated" not in self.rules.keep
         if not (wrong.any() or merged or repeated):
             return
         keys = self._keys()
         later, first = _again(keys >> 2)
         wrong = self.genuine[later] != self.genuine[first]
-        counts.contradictory.append(np.stack([first[wrong], later[wrong]]))
+        self.contradictory.append(np.stack([first[wrong], later[wrong]]))
         if repeated:
-            self._repeated(counts, *_again(keys >> 1))
+            self._leave_out_repeated(*_again(keys >> 1))
         if merged:
-            is_kept = counts.keep[later]
-            self._merged(counts, later[is_kept], first[is_kept])
+            is_kept = self.is_kept[later]
+            self._merge_orders(later[is_kept], first[is_kept])
 
-    def _repeated(self, counts: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
+    def _leave_out_repeated(self, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out the lines that repeat an ordered pair; note pairs with another score."""
         first_score, later_score = self.values[first], self.values[later]
         different = (first_score != later_score) & ~(np.isnan(first_score) & np.isnan(later_score))
-        counts.different.append(np.stack([first[different], later[different]]))
-        counts.repeated = len(later)
-        counts.keep[later] = False
+        self.different.append(np.stack([first[different], later[different]]))
+        self.repeated = len(later)
+        self.is_kept[later] = False
 
-    def _merged(self, counts: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
+    def _merge_orders(self, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out one order of pairs; note pairs with another score."""
         first_score = self.values[first].astype(np.float64)
         later_score = self.values[later].astype(np.float64)
@@ -196,19 +200,19 @@ class ListedTemplates:
         gap[np.isnan(first_score) & np.isnan(later_score)] = 0.0
         largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
         different = ~(gap <= _ROUNDING * float(largest))
-        counts.different.append(np.stack([first[different], later[different]]))
-        counts.merged = len(later)
-        counts.rounded = int((gap[~different] > 0).sum())
+        self.different.append(np.stack([first[different], later[different]]))
+        self.merged = len(later)
+        self.rounded = int((gap[~different] > 0).sum())
         # The line that has the first name first is kept, whatever the order of lines.
         place = natural_places(as_objects(list(self.names.values)))
         turned = place[self.names.a[first]] > place[self.names.b[first]]
-        counts.keep[np.where(turned, first, later)] = False
+        self.is_kept[np.where(turned, first, later)] = False
 
-    def _compared_with_themselves(self, counts: _LineCounts, keep: bool) -> int:
-        """Find self-comparisons; return the number of templates with such a comparison."""
-        itself = np.flatnonzero((self.names.a == self.names.b) & counts.keep)
-        counts.itself = len(itself)
-        counts.keep[itself] = keep
+    def _leave_out_self_comparisons(self, keep: bool) -> int:
+        """Return the number of templates that are compared with themselves."""
+        itself = np.flatnonzero((self.names.a == self.names.b) & self.is_kept)
+        self.self_comparisons = len(itself)
+        self.is_kept[itself] = keep
         impostors = itself[~self.genuine[itself]].tolist()
         if impostors:
             number = len(impostors)
@@ -220,17 +224,17 @@ class ListedTemplates:
             )
         return len(np.unique(self.names.a[itself]))
 
-    def _refuse(self, counts: _LineCounts, rules: ListRules) -> None:
-        number, examples = self._trouble(counts.contradictory)
+    def _refuse(self) -> None:
+        number, examples = self._describe_refused(self.contradictory)
         if number:
             raise DataError(
                 f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
                 "pair of templates one class"
             )
-        number, examples = self._trouble(counts.different, scores=True)
+        number, examples = self._describe_refused(self.different, scores=True)
         if number:
             advice = 'give `keep="repeated"` if these are separate attempts'
-            if rules.unordered:
+            if self.rules.unordered:
                 advice = "leave out `unordered`, so that a-b and b-a are two attempts"
             raise DataError(
                 f"{_number(number, 'pairs')} listed more than once with different scores: "
@@ -238,7 +242,7 @@ class ListedTemplates:
                 "subjects, call their columns subject_a and subject_b in a first line"
             )
 
-    def _trouble(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
+    def _describe_refused(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
         """Return the number of refused pairs, and the first pairs with their rows."""
         if not rows:
             return 0, ""
@@ -256,28 +260,30 @@ class ListedTemplates:
         ending = " and others" if len(pairs) > len(examples) else ""
         return len(pairs), f"{', '.join(examples)}{ending}"
 
+    def _notes_on_orders(self, pairs: int) -> list[Message]:
+        """Return a note on pairs in one order, if nearly all pairs are listed in both orders.
 
-def _notes_on_orders(counts: _LineCounts, pairs: int, rules: ListRules) -> list[Message]:
-    """Return a note on the pairs listed in one order, where nearly all pairs are in both.
-
-    In a list that was drawn by chance, some pairs have both orders.
-    """
-    if rules.unordered and not counts.merged:
-        return []
-    if rules.unordered:
-        order_in_words = " in the other order"
-        if counts.rounded:
-            order_in_words += f" ({counts.rounded:,} with a score that differs by rounding)"
-        return [Message("repeated-pairs", pairs=counts.merged, how=order_in_words, option="")]
-    if not MOSTLY * pairs <= counts.both < pairs:
-        return []
-    consequence = ", the others in both, as two attempts each"
-    about = {"one_order": pairs - counts.both, "pairs": pairs, "consequence": consequence}
-    return [Message("pairs-in-one-order", **about, option="`unordered=True`")]
+        In a list that was drawn by chance, some pairs have both orders.
+        """
+        if self.rules.unordered and not self.merged:
+            return []
+        if self.rules.unordered:
+            order_in_words = " in the other order"
+            if self.rounded:
+                order_in_words += f" ({self.rounded:,} with a score that differs by rounding)"
+            return [Message("repeated-pairs", pairs=self.merged, how=order_in_words, option="")]
+        if not MOSTLY * pairs <= self.in_both_orders < pairs:
+            return []
+        consequence = ", the others in both, as two attempts each"
+        about = {
+            "one_order": pairs - self.in_both_orders,
+            "pairs": pairs,
+            "consequence": consequence,
+        }
+        return [Message("pairs-in-one-order", **about, option="`unordered=True`")]
 
 
 def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows whose key occurred in an earlier row, and that key's first row."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     new = np.append(True, keys[1:] != keys[:-1])

@@ -31,10 +31,8 @@ from bioeval.scores.names import (
     are_no_names,
     are_subjects,
     declared_names,
-    first_twice,
     index_names,
     names_of_given,
-    places,
     refuse_unknown_names,
     require_each_once,
     same_templates,
@@ -168,7 +166,7 @@ def _given_sides(
         for side in (0, 1)
     )
     if labels[0] is not None and labels[1] is metas[1] is None:
-        _take_columns_from_rows(probe, gallery, names)
+        gallery.take_from_rows(probe, names)
     return probe, gallery
 
 
@@ -203,32 +201,6 @@ def labels_of_table(
             "give `labels` and `gallery_labels`"
         )
     return rows, columns
-
-
-def _take_columns_from_rows(probe: GivenSide, gallery: GivenSide, names: Any) -> None:
-    """Give the columns of a table the labels and metadata of the rows with their names.
-
-    Where the columns are the rows in their order, or are not named as these are, nothing is done.
-    """
-    rows, columns = probe.order.names, gallery.order.names
-    if rows is None or columns is None or first_twice(rows) is not None:
-        return
-    place = places(columns, rows)
-    if np.array_equal(place, np.arange(len(rows))):
-        return
-    if len(place) == len(rows) and (place < 0).all():
-        gallery.order = RowOrder(None)  # columns of a square table that are called otherwise
-        return
-    if (place < 0).any():
-        name = columns[int(np.argmin(place))]
-        raise DataError(
-            f"`gallery_labels` is missing: the table has the column {name!r}, which is the name of "
-            "no row, so that its rows and columns are not the same templates"
-        )
-    probe.join(names)
-    gallery.labels = as_subjects(probe.labels, "`labels`", len(rows))[place]
-    metadata = as_meta(probe.meta, len(rows), "probe_meta")
-    gallery.meta = {name: column[place] for name, column in metadata.items()}
 
 
 def _names_of_sides(

@@ -82,7 +82,6 @@ def _reduce(
     row_edges: np.ndarray,
     column_edges: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the finite scores under each pixel, and the state of other pixels."""
     shape = (len(row_edges) - 1, len(column_edges) - 1)
     total, finite, failed, infinite = np.zeros((4, *shape))
     place = np.empty(len(rows), dtype=np.int64)

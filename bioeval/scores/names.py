@@ -22,7 +22,9 @@ from bioeval.scores.labels import (
     CAMERA_COLUMNS,
     LABEL_COLUMNS,
     NAME_COLUMNS,
+    as_meta,
     as_objects,
+    as_subjects,
     columns_of,
     likeness,
     missing_values,
@@ -87,7 +89,7 @@ def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
 
 
 def united(names: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return names followed by the new ones of `more`, and the place of each name of `more`."""
+    """Return names followed by the new names of `more`, and the place of all names of `more`."""
     place = places(as_names(more), as_names(names))
     new = np.flatnonzero(place < 0)
     place[new] = len(names) + np.arange(len(new))
@@ -262,7 +264,7 @@ def in_place(named: str, unnamed: str) -> Message:
 def without_names(
     names_a: pd.Index | None, names_b: pd.Index | None, called: Sequence[str]
 ) -> list[Message]:
-    """Return the remark on two systems taken by place, as one of the two has no names."""
+    """Return the remark on two systems taken by place, as one system has no names."""
     if (names_a is None) == (names_b is None):
         return []
     named, unnamed = called if names_b is None else called[::-1]
@@ -272,7 +274,7 @@ def without_names(
 
 
 def joined(own: Sequence[pd.Index], names: pd.Index, what: str) -> np.ndarray | None:
-    """Return the row of each of the `names`, by the first index of `own` with one of the names.
+    """Return the row of each of the `names`, by the first index of `own` that has a common name.
 
     None where the rows are in the order of the names.
     """
@@ -380,6 +382,10 @@ class RowOrder:
         self.remarks |= dict.fromkeys(in_this_order.remarks)
         return in_this_order.values
 
+    def take_names(self, names: pd.Index | None) -> None:
+        """Take the names of rows whose values have none, for the inputs that follow."""
+        self.names = names
+
     def bring_each(self, columns: Any, what: str) -> Any:
         """Return a mapping with each column in this order; other values unchanged."""
         if not isinstance(columns, Mapping):
@@ -395,10 +401,10 @@ def _renumbers(values: Any) -> bool:
 
 
 class GivenSide:
-    """What is given of the templates of one side: labels and metadata.
+    """Labels and metadata of one side, as given.
 
-    - `order` (RowOrder): that of the values; its names may be a column of metadata
-    - `called`: what the arguments of labels and of metadata are called
+    - `order` (RowOrder): the order of the values; its names may be a column of metadata
+    - `called`: the names of the arguments of labels and of metadata
     """
 
     def __init__(self, labels: Any, meta: Any, order: RowOrder, called: tuple[str, str]):
@@ -410,7 +416,7 @@ class GivenSide:
         columns = None if self.meta is None else columns_of(self.meta)
         has_names = order.names is not None
         if not has_names and columns is not None and index_of(self.meta) is None:
-            order.names = _names_in(columns, names)
+            order.take_names(_names_in(columns, names))
         # With names in a plain column, all that is plain is in one order.
         may_be_plain = order.names is not None and not order.is_indexed
         self.labels = order.bring(self.labels, f"`{of_labels}`", may_be_plain=may_be_plain)
@@ -422,9 +428,34 @@ class GivenSide:
             columns = self._by_column(columns, names)
         self.meta = order.bring_each(columns, of_meta)
         if order.names is None:
-            order.names = _names_in(self.meta, names)
+            order.take_names(_names_in(self.meta, names))
         if names is not None:
             refuse_other_orders(self.meta, order.names)
+
+    def take_from_rows(self, probe: GivenSide, names: Any) -> None:
+        """Take labels and metadata of a table's columns from the rows of the same names.
+
+        Columns that are the rows in their order, or have no name of a row, take nothing.
+        """
+        rows, columns = probe.order.names, self.order.names
+        if rows is None or columns is None or first_twice(rows) is not None:
+            return
+        place = places(columns, rows)
+        if np.array_equal(place, np.arange(len(rows))):
+            return
+        if len(place) == len(rows) and (place < 0).all():
+            self.order = RowOrder(None)  # columns of a square table that are called otherwise
+            return
+        if (place < 0).any():
+            name = columns[int(np.argmin(place))]
+            raise DataError(
+                f"`gallery_labels` is missing: the table has the column {name!r}, which is the "
+                "name of no row, so that its rows and columns are not the same templates"
+            )
+        probe.join(names)
+        self.labels = as_subjects(probe.labels, "`labels`", len(rows))[place]
+        metadata = as_meta(probe.meta, len(rows), "probe_meta")
+        self.meta = {name: column[place] for name, column in metadata.items()}
 
     def _by_column(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
         """Return the columns in the order of these names, if a column names the templates."""

@@ -119,7 +119,6 @@ def _seconds(hour: str, minute: str, second: str | None, half: str | None) -> fl
 
 
 def _times(texts: Sequence[str]) -> list[float] | None:
-    """Return the seconds of times of day; None where a text is no time."""
     matches = [_OF_TIME.fullmatch(text) for text in texts]
     return None if None in matches else [_seconds(*x.groups()) for x in matches if x]
 

@@ -282,8 +282,8 @@ class PairList:
                 enrolled, probe = self.codes.gallery, self.codes.probe
             require_one_subject(self.templates, enrolled, probe, where)
         if self.templates is not None:
-            listed = ListedTemplates(self.templates, self.values, self.genuine, where)
-            keep, further_notes = listed.kept(rules)
+            listed = ListedTemplates(self.templates, self.values, self.genuine, rules, where)
+            keep, further_notes = listed.attempts()
             notes += further_notes
         elif rules.unordered:
             raise DataError(

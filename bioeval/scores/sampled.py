@@ -88,7 +88,6 @@ def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
 
 
 def _rows(scores: Scores) -> np.ndarray:
-    """Return probes from everywhere; of a container, probes of a few chunks."""
     cells, (probe_count, gallery_count) = scores.cells, scores.shape
     limit = _PROBES
     if cells.are_computed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,20 +32,20 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
         require_each_once(columns)
-    codes, chosen = copy(scores.codes), dict[str, Any]()
+    chosen: dict[str, Any] = {}
     if rows is not None:
-        codes.probe = codes.probe[rows]
         chosen |= {"probe_ids": scores.probe_ids[rows], "probe_labels": scores.probe_labels[rows]}
         chosen["_probe_meta"] = {k: fixed(v[rows]) for k, v in scores.probe_meta.items()}
         if scores.probe_names is not None:
             chosen["_probe_names"] = scores.probe_names[rows]
     if columns is not None:
-        codes.gallery, ids = codes.gallery[columns], scores.gallery_ids[columns]
-        chosen |= {"gallery_ids": ids, "gallery_labels": scores.gallery_labels[columns]}
+        chosen["gallery_ids"] = scores.gallery_ids[columns]
+        chosen["gallery_labels"] = scores.gallery_labels[columns]
         chosen["_gallery_meta"] = {k: fixed(v[columns]) for k, v in scores.gallery_meta.items()}
         if scores.gallery_names is not None:
             chosen["_gallery_names"] = scores.gallery_names[columns]
-    return scores._with(_codes=codes, _source=scores._source.select(rows, columns), **chosen)
+    codes, source = scores.codes.select(rows, columns), scores._source.select(rows, columns)
+    return scores._with(_codes=codes, _source=source, **chosen)
 
 
 def of_own_columns(scores: AnyScores) -> AnyScores:

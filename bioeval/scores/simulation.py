@@ -539,7 +539,6 @@ def _design(
 
 
 def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
-    """Return the number of samples of each person, from an int, a (low, high) range or a list."""
     expected = (
         f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
     )

@@ -75,7 +75,6 @@ class StoredRows:
         return StoredRows(_Columns(self, low, high), self.input_name)
 
     def _rows(self, low: int, high: int) -> np.ndarray:
-        """Return rows ``low:high`` from the chunks kept and the chunks read."""
         with self._lock:
             first, last_rows = self._kept
             if not first <= low <= high <= first + len(last_rows):
@@ -101,7 +100,6 @@ class StoredRows:
             raise self._blamed(error, low, high) from error
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
-        """Return an error that names the chunk that could not be read."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         place = low, high, 0, self.shape[1]
         for first_row, end_row in _spans(low, high, self.chunk_rows):

@@ -105,7 +105,6 @@ def is_pair(column: Any) -> bool:
 
 
 def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
-    """Return a metadata column of both sides, or of the probes alone."""
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
     scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:

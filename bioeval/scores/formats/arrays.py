@@ -144,6 +144,14 @@ class Arrays:
             self.used.add(name)
         return name
 
+    def set_square(self, is_square: bool) -> None:
+        """State whether both sides are one set of templates."""
+        self.square = is_square
+
+    def use(self, *names: str) -> None:
+        """State that arrays have a role, and are no metadata."""
+        self.used.update(names)
+
     def require(self, name: str, option: Any) -> None:
         """Raise unless an array that an argument names is in the file, and can be read."""
         if name not in self.arrays:
@@ -323,13 +331,11 @@ class Arrays:
         return columns
 
     def _is_column(self, name: str) -> bool:
-        """Whether an array without a role lists values, as a metadata column does."""
         shape = self.shape(name)
         listed = prod(shape) == max(shape, default=0) > 1 and not name.startswith(_PREFIXES)
         return listed and name not in RESERVED | self.used | {"fold", _PEOPLE_NAMES}
 
     def _has_two_columns(self, name: str) -> bool:
-        """Whether an array without a role lists two values a pair, as metadata of pairs do."""
         shape = self.shape(name)
         return len(shape) == 2 and shape[1] == 2 and name not in RESERVED | self.used
 
@@ -341,7 +347,6 @@ class Arrays:
         )
 
     def _require_twin(self, name: str) -> None:
-        """Raise where one set of templates has other metadata as gallery than as probes."""
         twin = f"probe_{name.removeprefix('gallery_')}"
         same = twin in self.arrays and np.array_equal(self.read(name), self.read(twin))
         if self.is_own and not same:
@@ -357,7 +362,7 @@ class Arrays:
                     yield side, "camera", array
 
     def _named(self) -> Iterator[tuple[int, str, str]]:
-        """Yield metadata that ``columns`` names, a prefix for one side, no prefix for both."""
+        """Yield metadata that ``columns`` names, of one side by a prefix, else of both sides."""
         if self.square and "labels" in self.given:
             return  # columns of the file of labels
         for name, array in self.given.all_meta().items():
@@ -430,7 +435,6 @@ def scores_of(
 
 
 def _by_role(file: Arrays, as_read: bool) -> Scores:
-    """Return the scores of a file by its main arrays: lists, embeddings, scores, two classes."""
     arguments, arrays = file.given, file.arrays
     if (
         "columns.genuine" in arguments
@@ -520,7 +524,7 @@ def _matrix(file: Arrays, name: str) -> Scores:
     probe_count, gallery_count = array.shape[::-1] if turned else array.shape
     gallery = file.labels("gallery", gallery_count, "gallery templates")
     mask = file.name("mask")
-    file.square = gallery is None and probe_count == gallery_count
+    file.set_square(gallery is None and probe_count == gallery_count)
     probe = file.labels("probe", probe_count, "probes")
     if probe is None and (mask is None or gallery is not None):
         raise file.no_labels(probe_count, gallery_count)
@@ -530,7 +534,7 @@ def _matrix(file: Arrays, name: str) -> Scores:
             "no gallery labels; "
             f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.held}'
         )
-    file.square = gallery is None and probe is not None
+    file.set_square(gallery is None and probe is not None)
     probe_meta, gallery_meta = file.metadata(
         (probe, gallery), (probe_count, gallery_count), plain=file.square
     )
@@ -606,7 +610,6 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _Listed
 
 
 def _people(file: Arrays, labels: np.ndarray) -> list[str]:
-    """Return labels as text; whole numbers index the array of names, if the file has names."""
     array = file.arrays.get(_PEOPLE_NAMES)
     name_count = 0
     if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
@@ -684,7 +687,7 @@ def _both_sides(file: Arrays, noun: str, pairs: int) -> np.ndarray | None:
     for name in named:
         if file.shape(name) != (pairs,):
             raise file.of_other_length(name, pairs)
-    file.used |= {*named}
+    file.use(*named)
     return np.column_stack([file.read(name) for name in named])
 
 
@@ -703,11 +706,11 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
             raise file.of_other_length(name, pairs)
         values = file.read(name)
         columns[word] = values if values.ndim == 2 else np.column_stack([values, values])
-        file.used.add(name)
+        file.use(name)
     for name in file.arrays:
         if file.shape(name) == (pairs, 2) and name not in RESERVED | file.used:
             columns[name] = file.read(name)
-            file.used.add(name)
+            file.use(name)
     for name in file.arrays:
         if name in file.used:
             continue
@@ -771,7 +774,7 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
     genuine_scores, impostor_scores = (
         file.arrays[name].read().reshape(-1) for name in (genuine, impostor)
     )
-    file.used |= {genuine, impostor}
+    file.use(genuine, impostor)
     pairs = Scores.from_pairs(
         file.given.with_failures(np.concatenate([genuine_scores, impostor_scores])),
         np.repeat([True, False], [len(genuine_scores), len(impostor_scores)]),
@@ -885,7 +888,7 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
     probe_count, gallery_count = (
         file.arrays[key].shape[turned] for key in (name, of_gallery or name)
     )
-    file.square = of_gallery is None
+    file.set_square(of_gallery is None)
     gallery = file.labels("gallery", gallery_count, "gallery templates") if of_gallery else None
     probe = file.labels("probe", probe_count, "templates")
     if probe is None or (of_gallery and gallery is None):

@@ -80,7 +80,6 @@ def require_unicode(array: np.ndarray) -> np.ndarray:
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, int]:
-    """Return shape and dtype of an array in .npy form, and the number of bytes of the header."""
     head = io.BytesIO(file.read(_MOST_HEADER))
     version = npy_format.read_magic(head)
     if version not in ((1, 0), (2, 0), (3, 0)):
@@ -136,7 +135,6 @@ def open_npz(path: Path) -> dict[str, Lazy]:
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
-    """Return the largest number of bytes that a member of a zip file can inflate to."""
     ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _INFLATES}.get(member.compress_type)
     if ratio is None:
         return member.file_size
@@ -307,7 +305,6 @@ def _elements(file: Any, order: str, length: int) -> Iterator[tuple[int, int, in
 
 
 def _part(path: Path, offset: int, kind: int, size: int, limit: int) -> bytes:
-    """Return at most `limit` first bytes of an array, decompressed if need be."""
     with open(path, "rb") as file:
         file.seek(offset)
         if kind == _MATRIX:

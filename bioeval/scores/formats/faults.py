@@ -16,7 +16,7 @@ _LISTED = 12  # names in a message before it says how many more there are
 
 
 def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
-    """Return the error of a file: the place, the problem, and what to expect or to do."""
+    """Return the error of a file: place, problem, and expected content or remedy."""
     where = f"{place}: " if line is None else f"{place}: line {line}: "
     return DataError(f"{where}{problem}; {expected}" if expected else f"{where}{problem}")
 

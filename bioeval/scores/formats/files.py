@@ -165,7 +165,6 @@ class _Watched(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        """Read some bytes, and report how much of the file is read."""
         piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
         self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)

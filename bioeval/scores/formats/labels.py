@@ -480,7 +480,6 @@ def read_templates(path: Path) -> Templates:
 
 
 def _places(head: Head) -> tuple[dict[str, int], bool]:
-    """Return the column of each role, and whether the first line names the columns."""
     names = [*map(str.casefold, head.cells[0])]
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         places = {

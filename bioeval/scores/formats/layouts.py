@@ -398,11 +398,11 @@ def matched(head: Any, table: Sequence[Row], given: Any) -> Layout | None:
             for role, i in roles.items():
                 names[i] = role
             further_columns = [i for i in range(index, len(names)) if i not in roles.values()]
-            layout = Layout(names, roles, tuple(further_columns), numbered=numbered)
-            if "subject_a" in roles:  # bob's
-                layout.claims = "template_a" not in roles
-                layout.templates = (roles.get("template_a", index), roles["template_b"])
-            return layout
+            if "subject_a" not in roles:
+                return Layout(names, roles, tuple(further_columns), numbered=numbered)
+            templates = roles.get("template_a", index), roles["template_b"]
+            claims = "template_a" not in roles
+            return Layout(names, roles, templates, numbered=numbered, claims=claims)  # bob's
     return None
 
 
@@ -463,17 +463,12 @@ def with_header(head: Any, given: Any) -> Layout | None:
     if "score" in roles:
         _require_numbers(head, roles, renamed)
     _require_same_sides(head, cells, folded_names, roles)
-    layout = Layout(cells, roles, header=True, named=frozenset(renamed))
-    layout.templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
-    if (
-        layout.subjects
-        and not layout.templates
-        and _are_recordings(head, layout, folded_names, given)
-    ):
-        layout.templates = layout.subjects
-        del roles["subject_a"], roles["subject_b"]
-    if "score" in roles:
-        layout.kind = KINDS.get(folded_names[roles["score"]])
+    templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
+    if not templates and _are_recordings(head, roles, folded_names, given):
+        templates = roles.pop("subject_a"), roles.pop("subject_b")
+    kind = KINDS.get(folded_names[roles["score"]]) if "score" in roles else None
+    named = frozenset(renamed)
+    layout = Layout(cells, roles, templates, header=True, kind=kind, named=named)
     if "labels" not in given:  # else they are columns of the table of templates
         _add_metadata(head, layout, given)
     return layout
@@ -506,7 +501,6 @@ def _require_same_sides(
 
 
 def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
-    """Add the named columns of metadata, of one side by a prefix, else of the pair."""
     stated = {word: name for word, name in given.all_meta().items() if word not in layout.named}
     cells, sides = head.cells[0], dict[str, dict[str, int]]()
     for word, name in stated.items():
@@ -531,7 +525,6 @@ def _no_column(head: Any, name: str, word: str, given: Any) -> DataError:
 
 
 def _require_roles(head: Any, columns: Mapping[str, str], known: Collection[str]) -> None:
-    """Raise where a word of ``columns`` is a role but for a letter or two."""
     for word, name in columns.items():
         if folded(word) in known:
             continue
@@ -570,17 +563,19 @@ def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, 
     raise fault(head.path, problem, advice, line=head.first + 1)
 
 
-def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) -> bool:
+def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], given: Any) -> bool:
     """Whether columns such as enrol and test name recordings, and not the subjects themselves.
 
     An argument then says whose they are, or a genuine pair has two names.
     """
-    first, second = layout.subjects
+    if "subject_a" not in roles:
+        return False
+    first, second = roles["subject_a"], roles["subject_b"]
     if called[first] not in TRIAL_NAMES or called[second] not in TRIAL_NAMES:
         return False
     if given.names_templates:
         return True
-    genuine, rows = layout.get("genuine"), head.rows[1:]
+    genuine, rows = roles.get("genuine"), head.rows[1:]
     if genuine is None:  # without a pair of equal names, they tell no genuine pair
         return bool(rows) and all(row[first] != row[second] for row in rows)
     return any(TRUTH.get(truth_word(row[genuine])) and row[first] != row[second] for row in rows)
@@ -703,7 +698,6 @@ def foreign(head: Any) -> str:
 
 
 def _are_even(head: Any) -> bool:
-    """Whether the first of three columns increases evenly, beside two columns of counts."""
     try:
         bins = [float(cell) for cell in head.column(0)]
     except ValueError:

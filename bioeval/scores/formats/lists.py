@@ -132,7 +132,6 @@ def both_sides(first: Words, second: Words) -> CodedSides:
 def _scores_alone(
     head: Head, layout: Layout, impostor: Path | None, given: Given, how: dict[str, Any]
 ) -> Scores:
-    """Read one score a line, genuine beside impostor scores, or in the order of trials."""
     path = head.path
     if impostor is None and "trials" in given:
         return in_listed_order(path, _only_column(head, layout), given, how)
@@ -244,7 +243,6 @@ class Listed:
         self.genuine: np.ndarray = genuine
 
     def _classes_of_subjects(self, enrolled: Words, probes: Words) -> np.ndarray:
-        """Return which pairs are genuine; leave out the pairs of two subjects of no person."""
         nobody = [
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
             for side in (enrolled, probes)
@@ -260,7 +258,6 @@ class Listed:
         return (genuine & ~nobody[0])[self.rows]
 
     def _join(self) -> np.ndarray:
-        """Return the classes of the pairs by the list of trials; keep the pairs with a trial."""
         layout, path = self.layout, self.table.path
         if not layout.templates:
             trials = Path(self.given.take("trials")).name
@@ -395,7 +392,6 @@ class Listed:
 
     @property
     def _of_attacks(self) -> bool:
-        """Whether a class marks attacks, each on the subject that it claims."""
         return self.words is not None and any(map(is_attack, self.words.values))
 
     def _attacks(self) -> np.ndarray | None:
@@ -551,7 +547,7 @@ def _is_of_one(subjects: Words, templates: Words) -> bool:
 
 
 def require_one_owner(path: Path, name: str, one: str, other: str) -> None:
-    """Raise where a template has two subjects, one on each side."""
+    """Raise where a template has different subjects on the two sides."""
     if one != other:
         raise fault(
             path,

@@ -172,7 +172,6 @@ class Given:
 
 
 def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an argument that is a mapping, without entries of None."""
     value = arguments.get(name)
     if value is None:
         return {}

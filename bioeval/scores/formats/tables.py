@@ -72,7 +72,7 @@ class Head:
         return [row[i] for row in self.rows]
 
     def columns_except(self, *known: int | None) -> list[int]:
-        """Return the places of all columns but the `known` ones."""
+        """Return the places of all columns but `known`."""
         return [i for i in range(self.width) if i not in known]
 
     @property
@@ -380,7 +380,6 @@ def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, n
 def _pieces(
     head: Head, first: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield lines in pieces, without blank lines."""
     import pandas as pd
 
     # Before 3.1, numbers were the nearest float64 only where that was said.
@@ -416,7 +415,6 @@ def _pieces(
 
 
 def _plain(head: Head) -> set[int]:
-    """Return the columns in which most cells of the first lines are neither numbers nor truth."""
     plain = set()
     for i in range(head.width):
         _, *cells = head.column(i)

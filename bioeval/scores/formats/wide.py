@@ -67,7 +67,6 @@ def with_corner(head: Head) -> Head:
 
 
 def _are_names_of_numbers(names: list[str], rows: list[list[str]]) -> bool:
-    """Whether names of rows and columns, which do not merely count, frame numbers."""
     has_names = not any(map(is_number, names)) and HEADER_NAMES.isdisjoint(map(folded, names))
     listed = [row[0] for row in rows]
     cells = [cell for row in rows for cell in row[1:]]

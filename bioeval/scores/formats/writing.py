@@ -322,7 +322,6 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
 
 
 def _losses_of_pairs(scores: Scores) -> list[str]:
-    """List the parts of scores that a list of pairs cannot hold, a sentence for each part."""
     changed = dict.fromkeys(
         noun
         for noun, values in _texts(scores).values()
