@@ -22,16 +22,14 @@ def ranks_section(results: ResultsBySystem) -> Section:
     probes, ranks = ds["probe"].values.tolist(), ds["identification_rank"].values
     named = "subject" in ds
     for i in np.argsort(-ranks, kind="stable").tolist():  # probes without a rank (NaN) are last
-        probe, rank = probes[i], float(ranks[i])
-        at = {"probe": probe}
         subject = [Label(ds["subject"].values[i].item())] if named else []
         rows.append(
             (
-                Label(probe),
+                Label(probes[i]),
                 *subject,
-                Number(rank, variable="identification_rank", at=at, digits=6),
-                Score(float(ds["mate_distance"][i]), variable="mate_distance", at=at),
-                Score(float(ds["nearest_other"][i]), variable="nearest_other", at=at),
+                Number(float(ranks[i]), digits=6),
+                Score(float(ds["mate_distance"][i])),
+                Score(float(ds["nearest_other"][i])),
             )
         )
     left = len(rows) - _LISTED
@@ -44,10 +42,9 @@ def ranks_section(results: ResultsBySystem) -> Section:
             Column("mate_distance", "best mate"),
             Column("nearest_other", "nearest other"),
         ),
-        rows,
+        rows[:_LISTED],
         title="Probes, the worst rank first",
         notes=(f"... and {left:,} more",) if left > 0 else (),
-        shown=_LISTED,
     )
     blocks = (header_of([Node("", "", "", ds)], verbose=False), table, result_messages(results))
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")

@@ -10,7 +10,7 @@ from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, Threshold
 from bioeval.document.results import data_fact, scores_in_words
-from bioeval.document.text import Enumeration, Strong, Text, say
+from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.studies.check.confusions import ConfusedPair, Confusions
 from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError, Side
@@ -137,9 +137,7 @@ def check_section(check: DataCheck) -> Section:
     facts = Facts(
         (
             data_fact([check.system], check.data),
-            Fact("", Label(check.data), "data"),
             Fact("Scores", scores_in_words(check.kind, check.protocol)),
-            Fact("", Label(check.protocol), "protocol"),
             Fact("Found", Enumeration(well, ";")),
         )
     )
@@ -147,7 +145,6 @@ def check_section(check: DataCheck) -> Section:
         facts,
         _findings(check),
         _verdict(check),
-        _in_data(check),
         *_label_errors(check),
         *_confusions(check),
     )
@@ -161,15 +158,15 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
     one_side = all(x.side == "both" for x in check.label_errors)
     columns = (
         *(() if one_side else (Column("side", "side"),)),
-        Column("place", "row" if one_side else "row or column", 1),
-        Column("template", "template", 1),
-        Column("image", "image", only="page"),
+        Column("place", "row" if one_side else "row or column"),
+        Column("template", "template"),
+        Column("image", "image"),
         Column("label", "label"),
         Column("nearest_label", "looks like"),
         Column("own_score", "to its label"),
         Column("nearest_score", "to the other"),
-        Column("nearest", "nearest template", 1),
-        Column("nearest_image", "nearest image", only="page"),
+        Column("nearest", "nearest template"),
+        Column("nearest_image", "nearest image"),
     )
     rows = []
     for x in check.label_errors:
@@ -228,10 +225,10 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         Column("attempts", "attempts"),
         Column("share", "of all"),
         Column("nearest", "nearest"),
-        Column("template", "template", 1),
-        Column("image", "image", only="page"),
-        Column("other_template", "other template", 1),
-        Column("other_image", "other image", only="page"),
+        Column("template", "template"),
+        Column("image", "image"),
+        Column("other_template", "other template"),
+        Column("other_image", "other image"),
     )
     most = (
         "" if len(rows) == confusions.pairs else say("; the {n} with most are listed", n=len(rows))
@@ -268,34 +265,15 @@ def _findings(check: DataCheck) -> Table:
     for finding in _in_order(check):
         if finding.severity == "ok":
             continue
-        severity: Text = finding.severity
-        if severity in SEVERITIES[2:]:
-            severity = Strong(severity)
         lines: list[Text] = [finding.found]
         if finding.places:
             lines.append(say("where: {places}", places=finding.places))
-        rows += [(severity, finding.check, line) for line in lines]
+        rows += [(finding.severity, finding.check, line) for line in lines]
     if well := check.of("ok"):
         names = Enumeration([Label(finding.check) for finding in well], "")
         rows.append(("ok", "", names))
-    return Table(
-        "lines",
-        (
-            Column("severity", grouped=True, only="readers"),
-            Column("check", grouped=True, only="readers"),
-            Column("finding", only="readers"),
-        ),
-        rows,
-    )
-
-
-def _in_data(check: DataCheck) -> Table:
-    """Return the findings with their parts in columns, for data."""
-    rows = []
-    for x in _in_order(check):
-        rows.append((x.check, x.severity, x.code, x.found, Count(x.count), x.places))
-    columns = ("check", "severity", "code", "message", "count", "where")
-    return Table("findings", [Column(name, name) for name in columns], rows, shown=0)
+    columns = (Column("severity"), Column("check"), Column("finding"))
+    return Table("lines", columns, rows, names=3)
 
 
 def _verdict(check: DataCheck) -> Paragraph:

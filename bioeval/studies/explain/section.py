@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import DataError
@@ -12,7 +12,7 @@ from bioeval.base.kinds import noun_of
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Rate, Score, Threshold
 from bioeval.document.results import data_fact, scores_in_words
-from bioeval.document.text import Enumeration, Strong, Term, Text, say
+from bioeval.document.text import Enumeration, Term, Text, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
@@ -202,9 +202,9 @@ def _additions(explained: Explanation) -> Iterator[dict[str, Any]]:
 
 def explanation_section(explained: Explanation) -> Section:
     """Return what is said of an explained row."""
-    image = Column("image", "image of the probe", only="page")
+    image = Column("image", "image of the probe")
     picture = Table("probe", [image], [[Picture(explained.name, explained.name)]])
-    rows = [(task.title, Strong(_adds(task)), task.why) for task in explained.tasks]
+    rows = [(task.title, _adds(task), task.why) for task in explained.tasks]
     adds = Table(
         "adds",
         (Column("task", "task"), Column("adds", "adds"), Column("why", "why")),
@@ -236,7 +236,6 @@ def _about(explained: Explanation) -> Iterator[Fact]:
     """Yield the description of the row, and the source of its threshold."""
     yield data_fact([explained.system], explained.data)
     yield Fact("Scores", scores_in_words(explained.kind, explained.protocol))
-    yield Fact("", Label(explained.protocol), "protocol")
     threshold, source = explained.threshold, explained.threshold_source
     if threshold is None:
         yield Fact("Threshold", source)
@@ -273,24 +272,21 @@ def _lists(explained: Explanation) -> Iterator[Block]:
             and (task.task == "verification/multi") == (ranked.unit == "subject")
             for task in explained.tasks
         )
-        rows = [_row(explained, entry, verified) for entry in placed]
+        rows = [_row(placed[k], verified) for k in shown]
         if explained.threshold is not None and placed[0].accepted is not None:
-            at = sum(bool(entry.accepted) for entry in placed)
-            rows.insert(at, _cut(explained))
-            shown = sorted([k + (k >= at) for k in shown] + [at])
+            accepted = sum(bool(placed[k].accepted) for k in shown)
+            rows.insert(accepted, _cut(explained))
         columns = [
-            Column("probe", only="data"),
             Column("place", "place"),
-            Column("image", "image", only="page"),
+            Column("image", "image"),
             Column("template", "template" if ranked.unit == "template" else "by template"),
             Column("subject", "subject"),
             Column("score", "order" if explained.kind == "order" else noun_of(explained.kind)),
             Column("role", "role"),
-            Column("accepted", only="data"),
-            Column("verification", "verification", only="" if verified else "data"),
+            Column("verification", "verification"),
             Column("reason"),
         ]
-        yield Table(f"{ranked.unit}s", columns, rows, title=title, notes=notes, shown=shown)
+        yield Table(f"{ranked.unit}s", columns, rows, title=title, notes=notes)
 
 
 def _shown(placed: Sequence[Entry]) -> list[int]:
@@ -305,18 +301,15 @@ def _shown(placed: Sequence[Entry]) -> list[int]:
     return sorted({*range(FIRST), *around, *genuine[:MOST_GENUINE]})
 
 
-def _row(explained: Explanation, entry: Entry, verified: bool) -> list[Text | None]:
+def _row(entry: Entry, verified: bool) -> list[Text | None]:
     """Return the cells of an entry."""
-    role: Text = Strong(GENUINE) if entry.role == GENUINE else entry.role
     return [
-        Label(explained.probe),
         Number(entry.place, decimals=0) if entry.place is not None else None,
         Picture(entry.template, entry.template),
         Label(entry.template),
         Label(entry.subject),
         None if entry.score is None else Score(float(entry.score)),
-        role,
-        {None: None, True: "yes", False: "no"}[entry.accepted],
+        entry.role,
         entry.outcome if verified else None,
         entry.reason,
     ]
@@ -327,8 +320,8 @@ def _cut(explained: Explanation) -> list[Text | None]:
     assert explained.threshold is not None
     rejects_all = math.isnan(explained.threshold)
     score = None if rejects_all else _threshold(explained)
-    role = Strong("threshold: reject all" if rejects_all else "threshold")
-    return [Label(explained.probe), None, None, "", "", score, role, None, None, ""]
+    role = "threshold: reject all" if rejects_all else "threshold"
+    return [None, None, "", "", score, role, None, ""]
 
 
 def _left_out(ranked: RankedList) -> Iterator[Text]:
@@ -407,10 +400,9 @@ def _so_far(explained: Explanation, totals: Mapping[str, Mapping[TaskCount, floa
     for task in explained.tasks:
         so_far: Text = ""
         if last[task.task] is task and task.task in totals:
-            so_far = Strong(_sums(totals[task.task]))
-        rows.append((Label(explained.probe), task.title, _adds(task), so_far))
+            so_far = _sums(totals[task.task])
+        rows.append((task.title, _adds(task), so_far))
     columns = (
-        Column("probe", only="data"),
         Column("task"),
         Column("adds", "this probe adds"),
         Column("so_far", "so far"),
@@ -431,11 +423,12 @@ def _rates(totals: Mapping[str, Mapping[TaskCount, float]], notes: Iterable[Text
             shown, before = rate.rank in (None, 1) or rate.part != before, rate.part
             if shown:
                 rows.append(_rate(task, rate))
-    columns = [Column("task", grouped=True), Column("rate"), Column("fraction"), Column("value")]
+    columns = [Column("task"), Column("rate"), Column("fraction"), Column("value")]
     if len(totals) == 1:
-        columns[0] = replace(columns[0], only="data")
+        columns = columns[1:]
+        rows = [row[1:] for row in rows]
     of_class = "The denominator of each rate is the number of attempts of its own class"
-    return Table("rates", columns, rows, title=of_class, notes=tuple(notes))
+    return Table("rates", columns, rows, title=of_class, notes=tuple(notes), names=len(columns) - 2)
 
 
 def _rate(task: str, rate: Quotient) -> list[Text]:
@@ -454,5 +447,5 @@ def _rate(task: str, rate: Quotient) -> list[Text]:
         TITLES[task],
         say("{rate} = {formula}", rate=name, formula=rate.formula, task=of_task),
         fraction,
-        Rate(rate.value, attempts=attempts, variable=rate.name),
+        Rate(rate.value, attempts=attempts),
     ]

@@ -11,7 +11,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Picture
-from bioeval.document.results import cell_of, result_messages, table_of_variables
+from bioeval.document.results import cell_of, result_messages
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import about_attrs, along, dataset, meta_columns, without_slashes
 from bioeval.results.variables import Variable
@@ -201,17 +201,7 @@ def _storable(values: np.ndarray) -> np.ndarray:
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 
-#: Columns for readers: data have all variables in a table of their own.
-_COLUMNS = (
-    Column("score", "score", only="readers"),
-    Column("row", "row", 1, only="readers"),
-    Column("column", "column", 1, only="readers"),
-    Column("try", "try", only="readers"),
-    Column("probe_image", "probe image", only="page"),
-    Column("probe", "probe", only="readers"),
-    Column("gallery_image", "gallery image", only="page"),
-    Column("gallery", "gallery", only="readers"),
-)
+_HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery image", "gallery")
 
 
 def worst_pairs_section(results: ResultsBySystem) -> Section:
@@ -231,15 +221,9 @@ def worst_pairs_section(results: ResultsBySystem) -> Section:
     blocks = (
         Paragraph(places, "note"),
         *(_pairs(ds, comparison) for comparison in _TITLES),
-        table_of_data(ds),
         result_messages(results),
     )
     return Section("worst_pairs", "", blocks, task="verification")
-
-
-def table_of_data(ds: xr.Dataset) -> Table:
-    """Return the pairs with all their variables."""
-    return table_of_variables(ds, "pair", id="worst_pairs")
 
 
 def _pairs(ds: xr.Dataset, comparison: str) -> Block:
@@ -261,4 +245,5 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
         rows.append(row)
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")
-    return Table(f"{comparison}_pairs", _COLUMNS, rows, title=_TITLES[comparison])
+    columns = [Column(name, name) for name in _HEADINGS]
+    return Table(f"{comparison}_pairs", columns, rows, title=_TITLES[comparison])
