@@ -12,7 +12,16 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import CONFIDENCE, ENTRIES, FAILED, FARS, FRRS, NUMBERS, at_least
+from bioeval.cli.arguments import (
+    CONFIDENCE,
+    ENTRIES,
+    FAILED,
+    FARS,
+    FRRS,
+    NUMBERS,
+    Value,
+    at_least,
+)
 from bioeval.cli.command import F, in_options, option, option_group
 
 # ------------------------------------------------------------------------- reading a file
@@ -260,6 +269,31 @@ _NAMES = option(
 _NAME = option("--name NAME", "Name of the system.  [names of file and array]")
 
 
+def _fail_if(example: str, *words: str) -> Callable[[F], F]:
+    """Return the option ``--fail-if`` of a command, with an example of its own numbers.
+
+    `words` are conditions on the verdicts of the command.
+    """
+    form = "MEASURE[=POINT][@DIMENSION=VALUE,...]"
+    expected = f'{form} > X, < X, >= X or <= X, such as "{example}"'
+    if words:
+        expected += f"; or {' or '.join(words)}"
+
+    def condition(text: str) -> Any:
+        from bioeval.showing.conditions import Condition
+
+        return Condition.parse(text, words)
+
+    listed = "".join(f"{x}, or " for x in words)
+    return option(
+        "--fail-if CONDITION",
+        f'End with exit code 1 if it is true, or cannot be told: {listed}"{example}"; repeatable.',
+        Value("condition", condition, expected),
+        multiple=True,
+        name="fail_if",
+    )
+
+
 def shared(
     *,
     use: bool = False,
@@ -271,14 +305,15 @@ def shared(
     name: bool = True,
     names: bool = False,
     reading: bool = True,
+    fails: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator: a function of a :class:`Run` becomes the function of a command.
 
     The command has the options that it shares with others: of the system in `use`, of an
     `interval`, of output (into `files` with `plots`, as a `page`, `printed`, with the `name` of the
-    system or the `names` of several) and of `reading` scores. The run has their values; the
-    function is called with it, and with the arguments and options of the command alone that were
-    given.
+    system or the `names` of several) and of `reading` scores; and ``--fail-if`` with the example
+    and the words that `fails` has. The run has their values; the function is called with it, and
+    with the arguments and options of the command alone that were given.
     """
     names_given = [_NAMES] if names else [_NAME] * name
     output = (
@@ -287,6 +322,7 @@ def shared(
     options = option_group(
         *[_USE] * use,
         *[_INTERVAL] * interval,
+        *([_fail_if(*fails)] if fails else []),
         option_group(*output, heading="Output"),
         *[_READING] * reading,
         option_group(*[_MEMORY] * reading, heading="Size and speed"),

@@ -66,7 +66,9 @@ WITHIN = {"first": 0.5, "worse": 0.8, "same": 0.5}
 def systems(said, tmp_path):
     """Write the files of systems on the same templates, and return how commands are run."""
     for name, within in WITHIN.items():
-        be.save(be.simulate(40, 3, within=within, random_state=1), f"{name}.npz")
+        made = be.simulate(40, 3, within=within, random_state=1)
+        sex = {"sex": np.arange(120) // 3 % 2}
+        be.save(be.Scores(made.values, made.probe_labels, probe_meta=sex), f"{name}.npz")
     return said
 
 
@@ -112,14 +114,32 @@ def test_a_measure_of_a_comparison_is_of_the_system_named(systems):
     assert systems(*words, f"eer_low{at} < 0")[0] == 0
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "check", "threshold"])
+#: Commands with the words that they need beside a file of scores.
+WITH_CONDITIONS = {
+    "run": "",
+    "compare": "same.npz",
+    "check": "",
+    "threshold": "--folds 3 --repeats 1",
+    "zoo": "--permutations 9",
+    "groups": "--by sex",
+    "gallery-size": "--sizes 5,20",
+    "workload": "--people 9 --impostors 0.1 --far 0.1",
+    "sample-size": "--far 0.1 --frr 0.02 --icc 0.2",
+    "calibration": "",
+    "fuse": "same.npz",
+}
+
+
+@pytest.mark.parametrize("command", WITH_CONDITIONS)
 def test_the_example_of_the_help_is_a_condition_of_the_command(command, systems):
     """The form that a command's own help gives is about a number that the command has."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         main([command, "--help"])
     (example,) = re.findall(r'cannot be told: [^"]*"([^"]+)"', " ".join(printed.getvalue().split()))
-    files = ["first.npz", "same.npz"][: 1 + (command == "compare")]
-    assert systems(command, *files, "--fail-if", example)[0] in (0, 1)
+    words = WITH_CONDITIONS[command].split()
+    file = ["first.npz"] * (command != "sample-size")
+    code, error = systems(command, *file, *words, "--fail-if", example)
+    assert code in (0, 1), error
 
 
 def test_a_task_may_be_named(said):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     ["people", "subject-bootstrap"],
 )
 @option("--save FILE", "Write the calibrated scores (.npz, .txt, .csv).", name="save_to")
-@shared(use=True, interval=True, plots=True)
+@shared(use=True, interval=True, plots=True, fails=("min_cllr > 0.5",))
 def calibration_command(
     run: Run,
     data: str,

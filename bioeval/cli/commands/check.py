@@ -8,7 +8,6 @@ import click
 
 from bioeval.cli.arguments import THRESHOLD
 from bioeval.cli.command import Command, option
-from bioeval.cli.conditions import fail_if
 from bioeval.cli.images import IMAGES, image_folder, require_images
 from bioeval.cli.shared import DATA, rates, shared
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     "far=0.001",
 )
 @option("--worst N", "Number of pairs of people, and of doubtful labels, that are listed.", int, 10)
-@fail_if("warnings > 0")
-@shared(use=True, name=False)
+@shared(use=True, name=False, fails=("warnings > 0",))
 @IMAGES
 def check_command(
     run: Run,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.command import Command, option
-from bioeval.cli.conditions import fail_if
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
 
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
     ["none", "holm"],
     "none",
 )
-@fail_if("eer > 5%", "worse")
-@shared(use=True, interval=True, plots=True, names=True)
+@shared(use=True, interval=True, plots=True, names=True, fails=("eer > 5%", "worse"))
 def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
 

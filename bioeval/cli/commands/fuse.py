@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.", name="save_to")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
-@shared(use=True, files=False, names=True)
+@shared(use=True, files=False, names=True, fails=("eer@system=fused > 5%",))
 def fuse_command(
     run: Run,
     systems: tuple[str, ...],

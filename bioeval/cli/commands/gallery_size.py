@@ -63,7 +63,7 @@ def _refused(name: str) -> Callable[[F], F]:
 @_refused("--attempts")
 @_refused("--enrol")
 @_refused("--templates")
-@shared(plots=True, name=False)
+@shared(plots=True, name=False, fails=("cms=1 < 90%",))
 def gallery_size_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate identification of DATA by number of enrolled subjects.
 

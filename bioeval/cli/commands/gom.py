@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @option("--thresholds T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", NUMBERS)
 @option("--max-rank N", "Number of ranks of CMC and DIR.", int)
 @INTERVAL
-@shared(interval=True, plots=True, names=True)
+@shared(interval=True, plots=True, names=True, fails=("mean_ap < 50%",))
 def gom_command(
     run: Run,
     systems: tuple[str, ...],

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "Add confidence intervals by subject: those of the jackknife over the people of each group.",
     ["people"],
 )
-@shared(use=True, interval=True, plots=True)
+@shared(use=True, interval=True, plots=True, fails=("garbe > 0.2",))
 def groups_command(
     run: Run,
     data: str,

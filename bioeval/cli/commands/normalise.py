@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 )
 @rates("--far X", "FAR at which to report FRR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")
-@shared(plots=True)
+@shared(plots=True, fails=("eer > 5%",))
 def normalise_command(
     run: Run,
     data: str,

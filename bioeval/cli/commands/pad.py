@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     "Add confidence intervals, for which each person and each instrument is left out in turn.",
     ["people"],
 )
-@shared(interval=True, plots=True, reading=False)
+@shared(interval=True, plots=True, reading=False, fails=("d_eer > 10%",))
 def pad_command(
     run: Run,
     data: str,

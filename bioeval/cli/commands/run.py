@@ -14,7 +14,6 @@ from bioeval.base.errors import DataError, MissingDependencyError
 from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
-from bioeval.cli.conditions import fail_if
 from bioeval.cli.outputs import file_stem
 from bioeval.cli.shared import EVALUATED, TRIES, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.undefined import require_rates
@@ -76,10 +75,9 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     "Re-identification: list the worst queries; all of them with --json and --out.",
     bool,
 )
-@fail_if("frr_at_far=1% > 20%")
 @TRIES_AND_ENROLMENT
 @TRIES
-@shared(interval=True, plots=True)
+@shared(interval=True, plots=True, fails=("frr_at_far=1% > 20%",))
 @option_group(
     option(
         "--cluster ADDRESS",

@@ -47,7 +47,7 @@ def _numbers_or_multi(text: str) -> Any:
 )
 @TRIES_AND_ENROLMENT
 @FUSION_IN_USE
-@shared(name=False)
+@shared(name=False, fails=("frr > 5%",))
 def sample_size_command(
     run: Run,
     pilot: str | None = None,

@@ -10,7 +10,6 @@ import click
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, TARGET
 from bioeval.cli.command import Command, option
-from bioeval.cli.conditions import fail_if
 from bioeval.cli.shared import ASSURE, DATA, TRIES, rule_of, shared
 from bioeval.cli.undefined import require_defined
 
@@ -65,9 +64,8 @@ if TYPE_CHECKING:
     ["template", "subject"],
     "template",
 )
-@fail_if("far@part=test > 2%", "open")
 @TRIES
-@shared(use=True, interval=True, plots=True)
+@shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
 def threshold_command(
     run: Run,
     data: str,

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     name="measures",
     multiple=True,
 )
-@shared(interval=True, plots=True, names=True, reading=False)
+@shared(interval=True, plots=True, names=True, reading=False, fails=("hota < 50%",))
 def tracking_command(
     run: Run,
     truth: str,

@@ -59,7 +59,7 @@ def _by_name(text: str) -> dict[str, float]:
 @option("--days N,N", "Periods in days over which events are counted.", WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
 @INTERVAL
-@shared(use=True, interval=True, name=False)
+@shared(use=True, interval=True, name=False, fails=("per_day@event=false-alarm > 10",))
 def workload_command(
     run: Run,
     task: str,
