@@ -197,6 +197,15 @@ def one_sided(*datasets: xr.Dataset) -> str:
     return ""
 
 
+#: What else attributes say of intervals, with the words before it.
+_OF_INTERVALS = {
+    "left_out": "left out in turn: ",
+    "interval_threshold": "",
+    "interval_of_largest": "of the largest over species: ",
+    "interval_of_measures": "of measures that compare groups: ",
+}
+
+
 def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     """Return the method of a result's confidence intervals, and their population."""
     text = "{level:rate} interval, {method}"
@@ -207,6 +216,10 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     if attrs.get("interval_for"):
         text += " for {population}"
         arguments["population"] = str(attrs["interval_for"])
+    for name, words in _OF_INTERVALS.items():
+        if name in attrs:
+            text += f"; {words}{{{name}}}"
+            arguments[name] = str(attrs[name])
     if "replicates" in attrs:
         text += " ({replicates:count replicates})"
         arguments["replicates"] = int(attrs["replicates"])
@@ -272,6 +285,9 @@ _POINTS = {
     "frr": "the smallest {far} with {frr} at most {value:rate}",
     "cost": "the least cost, prior {prior}, c_miss {miss}, c_fa {false_accept}",
     "accuracy": "the largest accuracy",
+    "apcer": "the smallest BPCER with APCER at most {value:rate}",
+    "bpcer": "the smallest APCER with BPCER at most {value:rate}",
+    "d_eer": "the detection equal error rate",
     "fixed": "the threshold {value}",
     "none": "no threshold",
 }
@@ -303,6 +319,8 @@ def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
     chosen_on = str(attrs["chosen_on"])
     if chosen_on == "given":
         return chosen_on
+    if threshold_rule(attrs).name == "none":
+        return f"chosen on {chosen_on}"
     return say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
 
 

@@ -339,7 +339,7 @@ VERIFICATION = _table(
         label="{frr} at {far} <= {target}",
         quantile=True,
         threshold="threshold_at_far",
-        also="FMR{inverse}",
+        also="FMR100 FMR1000",
     ),
     threshold_at_far=_threshold(
         "loosest attainable threshold with FAR at most the target", FAR_TARGET

@@ -62,12 +62,34 @@ def _threshold(attrs: Attributes) -> Text:
     return threshold_choice(attrs) if is_chosen else ""
 
 
+def _groups(attrs: Attributes) -> Text:
+    if "groups_of" not in attrs:
+        return ""
+    of_attempts = attrs["groups_of"] == "attempts"
+    text = "{by}, of attempts by the value of the probe" if of_attempts else "{by}, of people"
+    return say(text, by=Label(attrs["by"]))
+
+
+def _attacks(attrs: Attributes) -> Text:
+    if "counted" not in attrs:
+        return ""
+    unit = str(attrs["counted"]).removesuffix("s")
+    return say("rates are by {unit}; RIAPAR is {riapar}", unit=unit, riapar=str(attrs["riapar"]))
+
+
+#: What becomes of presentations without a response.
+_NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
+
+
 #: The facts of the header, and what attributes say of each.
 _FACTS: dict[str, Callable[[Attributes], Text]] = {
     "Made of": _label_of("origin"),
     "Attempts": _text_of("use"),
     "Scores": _scores,
     "Read": _label_of("reading"),
+    "No response": lambda attrs: _NO_RESPONSE.get(str(attrs.get("non_response")), ""),
+    "Groups": _groups,
+    "Attacks": _attacks,
     "Excluded": lambda attrs: excluded_in_words({"": attrs}),
     "Partition": _partition,
     "Experiment": _text_of("experiment"),
@@ -174,6 +196,7 @@ _RULES: dict[str, Callable[[str], str] | None] = {
     "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
     "fta": _percent("FTA"),
     "fte": _percent("FTE"),
+    "alpha": lambda x: f"weight of FAR in FDR and GARBE: {float(x):g}",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from functools import cache
 from typing import Any
@@ -24,7 +23,9 @@ def label_of(row: Row, *, without: str = "") -> Text:
     `without` is the dimension of the point where rows of the table have it.
     """
     of_measure = row.node.dataset.variables.get(row.measure) if row.statistic else None
-    about = row.about if of_measure is None else of_measure.attrs
+    about = row.about
+    if of_measure is not None and "label" not in about:
+        about = of_measure.attrs
     template = str(about.get("label") or row.measure.replace("_", " "))
     fields = fields_of(template)
     places: dict[str, Any] = {}
@@ -66,11 +67,11 @@ def cell_of_point(at: str, point: Any) -> Text:
 
 
 def _also(row: Row) -> str:
-    """Return another name in use; one with the inverse of a target names few targets."""
-    also = str(row.about.get("also", ""))
-    if "{inverse}" not in also:
-        return also
-    power = round(-math.log10(row.point)) if row.point > 0 else 0
-    is_named = power in (2, 3) and math.isclose(row.point, 10.0**-power)
+    """Return another name in use; of several that end in a number, the name with 1 / target."""
+    names = str(row.about.get("also", "")).split()
+    if len(names) < 2 or not row.at:
+        return " ".join(names)
+    inverse = f"{1 / row.point:.12g}" if row.point > 0 else ""
     several_tries = int(row.node.dataset.attrs.get("most_tries", 1)) > 1
-    return also.format(inverse=10**power) if is_named and not several_tries else ""
+    named = (x for x in names if x.lstrip(string.ascii_letters) == inverse and not several_tries)
+    return next(named, "")

@@ -34,6 +34,8 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     cells = [x for table in tables for row in table.rows for x in row if isinstance(x, Quantity)]
     if any(x.flagged for x in cells):
         yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
+    if any(row.name.endswith("_letters") and row.text for row in rows):
+        yield "What shares a letter in a column cannot be told apart; a: the smallest value."
     if any(x.interval for x in cells):
         of_tasks = {row.node.name: row.node.dataset for row in rows}
         yield from (note.text for note in interval_note(of_tasks))
@@ -43,7 +45,8 @@ def _is_chosen_here(row: Row) -> bool:
     """Whether the threshold of a number was chosen on the data that the number is of."""
     if row.threshold_cell is None or "part" in row.places:
         return False
-    return "chosen_on" not in row.node.dataset.attrs
+    is_of_rule = row.about.get("threshold") in ("threshold", "threshold_used")
+    return not is_of_rule or "chosen_on" not in row.node.dataset.attrs
 
 
 def _is_of_test_alone(row: Row) -> bool:

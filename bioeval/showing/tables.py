@@ -42,9 +42,8 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
     systems = list(dict.fromkeys(row.system for row in rows))
     in_rows = len(systems) > FEW or any(row.node.condition for row in rows)
-    points = _tabled_points(rows)
-    by_dims: dict[tuple[str, ...], list[Row]] = {}
     pairs: list[Row] = []
+    by_places: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row.other_system:
             if systems.index(row.system) > systems.index(row.other_system):
@@ -52,9 +51,15 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             if len(systems) > 2:
                 pairs.append(row)
                 continue
-        dims = tuple(x for x in row.places if x not in ("rank", "part"))
-        dims += (row.at,) if row.at in points else ()
-        by_dims.setdefault(dims, []).append(row)
+        if not _is_mirrored(row):
+            dims = tuple(x for x in row.places if x not in ("rank", "part"))
+            by_places.setdefault(dims, []).append(row)
+    by_dims: dict[tuple[str, ...], list[Row]] = {}
+    for dims, some in by_places.items():
+        points = _tabled_points(some)
+        for row in some:
+            at = (row.at,) if row.at in points else ()
+            by_dims.setdefault((*at, *dims), []).append(row)
     for dims, some in by_dims.items():
         if not dims and in_rows:
             yield systems_in_rows(some, id)
@@ -66,12 +71,22 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
         yield _pairs(pairs, f"{id}_differences")
 
 
+def _is_mirrored(row: Row) -> bool:
+    """Whether a number is that of two labels of a dimension in the other order."""
+    for other in row.places:
+        dim = other.removeprefix("other_")
+        if dim != other and dim in row.places:
+            labels = row.node.dataset[other].values.tolist()
+            return labels.index(row.places[dim]) > labels.index(row.places[other])
+    return False
+
+
 def _tabled_points(rows: Sequence[Row]) -> set[str]:
     """Return the dimensions of points that are rows of a grid: many of them, or many measures."""
     labels: dict[str, set[str]] = {}
     points: dict[str, set[float]] = {}
     for row in rows:
-        if row.at and not row.statistic and not row.places.keys() - {"rank"}:
+        if row.at and not row.statistic:
             labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
             points.setdefault(row.at, set()).add(row.point)
     tabled = set()
@@ -211,7 +226,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
     point = next((x for x in dims if x == rows[0].at), "")
     columns: dict[Hashable, Column] = {}
     cells: dict[tuple[Any, ...], dict[Hashable, Text]] = {}
-    with_threshold = _has_thresholds(rows)
+    with_threshold = _has_thresholds(rows, point)
     for row in rows:
         place = tuple(row.point if x == point else row.places[x] for x in dims)
         key: tuple[Any, ...] = (row.measure, row.places.get("rank"), row.places.get("part"))
@@ -239,12 +254,12 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
     return Table(id, heads, made, shown=shown)
 
 
-def _has_thresholds(rows: Sequence[Row]) -> bool:
+def _has_thresholds(rows: Sequence[Row], point: str) -> bool:
     """Whether thresholds differ from place to place, and not from measure to measure."""
     known: dict[Hashable, set[float]] = {}
     for row in rows:
         if not math.isnan(row.threshold) and row.at != "threshold":
-            place = (*row.places.items(), row.at, row.point if row.at else None)
+            place = (*row.places.items(), row.point if row.at == point else None)
             known.setdefault(place, set()).add(row.threshold)
     every = {x for each in known.values() for x in each}
     return len(every) > 1 and all(len(each) == 1 for each in known.values())

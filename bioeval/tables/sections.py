@@ -18,13 +18,10 @@ from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.studies.assurance.section import promise_section
-from bioeval.studies.attacks.pad import pad_section
-from bioeval.studies.attacks.vulnerability import vulnerability_section
 from bioeval.studies.calibration.calibration import calibration_section
 from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.conventions.conventions import conventions_section
 from bioeval.studies.galleries.gallery_size import gallery_size_section
-from bioeval.studies.groups.section import groups_section
 from bioeval.studies.planning.sample_size import sample_size_section
 from bioeval.studies.planning.workload import workload_section
 from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
@@ -43,13 +40,10 @@ from bioeval.views.writers.terminal import TerminalDocument
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "ranks": ranks_section,
     "promise": promise_section,
-    "presentation-attacks": pad_section,
-    "vulnerability": vulnerability_section,
     "calibration": calibration_section,
     "comparison": comparison_section,
     "conventions": conventions_section,
     "gallery-size": gallery_size_section,
-    "groups": groups_section,
     "workload": workload_section,
     "sample-size": sample_size_section,
     "judged-threshold": judged_threshold_section,

@@ -228,6 +228,6 @@ def with_limits_of_attacks(
     return out.assign_attrs(
         interval_threshold="thresholds stay",
         left_out=", ".join(["subjects", *also]),
-        iapar_interval=ALL_AT_ONCE,
+        interval_of_largest=ALL_AT_ONCE,
         interval_for=f"new {' and '.join(['people', *also])}",
     )

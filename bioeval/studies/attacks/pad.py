@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import compress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,19 +11,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array, require_choice, require_numbers
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.thresholds import curve_thresholds, linear_grid, to_internal, to_user
-from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Rate
-from bioeval.document.results import (
-    cell_of,
-    rate_of,
-    result_messages,
-    table_of_variables,
-    threshold_of,
-)
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scores
 from bioeval.results.variables import Variable
@@ -34,8 +21,6 @@ from bioeval.scores.names import RowOrder
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import DetectionRule, Presentations
 from bioeval.studies.attacks.scores import (
-    LARGEST,
-    POOLED,
     few_instruments,
     few_presentations,
     in_order_of_scores,
@@ -178,15 +163,15 @@ def pad(
         for x in (data.points.threshold, data.points.fr)
     )
     d_eer_at = data.d_eer.eer_threshold
-    variables: Variables = {
-        "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
-        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
-        "bpcer_at_apcer": (("apcer_target",), bpcer),
+    points: Variables = {
         "d_eer": ((), data.d_eer.eer),
         "d_eer_threshold": ((), to_user(d_eer_at, kind)),
         "d_eer_threshold_next": ((), to_user(data.next_scores(d_eer_at), kind)),
-        **_responses(data),
+        "bpcer_at_apcer": (("apcer_target",), bpcer),
+        "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
+        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
     }
+    variables = _responses(data)
     warnings = [*rows.remarks, *_doubts(data, targets, units.get("instrument"))]
     *attacks, bona_fide = data.answered
     classes = "bona fide and attack presentations"
@@ -206,6 +191,7 @@ def pad(
             far, frr = float(there["apcer"][0, -2]), float(there["bpcer"][0])
             given = rule.name == "fixed"
             warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=given)
+    variables |= points
     used = math.nan if at is None else at
     if not isinstance(grid, np.ndarray):
         finite = to_user(data.distances[np.isfinite(data.distances)], kind)
@@ -234,7 +220,7 @@ def pad(
             "interval_method": options.method,
             "confidence": options.confidence,
             "left_out": " and ".join(units),
-            "apcer_interval": ALL_AT_ONCE,
+            "interval_of_largest": ALL_AT_ONCE,
             "interval_for": _NEW[tuple(units)],
         }
     about = {
@@ -399,7 +385,7 @@ NAMES = {
         "mean of APCER, the largest, and BPCER; no measure of ISO/IEC 30107-3, kept for older "
         "papers",
         "proportion",
-        label="ACER",
+        label="ACER (no measure of ISO/IEC 30107-3)",
         direction="smaller",
         threshold="threshold_used",
     ),
@@ -417,7 +403,8 @@ NAMES = {
         "BPCER at the loosest threshold within the APCER target",
         "proportion",
         "BPCER",
-        label="BPCER with APCER at most {target}",
+        label="BPCER with APCER <= {target}",
+        also="BPCER10 BPCER20 BPCER100",
         direction="smaller",
         out_of="bona_fide",
         threshold="threshold_at_apcer",
@@ -434,156 +421,3 @@ for _rate in ("apcer", "bpcer"):
         label=f"{NAMES[_rate].label} at the threshold",
         threshold="threshold_used",
     )
-
-
-_NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
-
-_RULES = {
-    "apcer": "the smallest BPCER with APCER at most {value:rate}",
-    "bpcer": "the smallest APCER with BPCER at most {value:rate}",
-    "d_eer": "the detection equal error rate",
-}
-
-
-def pad_section(results: ResultsBySystem) -> Section:
-    """Return what is said of presentation attack detection."""
-    ds = results[""]
-    chosen = [_rates_there(ds)] if "threshold_used" in ds else []
-    return Section(
-        "pad",
-        "Presentation attack detection",
-        (
-            _about(ds),
-            *chosen,
-            _classes(ds),
-            _points(ds),
-            *_intervals(ds),
-            table_of_variables(ds, "apcer_target", id="apcer_targets"),
-            table_of_variables(ds, "species", id="species"),
-            result_messages(results),
-        ),
-    )
-
-
-def _about(ds: xr.Dataset) -> Facts:
-    """Return the facts about the data, and what APCER is."""
-    attrs, counted = ds.attrs, ds["in_apcer"].values.astype(bool)
-    names = Enumeration(list(map(Label, compress(ds["species"].values.tolist(), counted))))
-    over: Text = "all species" if counted[:-2].all() else names
-    presented = say(
-        "{bona_fide:count bona fide presentations}, {attacks:count attack presentations} of "
-        "{species:count} species",
-        bona_fide=int(ds["bona_fide"]),
-        attacks=int(ds["presentations"].sel(species=POOLED)),
-        species=ds.sizes["species"] - 2,
-    )
-    side = "above" if str(attrs["kind"]) in LARGER_IS_CLOSER else "below"
-    return Facts(
-        (
-            Fact("Detector", Label(attrs["system"]), "system"),
-            Fact("Over", presented),
-            Fact("Scores", f"{attrs['kind']}; bona fide at or {side} the threshold", "kind"),
-            Fact("No response", _NO_RESPONSE[str(attrs["non_response"])], "non_response"),
-            Fact("APCER is", say("the largest over {species}", species=over)),
-        )
-    )
-
-
-def _rates_there(ds: xr.Dataset) -> Table:
-    """Return the rates at the threshold that was chosen or given."""
-    choice: Text = str(ds.attrs["chosen_on"])
-    if choice != "given":
-        rule = DetectionRule.parse(str(ds.attrs["threshold_rule"]))
-        words = say(_RULES[rule.name], value=rule.value)
-        choice = say("{rule}, chosen on {data}", rule=words, data=choice)
-    bona_fide, attacks = _denominators(ds)
-    species = ds["species"].values.tolist()
-    rows = []
-    for label, name, attempts, of_species in (
-        ("APCER", "apcer_at_threshold", attacks, LARGEST),
-        ("BPCER", "bpcer_at_threshold", bona_fide, ""),
-        ("APCER, pooled", "apcer_at_threshold", attacks, POOLED),
-        ("ACER", "acer", attacks, ""),
-    ):
-        places = {"species": species.index(of_species)} if of_species else {}
-        rows.append((label, rate_of(ds, name, places, attempts=attempts)))
-    return Table(
-        "at_threshold",
-        (Column("measure"), Column("rate", "rate")),
-        rows,
-        title=say("At the threshold {threshold}", threshold=threshold_of(ds, "threshold_used")),
-        details=(choice,),
-        notes=("ACER is no measure of ISO/IEC 30107-3; it is kept for older papers.",),
-    )
-
-
-def _classes(ds: xr.Dataset) -> Table:
-    """Return presentations, and those without a response, by species and of bona fide."""
-    rows: list[tuple[Text | None, ...]] = []
-    for i, name in enumerate(ds["species"].values.tolist()[:-2]):
-        number = int(ds["presentations"][i])
-        rates = [
-            cell_of(ds, x, {"species": i}, attempts=number) for x in ("apnrr", "apcer_at_threshold")
-        ]
-        rows.append((Label(name), Count(number), *rates))
-    number = int(ds["bona_fide"])
-    rows.append(("bona fide", Count(number), rate_of(ds, "bpnrr", attempts=number), None))
-    return Table(
-        "classes",
-        (
-            Column("class", "species"),
-            Column("presentations", "presentations"),
-            Column("no_response", "APNRR", priority=1),
-            Column("apcer", "APCER at the threshold"),
-        ),
-        rows,
-        title="Attack instrument species",
-        notes=("APNRR of bona fide presentations is BPNRR.",),
-    )
-
-
-def _points(ds: xr.Dataset) -> Table:
-    """Return the operating points of the data: where both rates cross, and at APCER targets."""
-    bona_fide, attacks = _denominators(ds)
-    d_eer = rate_of(ds, "d_eer", attempts=min(bona_fide, attacks))
-    at = threshold_of(ds, "d_eer_threshold")
-    rows: list[tuple[Text | None, ...]] = [("d_eer", None, "D-EER", at, d_eer)]
-    for i, target in enumerate(ds["apcer_target"].values.tolist()):
-        whole = round(1 / target) if target else 0
-        name = f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""
-        label = say("BPCER with APCER at most {target:rate}{name}", target=target, name=name)
-        at = threshold_of(ds, "threshold_at_apcer", {"apcer_target": i})
-        bpcer = rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide)
-        rows.append(("bpcer_at_apcer", Rate(target), label, at, bpcer))
-    return Table(
-        "points",
-        (
-            Column("measure", only="data"),
-            Column("apcer_target", only="data"),
-            Column("label", only="readers"),
-            Column("threshold", "threshold"),
-            Column("rate", "rate"),
-        ),
-        rows,
-        title="Operating points, chosen on these data",
-    )
-
-
-def _denominators(ds: xr.Dataset) -> tuple[int, int]:
-    """Return the bona fide presentations, and those of the largest species."""
-    return int(ds["bona_fide"]), int(ds["presentations"].values[:-2].max())
-
-
-def _intervals(ds: xr.Dataset) -> Iterator[Paragraph]:
-    """Yield the note on the intervals."""
-    attrs = ds.attrs
-    if "interval_method" in attrs:
-        text = say(
-            "In brackets: {level:rate} intervals for {population}, by leaving out each of the "
-            "{left_out}; of APCER for {apcer}",
-            level=float(attrs["confidence"]),
-            population=str(attrs["interval_for"]),
-            left_out=str(attrs["left_out"]),
-            apcer=str(attrs["apcer_interval"]),
-        )
-        yield Paragraph(text, "note")

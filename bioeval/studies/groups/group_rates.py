@@ -52,8 +52,10 @@ GROUPS: dict[str, Variable] = {
         "subjects",
         label="subjects",
     ),
-    **entries(VERIFICATION, "genuine_attempts", "frr", "fr"),
-    **entries(VERIFICATION, "impostor_attempts", "far", "fa"),
+    "genuine_attempts": Variable("genuine attempts", "attempts", label="genuine attempts"),
+    **entries(VERIFICATION, "frr", "fr"),
+    "impostor_attempts": Variable("impostor attempts", "attempts", label="impostor attempts"),
+    **entries(VERIFICATION, "far", "fa"),
     "expected_fr": Variable(
         "false rejects expected at the FRR of all groups", "attempts", detail="data"
     ),
@@ -104,13 +106,18 @@ for _rate, _words, _label in (
         f"{_rate}_groups_p": Variable(
             f"p-value by permutation: people of all groups have the same distribution ({_words})",
             "p",
-            label=f"{_label}: p that groups are alike",
+            label=f"{_label}, p that groups are alike",
+        ),
+        f"{_rate}_simultaneous": Variable(
+            f"{_words}, with limits that hold for all groups together",
+            "proportion",
+            label=_label,
+            measure=_rate,
+            statistic="simultaneous",
         ),
         **{
             f"{_rate}_simultaneous_{_end}": Variable(
-                f"{_word} limit of {_words}; the limits hold for all groups together",
-                "proportion",
-                label=f"{_label}, {_word} limit of all together",
+                f"{_word} limit of {_words}; the limits hold for all groups together", "proportion"
             )
             for _end, _word in (("low", "lower"), ("high", "upper"))
         },
@@ -121,7 +128,7 @@ for _rate, _words, _label in (
         f"{_rate}_difference": Variable(
             f"{_words}: the group minus the other group",
             "proportion",
-            label=f"{_label}, difference",
+            label=_label,
             measure=_rate,
             statistic="difference",
         ),
@@ -139,7 +146,7 @@ for _rate, _words, _label in (
             f"two-sided p-value of {_rate}_difference, paired over people and adjusted for the "
             "number of pairs of groups",
             "p",
-            label=f"{_label}, p of the difference",
+            label=_label,
             measure=_rate,
             statistic="p_value",
         ),
@@ -205,7 +212,6 @@ def groups_dataset(
     frr_flagged = few | ~(expected_fr >= RuleOf(30))
     far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
     variables = {
-        **chosen.in_units(about.kind),
         **along(over, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects),
         **along(both, impostor_attempts=impostor, far=far, fa=accepts),
         "expected_fr": (over, expected_fr),
@@ -213,6 +219,7 @@ def groups_dataset(
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
+        **chosen.in_units(about.kind),
     }
     attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
     remarks: list[Message] = []
@@ -375,6 +382,8 @@ def group_intervals(
             remarks += notes
         for rate in kept:
             low, high = together(rate, int(enough.sum()))
+            rates = np.array([np.nan if x is None else x.rate for x in kept[rate]])
+            variables |= {f"{rate}_simultaneous": rates}
             variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
             variables[f"{rate}_groups_p"] = np.array(p_values[rate])
         for rate in ("frr", "far"):
@@ -403,7 +412,8 @@ def with_limits_of_groups(
         low, high = (np.pad(x, (0, int(x.ndim > 0)), constant_values=np.nan) for x in ends)
         of_rates[name] = low, high
     out = options.added_to(dataset, of_rates, GROUPS, remarks)
-    for name, values in variables.items():
+    for name in filter(variables.__contains__, GROUPS):
+        values = variables[name]
         dims = ("group", "other_group")[: values.ndim]
         if dims:
             nothing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)

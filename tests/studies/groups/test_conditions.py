@@ -247,14 +247,14 @@ def test_the_command_the_tables_and_the_plot(tmp_path, capsys, compared):
     out = tmp_path / "out"
     args = ["groups", str(tmp_path / "s.npz"), "--by", "light", "--threshold", "4"]
     assert main([*args, "--interval", "people", "--out", str(out), "--plots"]) == 0
-    assert "of attempts, by the value of the probe" in capsys.readouterr().out
+    assert "of attempts by the value of the probe" in capsys.readouterr().out
     document = json.loads((out / "summary.json").read_text())
-    rates = {row["group"]: row["far"] for row in document["rates"]}
-    far = dict(zip(ds.group.values, ds.far.values, strict=True))
-    assert rates == far
-    (row,) = document["differences"]
-    assert row["frr_p_value"] == ds.frr_p_value.sel(group="day", other_group="night")
-    assert {"groups.png", "differences_of_groups.csv"} <= {x.name for x in out.iterdir()}
+    rows = [x for x in document["rows"] if x["measure"] == "far" and "statistic" not in x]
+    assert {x["group"]: x["value"] for x in rows} == ds.far.to_series().to_dict()
+    is_p = {"measure": "frr", "statistic": "p_value", "group": "day", "other_group": "night"}
+    (row,) = [x for x in document["rows"] if x.items() >= is_p.items()]
+    assert row["value"] == ds.frr_p_value.sel(group="day", other_group="night")
+    assert "groups.png" in {x.name for x in out.iterdir()}
     display = be.plot.groups(ds)
     drawn = [x.get_xdata() for x in display.figure_.axes[1].lines if x.get_marker() == "o"]
     assert sorted(np.concatenate(drawn)) == sorted(without_totals(ds).far.values)
