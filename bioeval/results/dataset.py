@@ -173,11 +173,13 @@ def dataset(
     A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
     made = {}
+    every = {*variables, *coordinates}
     for name, value in in_order(variables).items():
         about = described(table, name)
         if not isinstance(value, tuple):
             value = about.dims if np.ndim(value) else (), value
-        made[name] = xr.Variable(value[0], np.asarray(value[1]), about.attrs, fastpath=True)
+        about_here = about.attrs if about.beside <= every else about.among(every)
+        made[name] = xr.Variable(value[0], np.asarray(value[1]), about_here, fastpath=True)
     return assembled(made, table, coordinates, attrs)
 
 

@@ -7,7 +7,7 @@ A study has the variables that it alone has beside its call, and takes others fr
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -57,7 +57,8 @@ class Variable:
     #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``; without one, its name.
     label: str = ""
     also: str = ""  # another name in use
-    #: Where it is shown: in every table, in verbose tables alone, or in data (frame, JSON) alone.
+    #: Where it is shown: in every table, in verbose tables alone, or in data (frame, JSON) alone,
+    #: where all is that has no label.
     detail: Literal["", "verbose", "data"] = ""
     decimals: int | None = None  # of a number; a proportion is in per cent
     threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
@@ -81,13 +82,28 @@ class Variable:
     def attrs(self) -> dict[str, str | int]:
         """The attributes of the variable in a dataset."""
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
-        attrs |= {"label": self.label, "also": self.also, "detail": self.detail}
+        attrs |= {"label": self.label, "also": self.also}
+        attrs["detail"] = self.detail or ("" if self.label else "data")
         attrs |= {"shown": self.shown, "direction": self.direction}
         attrs["out_of"] = " ".join(self.denominator)
         attrs["threshold"] = self.threshold or ("threshold" if "threshold" in self.dims else "")
         attrs |= {"measure": self.measure, "statistic": self.statistic}
         described: dict[str, str | int] = {key: text for key, text in attrs.items() if text}
         return described if self.decimals is None else {**described, "decimals": self.decimals}
+
+    @cached_property
+    def beside(self) -> frozenset[str]:
+        """The variables that its attributes name: those of its denominator and its threshold."""
+        return frozenset((*self.denominator, *filter(None, (self.attrs.get("threshold"),))))
+
+    def among(self, names: Collection[str]) -> dict[str, str | int]:
+        """Return the attributes in a dataset of these variables: none names any other."""
+        attrs = dict(self.attrs)
+        if not {*self.denominator} <= {*names}:
+            attrs.pop("out_of", None)
+        if attrs.get("threshold") not in names:
+            attrs.pop("threshold", None)
+        return attrs
 
     @property
     def larger_is_better(self) -> bool:
@@ -145,27 +161,42 @@ FAR_TARGET, FRR_TARGET, COST = ("far_target",), ("frr_target",), ("cost",)
 PROBE, RECALL = ("probe",), ("recall_level",)
 
 COORDINATES = {
-    "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
-    "rank": Variable("rank", "1", "rank R"),
-    "far_target": Variable("largest false accept rate allowed", "proportion", iso="FMR or FPIR"),
-    "frr_target": Variable("largest false reject rate allowed", "proportion", iso="FNMR"),
-    "cost": Variable(
-        "cost of decisions, by the proportion of genuine attempts expected in use", "1"
+    "threshold": Variable(
+        "decision threshold", "score", "threshold T", label="threshold", shown="threshold"
     ),
-    "probe": Variable("probe, by its row", "1"),
-    "recall_level": Variable("recall level", "proportion"),
-    "repeat": Variable("repeat of the partition", "1"),
-    "partition": Variable("partition, by its place in the list, from 0", "1"),
-    "gallery": Variable("gallery, by its name"),
-    "fold": Variable("fold of a repeat, in the order of the splitter", "1"),
-    "part": Variable("part of the data: all, train (where a threshold was chosen) or test"),
-    "statistic": Variable("statistic over the dimensions in attribute aggregated_over"),
-    "subject": Variable("subject, by its label"),
-    "templates": Variable("templates of each subject", "templates"),
-    "species": Variable("attack instrument species"),
+    "rank": Variable("rank", "1", "rank R", label="rank"),
+    "far_target": Variable(
+        "largest false accept rate allowed", "proportion", "FMR or FPIR", label="{far} at most"
+    ),
+    "frr_target": Variable(
+        "largest false reject rate allowed", "proportion", "FNMR", label="{frr} at most"
+    ),
+    "cost": Variable(
+        "cost of decisions, by the proportion of genuine attempts expected in use",
+        "1",
+        label="prior",
+    ),
+    "probe": Variable("probe, by its row", "1", label="probe"),
+    "recall_level": Variable("recall level", "proportion", label="recall"),
+    "repeat": Variable("repeat of the partition", "1", label="repeat"),
+    "partition": Variable("partition, by its place in the list, from 0", "1", label="partition"),
+    "gallery": Variable("gallery, by its name", label="gallery"),
+    "fold": Variable("fold of a repeat, in the order of the splitter", "1", label="fold"),
+    "part": Variable(
+        "part of the data: all, train (where a threshold was chosen) or test", label="part"
+    ),
+    "statistic": Variable(
+        "statistic over the dimensions in attribute aggregated_over", label="statistic"
+    ),
+    "subject": Variable("subject, by its label", label="subject"),
+    "templates": Variable(
+        "templates of each subject", "templates", label="templates of each subject"
+    ),
+    "species": Variable("attack instrument species", label="species"),
     "rule": Variable(
         "rule of 3: so many attempts without an error show the rate; of 30: 30 errors are expected",
         "1",
+        label="rule of",
     ),
 }
 
@@ -179,12 +210,8 @@ GENUINE, IMPOSTOR = "genuine_attempts", "impostor_attempts"
 
 
 def _table(**variables: Variable) -> dict[str, Variable]:
-    """Return variables by their names, which they know; without a label they are in data alone."""
-    table = {}
-    for name, variable in variables.items():
-        detail = variable.detail or ("" if variable.label else "data")
-        table[name] = replace(variable, name=variable.name or name, detail=detail)
-    return table
+    """Return variables by their names, which they know."""
+    return {name: x if x.name else replace(x, name=name) for name, x in variables.items()}
 
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
@@ -445,9 +472,7 @@ for _name, _label in (
     ("frr_iso_at_far", "{frr} with FTA at {far} <= {target}"),
     ("gfrr_at_far", "GFRR at {far} <= {target}"),
 ):
-    FAILURES[_name] = replace(
-        FAILURES[_name], label=_label, threshold="threshold_at_far", detail=""
-    )
+    FAILURES[_name] = replace(FAILURES[_name], label=_label, threshold="threshold_at_far")
 
 # ---------------------------------------------------------------------------------- identification
 

@@ -50,12 +50,16 @@ if TYPE_CHECKING:
     from bioeval.counting.left_out import LeftOut
 
 RANKS = {
-    "subject": Variable("subject of the probe"),
+    "subject": Variable("subject of the probe", label="subject"),
     "identification_rank": Variable(
-        "rank of the best mate; NaN where there is none, or it failed", "1"
+        "rank of the best mate; NaN where there is none, or it failed", "1", label="rank"
     ),
-    "mate_distance": Variable("score of the best mate; NaN where there is none", "score"),
-    "nearest_other": Variable("score of the nearest candidate of another subject", "score"),
+    "mate_distance": Variable(
+        "score of the best mate; NaN where there is none", "score", label="best mate"
+    ),
+    "nearest_other": Variable(
+        "score of the nearest candidate of another subject", "score", label="nearest other"
+    ),
     "closer": Variable("candidates of other subjects ranked before the best mate", "candidates"),
     "tied": Variable("candidates of other subjects tied with the best mate", "candidates"),
     "mates": Variable("usable mates", "candidates"),

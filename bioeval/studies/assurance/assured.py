@@ -36,7 +36,10 @@ REFUSED = (
 
 ASSURED: dict[str, Variable] = {
     "assured_threshold": Variable(
-        "threshold whose FAR is assured to be at most the target", "score", shown="threshold"
+        "threshold whose FAR is assured to be at most the target",
+        "score",
+        shown="threshold",
+        label="assured threshold",
     ),
     "assured_far": Variable(
         "FAR there; of open set the mean over people not enrolled",
@@ -50,6 +53,7 @@ ASSURED: dict[str, Variable] = {
         "these errors counted twice",
         "proportion",
         "FMR",
+        label="upper limit of this {far}",
     ),
     "assured_far_attempts": Variable(
         "FAR there, of all attempts",
@@ -58,6 +62,7 @@ ASSURED: dict[str, Variable] = {
         label="{far} at the assured threshold, of all attempts",
         detail="verbose",
         threshold="assured_threshold",
+        out_of="impostor_attempts",
     ),
     "assured_frr": Variable(
         "FRR there",
@@ -65,6 +70,7 @@ ASSURED: dict[str, Variable] = {
         "FNMR",
         label="{frr} at the assured threshold",
         threshold="assured_threshold",
+        out_of="genuine_attempts",
     ),
     "frr_price": Variable(
         "FRR there less that of the threshold these data alone would allow",
@@ -91,16 +97,27 @@ ASSURED: dict[str, Variable] = {
         detail="verbose",
     ),
     "point_threshold": Variable(
-        "threshold at which the limit is drawn", "score", shown="threshold", detail="data"
+        "threshold at which the limit is drawn",
+        "score",
+        shown="threshold",
+        detail="data",
+        label="threshold",
     ),
     "point_far": Variable(
         "FAR at this threshold, the same kind of mean as assured_far",
         "proportion",
         "FMR",
         detail="data",
+        label="{far}",
     ),
-    "point_far_high": Variable("one-sided upper limit of it", "proportion", "FMR"),
-    "point_frr": Variable("FRR there", "proportion", "FNMR", detail="data"),
+    "point_far_high": Variable(
+        "one-sided upper limit of it",
+        "proportion",
+        "FMR",
+        label="upper limit of the {far}",
+        detail="data",
+    ),
+    "point_frr": Variable("FRR there", "proportion", "FNMR", detail="data", label="{frr}"),
 }
 
 

@@ -38,8 +38,10 @@ from bioeval.views.messages import sentence_about, warns_of_doubts
 _MOST_TO_SETTLE = 100_000
 
 PROMISE = {
-    "threshold": Variable("threshold that the promises are about", "score", shown="threshold"),
-    "promise": Variable("what is promised, a rule"),
+    "threshold": Variable(
+        "threshold that the promises are about", "score", shown="threshold", label="threshold"
+    ),
+    "promise": Variable("what is promised, a rule", label="promise"),
     "promised": Variable(
         "largest rate that is promised", "proportion", dims=("promise",), label="promised at most"
     ),
@@ -47,8 +49,9 @@ PROMISE = {
         "shown, refuted or open; valid only if the threshold and the promise were fixed before "
         "these data were seen, and for one look at the promise by itself",
         dims=("promise",),
+        label="verdict",
     ),
-    "people": Variable("number of people", "subjects", dims=("promise",)),
+    "people": Variable("number of people", "subjects", dims=("promise",), label="people"),
     "people_to_settle": Variable(
         "about how many people would decide the promise at this rate",
         "subjects",
@@ -62,7 +65,12 @@ PROMISE = {
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     PROMISE[_rate] = Variable(
-        f"{_rate.upper()} there", "proportion", _iso, threshold="threshold", label=f"{{{_rate}}}"
+        f"{_rate.upper()} there",
+        "proportion",
+        _iso,
+        threshold="threshold",
+        label=f"{{{_rate}}}",
+        direction="smaller",
     )
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"one-sided {_words} limit of the {_rate.upper()} there"

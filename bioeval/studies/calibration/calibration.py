@@ -55,25 +55,44 @@ CALIBRATION = {
     "pav_block": Variable("block of scores of equal posterior, from the strictest on", "1"),
     "llr": Variable("natural log-likelihood ratio", "1"),
     "prior_log_odds": Variable("natural log odds of the prior", "1"),
-    "prior": Variable("prior probability of a genuine attempt", "proportion"),
+    "prior": Variable("prior probability of a genuine attempt", "proportion", label="prior"),
     **entries(FOLDS, "cllr", "min_cllr"),
-    "calibration_loss": Variable("Cllr less its minimum", "bits"),
+    "calibration_loss": Variable(
+        "Cllr less its minimum", "bits", label="calibration loss", direction="smaller"
+    ),
     "act_dcf": Variable(
         "normalised decision cost at the Bayes threshold",
         "cost",
         dims=PRIOR,
         threshold="bayes_threshold",
+        label="actual cost",
+        direction="smaller",
     ),
-    "min_dcf": Variable("normalised decision cost, the least of any threshold", "cost", dims=PRIOR),
-    "c_primary": Variable("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
+    "min_dcf": Variable(
+        "normalised decision cost, the least of any threshold",
+        "cost",
+        dims=PRIOR,
+        label="minimum cost",
+        direction="smaller",
+    ),
+    "c_primary": Variable(
+        "mean over the priors of FRR + beta FAR at the Bayes threshold",
+        "cost",
+        label="Cprimary",
+        direction="smaller",
+    ),
     "min_c_primary": Variable(
-        "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
+        "mean over the priors of the least FRR + beta FAR of any threshold",
+        "cost",
+        label="min Cprimary",
+        direction="smaller",
     ),
     "bayes_threshold": Variable(
         "log-likelihood ratio from which the Bayes decision accepts",
         "score",
         shown="threshold",
         dims=PRIOR,
+        label="threshold",
     ),
     "far_at_bayes": Variable(
         "FAR at the Bayes threshold",
@@ -82,6 +101,8 @@ CALIBRATION = {
         PRIOR,
         out_of="impostor_attempts",
         threshold="bayes_threshold",
+        label="{far}",
+        direction="smaller",
     ),
     "frr_at_bayes": Variable(
         "FRR at the Bayes threshold",
@@ -90,17 +111,47 @@ CALIBRATION = {
         PRIOR,
         out_of="genuine_attempts",
         threshold="bayes_threshold",
+        label="{frr}",
+        direction="smaller",
     ),
     "bayes_error": Variable(
-        "normalised Bayes error rate: act_dcf of equal costs", "cost", dims=ODDS
+        "normalised Bayes error rate: act_dcf of equal costs",
+        "cost",
+        dims=ODDS,
+        label="Bayes error rate",
+        direction="smaller",
+        detail="data",
     ),
     "min_bayes_error": Variable(
-        "least normalised Bayes error rate: min_dcf of equal costs", "cost", dims=ODDS
+        "least normalised Bayes error rate: min_dcf of equal costs",
+        "cost",
+        dims=ODDS,
+        label="min Bayes error rate",
+        direction="smaller",
+        detail="data",
     ),
-    "ece": Variable("empirical cross-entropy", "bits", dims=ODDS),
-    "min_ece": Variable("empirical cross-entropy after isotonic regression", "bits", dims=ODDS),
+    "ece": Variable(
+        "empirical cross-entropy",
+        "bits",
+        dims=ODDS,
+        label="cross-entropy",
+        direction="smaller",
+        detail="data",
+    ),
+    "min_ece": Variable(
+        "empirical cross-entropy after isotonic regression",
+        "bits",
+        dims=ODDS,
+        label="min cross-entropy",
+        direction="smaller",
+        detail="data",
+    ),
     "reference_ece": Variable(
-        "cross-entropy of the prior alone, without any score", "bits", dims=ODDS
+        "cross-entropy of the prior alone, without any score",
+        "bits",
+        dims=ODDS,
+        label="cross-entropy of the prior",
+        detail="data",
     ),
     "genuine_above": Variable(
         "proportion of the genuine attempts with a larger ratio",
@@ -224,7 +275,9 @@ def calibration_dataset(
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
     )
-    return dataset(values, CALIBRATION, coordinates, attrs)
+    names = dict.fromkeys((*CALIBRATION, *values))
+    in_order = {name: values[name] for name in names if name in values}
+    return dataset(in_order, CALIBRATION, coordinates, attrs)
 
 
 def _weights(

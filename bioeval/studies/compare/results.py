@@ -48,7 +48,9 @@ STATISTICS = {
         "two-sided p-value of the difference, adjusted for the number of pairs", "p"
     ),
     "p_adjusted": Variable(
-        "p-value adjusted for the number of measures as well, by Holm's method", "p"
+        "p-value adjusted for the number of measures as well, by Holm's method",
+        "p",
+        detail="verbose",
     ),
     "separated": Variable(
         "1 where the system is shown to be better than the other one, -1 where it is shown to be "
@@ -64,10 +66,14 @@ STATISTICS = {
 #: Those in the unit of the measure.
 _IN_ITS_UNIT = ("low", "high", "difference", "difference_low", "difference_high")
 
+#: What tables have of two systems, and of more; all else is in data alone.
+_OF_TWO = ("difference", "p_value", "p_adjusted")
+_OF_MORE = (*_OF_TWO, "rank", "letters")
+
 #: The dimensions of all measures.
 SYSTEMS = {
-    "system": Variable("system"),
-    "other_system": Variable("system that is subtracted"),
+    "system": Variable("system", label="system"),
+    "other_system": Variable("system that is subtracted", label="other system"),
 }
 
 #: What a comparison has, of any measure; ``MEASURE`` stands for its name.
@@ -201,11 +207,15 @@ class ComparedMeasure:
         if statistic:
             about = STATISTICS[statistic]
             units = scalar.units if statistic in _IN_ITS_UNIT else about.units
-            about = replace(about, units=units, measure=self.name, statistic=statistic)
+            decimals = scalar.decimals if statistic in _IN_ITS_UNIT else None
+            is_shown = statistic in (_OF_TWO if len(self.systems) == 2 else _OF_MORE)
+            label = scalar.label if is_shown else ""
+            about = replace(about, units=units, decimals=decimals, label=label)
+            about = replace(about, measure=self.name, statistic=statistic)
             how = {"interval_method": self.method, "interval_for": population}
             return {**about.attrs, **(how if statistic == "difference" else {})}
         of_value = replace(scalar, dims=(), threshold="", shown="", detail="")
-        return {**of_value.attrs, "interval_for": population}
+        return {**of_value.among(()), "interval_for": population}
 
 
 def comparison_dataset(

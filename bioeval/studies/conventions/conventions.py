@@ -193,8 +193,8 @@ def _dataset(
     """Return the measures of all cards, without those that no card has."""
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
-        "card": Variable("protocol card"),
-        "why_not": Variable("why the card could not be evaluated"),
+        "card": Variable("protocol card", label="card"),
+        "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
     }
     for name, over in (x for measures in MEASURES.values() for x in measures.items()):
         if not any(name in x for x in rows):
@@ -205,7 +205,7 @@ def _dataset(
             if any(beside in x for x in rows):
                 values = np.array([x.get(beside, missing) for x in rows], dtype=float)
                 variables[beside] = dims, values
-        names[name] = figure(name) or Variable("queries", "queries")
+        names[name] = figure(name) or Variable("queries", "queries", label="queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
     for over, labels in _PLACES.items():
         if any(over in dims for dims, _ in variables.values()):

@@ -52,11 +52,30 @@ SplitNumbers = Mapping[str, np.ndarray]
 #: Described as of folds; all others are described as of one evaluation.
 OF_FOLDS: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the training part", "score", "threshold T", shown="threshold"
+        "threshold chosen on the training part",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold",
     ),
-    "subjects": Variable("subjects of the part (pairs without subjects: pairs)", "subjects"),
-    "gallery_subjects": Variable("subjects in the gallery of the part", "subjects"),
-    "crossing_pairs": Variable("pairs of a subject of the test part and one outside it", "pairs"),
+    "subjects": Variable(
+        "subjects of the part (pairs without subjects: pairs)",
+        "subjects",
+        label="subjects",
+        detail="data",
+    ),
+    "gallery_subjects": Variable(
+        "subjects in the gallery of the part",
+        "subjects",
+        label="subjects in the gallery",
+        detail="data",
+    ),
+    "crossing_pairs": Variable(
+        "pairs of a subject of the test part and one outside it",
+        "pairs",
+        label="pairs across the parts",
+        detail="data",
+    ),
 }
 
 #: Counts of decisions, which a fold without a threshold does not have.

@@ -42,7 +42,9 @@ from bioeval.views.messages import warns_of_doubts
 from bioeval.views.tasks import report_ranks
 
 GALLERY_SIZE = {
-    "gallery_size": Variable("subjects in the gallery", "subjects", "gallery size N"),
+    "gallery_size": Variable(
+        "subjects in the gallery", "subjects", "gallery size N", label="subjects in the gallery"
+    ),
     **entries(CLOSED_SET, "cms", "recognition_rate"),
     **entries(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
 }

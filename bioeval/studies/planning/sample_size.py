@@ -54,10 +54,14 @@ from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
 
 SAMPLE_SIZE = {
-    "attempts_of_subject": Variable("attempts of each subject", "attempts"),
-    "all_attempts": Variable("attempts of all these subjects", "attempts"),
-    "subjects": Variable("subjects for the width of the interval", "subjects"),
-    "all_templates": Variable("templates of all these subjects", "templates"),
+    "attempts_of_subject": Variable(
+        "attempts of each subject", "attempts", label="attempts of each subject"
+    ),
+    "all_attempts": Variable("attempts of all these subjects", "attempts", label="all attempts"),
+    "subjects": Variable("subjects for the width of the interval", "subjects", label="subjects"),
+    "all_templates": Variable(
+        "templates of all these subjects", "templates", label="all templates"
+    ),
     "frr": Variable("expected FRR", "proportion", "FNMR", label="{frr}, expected"),
     "subject_sd": Variable(
         "standard deviation of a subject's rate",
@@ -66,7 +70,9 @@ SAMPLE_SIZE = {
         detail="verbose",
     ),
     "design_effect": Variable(
-        "variance of the rate over that of as many independent genuine pairs", "1"
+        "variance of the rate over that of as many independent genuine pairs",
+        "1",
+        label="design effect",
     ),
     "icc": Variable(
         "correlation of two genuine errors of a subject that share no template",

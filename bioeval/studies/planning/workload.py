@@ -50,12 +50,15 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.views.messages import warns_of_doubts
 
 WORKLOAD = {
-    "days": Variable("length of the period", "days"),
+    "days": Variable("length of the period", "days", label="days"),
     "event": Variable(
         "error of the system: false-alarm, an impostor accepted or somebody who is not "
-        "on the list found there; rejected, a genuine person rejected or a listed one missed"
+        "on the list found there; rejected, a genuine person rejected or a listed one missed",
+        label="error",
     ),
-    "rate": Variable("error rate of an attempt", "proportion", "FMR, FNMR; FPIR, FNIR"),
+    "rate": Variable(
+        "error rate of an attempt", "proportion", "FMR, FNMR; FPIR, FNIR", label="rate"
+    ),
     "rate_low": Variable("lower end of the interval of the rate; NaN where unknown", "proportion"),
     "rate_high": Variable("upper end of the interval of the rate; NaN where unknown", "proportion"),
     "people_per_day": Variable(

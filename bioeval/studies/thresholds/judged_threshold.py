@@ -49,7 +49,11 @@ from bioeval.views.writers.numbers import threshold_text
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Variable] = {
     "threshold": Variable(
-        "threshold chosen on the training set", "score", "threshold T", shown="threshold"
+        "threshold chosen on the training set",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold",
     ),
     **entries(VERIFICATION, "far", "frr", "fa", "fr"),
     "eer": Variable(
@@ -59,12 +63,16 @@ JUDGED: dict[str, Variable] = {
     ),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     "dcf": Variable(
-        f"cost of the decisions at this threshold: {_COST}", "cost", label="DCF (actual)"
+        f"cost of the decisions at this threshold: {_COST}",
+        "cost",
+        label="DCF (actual)",
+        direction="smaller",
     ),
     "min_dcf": Variable(
         f"the least cost of any threshold on the test set: {_COST}",
         "cost",
         label="minDCF of the test set",
+        direction="smaller",
     ),
 }
 

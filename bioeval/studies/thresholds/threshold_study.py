@@ -73,6 +73,8 @@ STUDY = {
     "pairs_of_people": Variable(
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
         "pairs",
+        label="pairs of people",
+        detail="verbose",
     ),
     "subjects_needed": Variable(
         "people that the target needs by the rule: of a FAR all compared with each other, "

@@ -64,21 +64,26 @@ _FP = "FP/frame", "false positives in a frame (FAF of MOTChallenge)"
 MEASURES: dict[str, Variable] = {
     **_measures({"mota": ("MOTA", _MOTA)}, bounds=(-np.inf, 1.0)),
     **_measures({"motp": ("MOTP", _MOTP)}),
-    **_measures({"motp_distance": _DISTANCE}, direction="smaller"),
+    **_measures({"motp_distance": _DISTANCE}, direction="smaller", detail="data"),
     **_measures(
-        {
-            "recall": ("recall", "proportion of the boxes of targets that are matched"),
-            "precision": ("precision", "proportion of the boxes of the result that are matched"),
-        }
+        {"recall": ("recall", "proportion of the boxes of targets that are matched")},
+        out_of="truth_boxes",
+    ),
+    **_measures(
+        {"precision": ("precision", "proportion of the boxes of the result that are matched")},
+        out_of="result_boxes",
     ),
     **_measures({"far": _FAR}, units="per frame", **_PER_FRAME),
     **_measures({"fp_per_frame": _FP}, units="per frame", **_PER_FRAME),
     **_measures(
-        {
-            "idp": ("IDP", "identification precision: IDTP / (IDTP + IDFP)"),
-            "idr": ("IDR", "identification recall: IDTP / (IDTP + IDFN)"),
-            "idf1": ("IDF1", "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
-        }
+        {"idp": ("IDP", "identification precision: IDTP / (IDTP + IDFP)")}, out_of="result_boxes"
+    ),
+    **_measures(
+        {"idr": ("IDR", "identification recall: IDTP / (IDTP + IDFN)")}, out_of="truth_boxes"
+    ),
+    **_measures(
+        {"idf1": ("IDF1", "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)")},
+        out_of="truth_boxes result_boxes",
     ),
     **{
         name: replace(x, long_name=f"{x.long_name}; mean over localisation thresholds")

@@ -52,57 +52,125 @@ from bioeval.views.messages import warns_of_doubts
 TRACKING = {
     **MEASURES,
     **{f"{name}_at_alpha": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
-    "tp_at_alpha": Variable("true positives in the matching of HOTA", "boxes"),
+    "tp_at_alpha": Variable(
+        "true positives in the matching of HOTA", "boxes", label="matched boxes (TP)", detail="data"
+    ),
     "frames": Variable(
-        "frames of the sequence; where its length is not given, those with rows", "frames"
+        "frames of the sequence; where its length is not given, those with rows",
+        "frames",
+        label="frames",
     ),
-    "frames_with_rows": Variable("frames with a row in either file", "frames"),
-    "targets": Variable("identities of the ground truth", "targets"),
-    "identities": Variable("identities of the result", "identities"),
-    "truth_boxes": Variable("boxes of targets", "boxes"),
-    "result_boxes": Variable("boxes of the result", "boxes"),
-    "tp": Variable("true positives: boxes of targets that are matched", "boxes"),
-    "fn": Variable("false negatives: boxes of targets that are not matched", "boxes"),
-    "fp": Variable("false positives: boxes of the result that are not matched", "boxes"),
+    "frames_with_rows": Variable(
+        "frames with a row in either file", "frames", label="frames with rows", detail="data"
+    ),
+    "targets": Variable("identities of the ground truth", "targets", label="targets"),
+    "identities": Variable(
+        "identities of the result", "identities", label="identities of the result", detail="verbose"
+    ),
+    "truth_boxes": Variable("boxes of targets", "boxes", label="boxes of targets"),
+    "result_boxes": Variable(
+        "boxes of the result", "boxes", label="boxes of the result", detail="verbose"
+    ),
+    "tp": Variable(
+        "true positives: boxes of targets that are matched",
+        "boxes",
+        label="matched boxes (TP)",
+        detail="verbose",
+    ),
+    "fn": Variable(
+        "false negatives: boxes of targets that are not matched", "boxes", label="missed boxes (FN)"
+    ),
+    "fp": Variable(
+        "false positives: boxes of the result that are not matched",
+        "boxes",
+        label="false boxes (FP)",
+    ),
     "idsw": Variable(
-        "identity switches: matches with another identity than the target's last", "boxes"
+        "identity switches: matches with another identity than the target's last",
+        "boxes",
+        label="identity switches (IDSW)",
     ),
-    "fragmentations": Variable("times a target is missed, and matched again later", "events"),
+    "fragmentations": Variable(
+        "times a target is missed, and matched again later", "events", label="fragmentations"
+    ),
     "resumptions": Variable(
-        "times a target is matched again after being missed or away (TrackEval)", "events"
+        "times a target is matched again after being missed or away (TrackEval)",
+        "events",
+        label="resumptions",
+        detail="verbose",
     ),
-    "mt": Variable("mostly tracked targets: covered for 80 % of their frames", "targets"),
-    "pt": Variable("partially tracked targets", "targets"),
-    "ml": Variable("mostly lost targets: covered for less than 20 % of their frames", "targets"),
-    "idtp": Variable("boxes of targets under the one identity assigned to the target", "boxes"),
-    "idfn": Variable("other boxes of targets", "boxes"),
-    "idfp": Variable("other boxes of the result", "boxes"),
-    "ignored_truth_boxes": Variable("boxes of the ground truth that are ignored", "boxes"),
+    "mt": Variable(
+        "mostly tracked targets: covered for 80 % of their frames",
+        "targets",
+        label="mostly tracked targets (MT)",
+    ),
+    "pt": Variable("partially tracked targets", "targets", label="partially tracked targets (PT)"),
+    "ml": Variable(
+        "mostly lost targets: covered for less than 20 % of their frames",
+        "targets",
+        label="mostly lost targets (ML)",
+    ),
+    "idtp": Variable(
+        "boxes of targets under the one identity assigned to the target",
+        "boxes",
+        label="boxes under the assigned identity (IDTP)",
+    ),
+    "idfn": Variable(
+        "other boxes of targets", "boxes", label="other boxes of targets (IDFN)", detail="verbose"
+    ),
+    "idfp": Variable(
+        "other boxes of the result",
+        "boxes",
+        label="other boxes of the result (IDFP)",
+        detail="verbose",
+    ),
+    "ignored_truth_boxes": Variable(
+        "boxes of the ground truth that are ignored",
+        "boxes",
+        label="ignored boxes of targets",
+        detail="data",
+    ),
     "removed_result_boxes": Variable(
-        "boxes of the result left out, on ignored ground truth", "boxes"
+        "boxes of the result left out, on ignored ground truth",
+        "boxes",
+        label="removed boxes of the result",
+        detail="data",
     ),
 }
 
 TRACKING_TARGETS = {
-    "frames_present": Variable("frames in which the target is present", "frames"),
-    "frames_covered": Variable("frames in which the target is matched", "frames"),
+    "frames_present": Variable(
+        "frames in which the target is present", "frames", label="frames", detail="data"
+    ),
+    "frames_covered": Variable(
+        "frames in which the target is matched", "frames", label="covered", detail="data"
+    ),
     "coverage": Variable(
         "proportion of the target's frames in which it is matched",
         "proportion",
         out_of="frames_present",
+        label="coverage",
+        detail="data",
     ),
-    "target_switches": Variable("identity switches of the target", "events"),
+    "target_switches": Variable(
+        "identity switches of the target", "events", label="identity switches", detail="data"
+    ),
     "target_fragmentations": Variable(
-        "times the target is missed, and matched again later", "events"
+        "times the target is missed, and matched again later",
+        "events",
+        label="fragmentations",
+        detail="data",
     ),
-    "state": Variable("mostly tracked, partially tracked or mostly lost"),
+    "state": Variable(
+        "mostly tracked, partially tracked or mostly lost", label="state", detail="data"
+    ),
 }
 
 TRACKING_DIMENSIONS = {
-    "sequence": Variable("sequence"),
-    "target": Variable("target: an identity of the ground truth, by its id"),
+    "sequence": Variable("sequence", label="sequence"),
+    "target": Variable("target: an identity of the ground truth, by its id", label="target"),
     "localisation_threshold": Variable(
-        "localisation threshold alpha: smallest IoU of a match", "1"
+        "localisation threshold alpha: smallest IoU of a match", "1", label="localisation threshold"
     ),
 }
 

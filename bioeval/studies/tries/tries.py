@@ -32,7 +32,7 @@ from bioeval.results.dataset import (
     threshold_with_next,
 )
 from bioeval.results.support import beyond_scores
-from bioeval.results.variables import VERIFICATION, Variable, entries
+from bioeval.results.variables import COORDINATES, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores
@@ -51,8 +51,9 @@ TRIES: dict[str, Variable] = {
     "tries": Variable(
         "number of tries at a claim; those of all visits are pooled, and each claim counts once",
         "tries",
+        label="tries",
     ),
-    "threshold": Variable("decision threshold", "score", "threshold T", shown="threshold"),
+    "threshold": COORDINATES["threshold"],
     **entries(VERIFICATION, "far", "frr", "genuine_attempts", "impostor_attempts"),
     "far_logged": Variable(
         f"FAR {_LOGGED}", "proportion", "FMR", label="{far} of the visits as they are"

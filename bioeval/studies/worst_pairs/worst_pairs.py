@@ -26,14 +26,16 @@ from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.views.messages import warns_of_doubts
 
 WORST_PAIRS = {
-    "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones", "1"),
-    "comparison": Variable("impostor or genuine"),
-    "row": Variable("row of the probe in the matrix", "1"),
-    "column": Variable("column of the gallery template in the matrix", "1"),
+    "pair": Variable(
+        "worst pair: the nearest impostors, then the farthest genuine ones", "1", label="pair"
+    ),
+    "comparison": Variable("impostor or genuine", label="comparison"),
+    "row": Variable("row of the probe in the matrix", "1", label="row"),
+    "column": Variable("column of the gallery template in the matrix", "1", label="column"),
     "try": Variable("row, in the matrix that claims were made of, of the try that decided", "1"),
-    "probe_label": Variable("subject of the probe"),
-    "gallery_label": Variable("subject of the gallery template"),
-    "score": Variable("score of the pair", "score"),
+    "probe_label": Variable("subject of the probe", label="probe"),
+    "gallery_label": Variable("subject of the gallery template", label="gallery"),
+    "score": Variable("score of the pair", "score", label="score"),
 }
 
 

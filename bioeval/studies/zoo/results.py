@@ -41,30 +41,52 @@ _SUBJECT, _EACH = ("subject",), ("error", "subject")
 _BY_CHANCE = "if the two means were independent"
 
 ZOO = {
-    "animal": Variable("animal of the zoo of Yager and Dunstone (2010)"),
+    "animal": Variable("animal of the zoo of Yager and Dunstone (2010)", label="animal"),
     "error": Variable(
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
-        "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)"
+        "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)",
+        label="error",
     ),
-    "test": Variable("animal whose existence is tested"),
+    "test": Variable("animal whose existence is tested", label="animal"),
     "threshold": Variable(
-        "threshold at which errors are counted", "score", "threshold T", shown="threshold"
+        "threshold at which errors are counted",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold",
     ),
     "genuine_mean": Variable(
-        "mean finite score of the genuine attempts of the subject", "score", detail="data"
+        "mean finite score of the genuine attempts of the subject",
+        "score",
+        detail="data",
+        label="genuine mean",
     ),
     "impostor_mean": Variable(
-        "mean finite score of all impostor attempts of the subject", "score", detail="data"
+        "mean finite score of all impostor attempts of the subject",
+        "score",
+        detail="data",
+        label="impostor mean",
     ),
     "impostor_mean_as_probe": Variable(
-        "mean finite score of impostor attempts with probes of the subject", "score", detail="data"
+        "mean finite score of impostor attempts with probes of the subject",
+        "score",
+        detail="data",
+        label="impostor mean as probe",
     ),
     "impostor_mean_as_claimed": Variable(
-        "mean finite score of impostor attempts that claim the subject", "score", detail="data"
+        "mean finite score of impostor attempts that claim the subject",
+        "score",
+        detail="data",
+        label="impostor mean as claimed",
     ),
-    "errors": Variable("errors of the subject", "attempts", dims=_EACH, threshold="threshold"),
+    "errors": Variable(
+        "errors of the subject", "attempts", dims=_EACH, threshold="threshold", label="errors"
+    ),
     "attempts": Variable(
-        "attempts of the subject that may be such an error", "attempts", detail="verbose"
+        "attempts of the subject that may be such an error",
+        "attempts",
+        detail="verbose",
+        label="attempts",
     ),
     "rate": Variable(
         "error rate of the subject",
@@ -73,9 +95,13 @@ ZOO = {
         _EACH,
         out_of="attempts",
         threshold="threshold",
+        label="rate",
     ),
     "share": Variable(
-        "proportion of all such errors that are the subject's", "proportion", label="of all"
+        "proportion of all such errors that are the subject's",
+        "proportion",
+        label="of all",
+        out_of="all_errors",
     ),
     "rate_without": Variable(
         "error rate of all attempts without the subject, on either side",
@@ -83,6 +109,7 @@ ZOO = {
         "FNMR, FMR",
         _EACH,
         threshold="threshold",
+        label="rate without",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
     "all_errors": Variable(
@@ -118,8 +145,11 @@ ZOO = {
         "correlation over subjects of their mean scores in two halves without a template (of "
         "wolves and lambs, nor an opponent) in common; of goats that of ranks",
         "1",
+        label="correlation",
     ),
-    "p": Variable("one-sided p-value by permutation: subjects differ, the animals exist", "p"),
+    "p": Variable(
+        "one-sided p-value by permutation: subjects differ, the animals exist", "p", label="p"
+    ),
     "kruskal_p": Variable(
         "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
         "scores, and rejects far too often where scores share templates",

@@ -48,8 +48,15 @@ TOP_K = {
     **entries(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     **entries(REID, "unmatched", "left_out"),
     **entries(REID, "rank_k_average_precision", *(OF_QUERY[name] for name in OF_MATCH)),
-    "rank_k": Variable("rank K at which lists are cut", "1"),
-    "beyond_lists": Variable("queries with more matches than a list has places", "queries"),
+    "rank_k": Variable(
+        "rank K at which lists are cut", "1", label="rank K of the lists", detail="verbose"
+    ),
+    "beyond_lists": Variable(
+        "queries with more matches than a list has places",
+        "queries",
+        label="queries with more matches than places",
+        detail="verbose",
+    ),
     "first_match_rank": Variable("rank of the first match; NaN where none is listed", "1"),
 }
 
