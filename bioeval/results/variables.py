@@ -93,8 +93,8 @@ class Variable:
 
     @cached_property
     def beside(self) -> frozenset[str]:
-        """The variables that its attributes name: those of its denominator and its threshold."""
-        return frozenset((*self.denominator, *filter(None, (self.attrs.get("threshold"),))))
+        """The variables that its attributes name: its denominator and its threshold."""
+        return frozenset((*self.denominator, *str(self.attrs.get("threshold", "")).split()))
 
     def among(self, names: Collection[str]) -> dict[str, str | int]:
         """Return the attributes in a dataset of these variables: none names any other."""

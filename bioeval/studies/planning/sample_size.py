@@ -62,7 +62,9 @@ SAMPLE_SIZE = {
     "all_templates": Variable(
         "templates of all these subjects", "templates", label="all templates"
     ),
-    "frr": Variable("expected FRR", "proportion", "FNMR", label="{frr}, expected"),
+    "frr": Variable(
+        "expected FRR", "proportion", "FNMR", label="{frr}, expected", direction="smaller"
+    ),
     "subject_sd": Variable(
         "standard deviation of a subject's rate",
         "proportion",

@@ -57,7 +57,11 @@ WORKLOAD = {
         label="error",
     ),
     "rate": Variable(
-        "error rate of an attempt", "proportion", "FMR, FNMR; FPIR, FNIR", label="rate"
+        "error rate of an attempt",
+        "proportion",
+        "FMR, FNMR; FPIR, FNIR",
+        label="rate",
+        direction="smaller",
     ),
     "rate_low": Variable("lower end of the interval of the rate; NaN where unknown", "proportion"),
     "rate_high": Variable("upper end of the interval of the rate; NaN where unknown", "proportion"),

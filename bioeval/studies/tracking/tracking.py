@@ -151,6 +151,7 @@ TRACKING_TARGETS = {
         out_of="frames_present",
         label="coverage",
         detail="data",
+        direction="larger",
     ),
     "target_switches": Variable(
         "identity switches of the target", "events", label="identity switches", detail="data"

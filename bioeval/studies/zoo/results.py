@@ -96,6 +96,7 @@ ZOO = {
         out_of="attempts",
         threshold="threshold",
         label="rate",
+        direction="smaller",
     ),
     "share": Variable(
         "proportion of all such errors that are the subject's",
@@ -110,6 +111,7 @@ ZOO = {
         _EACH,
         threshold="threshold",
         label="rate without",
+        direction="smaller",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
     "all_errors": Variable(
@@ -123,6 +125,7 @@ ZOO = {
         out_of="all_attempts",
         threshold="threshold",
         label="rate",
+        direction="smaller",
     ),
     "non_finite": Variable(
         "attempts with an infinite score, left out of means",
