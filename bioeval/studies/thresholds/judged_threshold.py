@@ -60,6 +60,7 @@ JUDGED: dict[str, Variable] = {
         "EER of the test set, at its own best threshold (optimistic)",
         "proportion",
         label="EER of the test set",
+        direction="smaller",
     ),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     "dcf": Variable(
