@@ -15,7 +15,7 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.console import as_json
-from bioeval.views.show import WIDTH, table_as_text
+from bioeval.views.show import WIDTH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,7 +177,7 @@ def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table:
             open(folder / "results.nc", "wb") as file,
         ):
             file.write(made)
-    text = table_as_text(table, WIDTH)
+    text = table.text(WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 

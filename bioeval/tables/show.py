@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
 from bioeval.tables.sections import document_of, paper_table
-from bioeval.views.show import WIDTH, print_table, table_as_text
+from bioeval.views.show import WIDTH, print_table
 
 if TYPE_CHECKING:
     from bioeval.views.writers.terminal import Form
@@ -55,7 +55,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
         return
     from IPython.display import display
 
-    display({"text/html": table.html(), "text/plain": table_as_text(table, WIDTH)}, raw=True)
+    display({"text/html": table.html(), "text/plain": table.text(WIDTH)}, raw=True)
 
 
 def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:

@@ -20,22 +20,23 @@ if TYPE_CHECKING:
 WIDTH = 100
 
 
-def print_table(table: Any, form: Form | None = None) -> None:
+def print_table(table: TerminalDocument, form: Form | None = None) -> None:
     """Print a table on standard output, as text unless another form is given.
 
     Colours are left out in a pipe and where ``NO_COLOR`` is set; a table is as wide as the
     terminal, or as ``COLUMNS`` says.
     """
-    from rich.console import Console
-
     if form is not None:
         put(table.marked_up(form))
-        return
-    if sys.stdout is not None and sys.stdout.isatty():
+    elif sys.stdout is not None and sys.stdout.isatty():
+        from rich.console import Console
+
+        from bioeval.views.writers.terminal import AS_IT_IS
+
         with named_errors():
-            Console(highlight=False, emoji=False, markup=False).print(table, crop=False)
-        return
-    put(table_as_text(table, pipe_width()))
+            Console(**AS_IT_IS).print(table, crop=False)
+    else:
+        put(table.text(pipe_width()))
 
 
 class Shown:
@@ -68,17 +69,10 @@ class Shown:
         return TerminalDocument(self._section(), "lecture")
 
     def __str__(self) -> str:
-        return table_as_text(self._table(), WIDTH)
+        return self._table().text(WIDTH)
 
     def _repr_html_(self) -> str:
         return self._table().html()
-
-
-def table_as_text(table: Any, width: int) -> str:
-    """Return a table as plain text."""
-    from bioeval.views.writers.terminal import plain_text
-
-    return plain_text(table, width)
 
 
 def pipe_width() -> int:

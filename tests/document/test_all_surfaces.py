@@ -30,7 +30,7 @@ from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.markdown import as_markdown
 from bioeval.views.writers.numbers import printed_column
 from bioeval.views.writers.pieces import grid_of
-from bioeval.views.writers.terminal import as_text
+from bioeval.views.writers.terminal import TerminalDocument
 
 VOCABULARIES = ("lecture", "iso")
 
@@ -85,7 +85,7 @@ def of_latex(text: str) -> str:
 def forms_of(section: Section, vocabulary: str = "lecture") -> dict[str, str]:
     """The text of a document in each form, without the marks of the form."""
     forms = {
-        "text": as_text(section, 10_000, vocabulary),
+        "text": TerminalDocument(section, vocabulary).text(10_000),
         "html": of_html(as_html(section, vocabulary)),
         "markdown": of_markdown(as_markdown(section, vocabulary)),
         "latex": of_latex(as_latex(section, vocabulary)),
@@ -166,7 +166,7 @@ def test_each_message_is_in_each_form(name):
 @pytest.mark.cases(16)
 def test_no_term_of_the_lecture_is_left_in_the_words_of_the_standard(name):
     for section in sections(name):
-        text = as_text(section, 10_000, "iso")
+        text = TerminalDocument(section, "iso").text(10_000)
         lines = [line for line in text.splitlines() if "biometrics lecture" not in line]
         assert not OF_LECTURE.search("\n".join(lines)), text
 

@@ -24,6 +24,9 @@ _GAP, _INDENT = 2, 2
 #: A column of text is not made narrower than this, nor a heading that is no wider broken.
 _LEAST_TEXT = 24
 
+#: A console of rich that finds no marks in text.
+AS_IT_IS: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+
 _STYLES = {
     **{"title": "bold", "heading": "bold", "answer": "bold", "warning": "bold red"},
     **{"": "", "note": "dim", "remark": "dim"},
@@ -69,6 +72,13 @@ class TerminalDocument:
         """Return the document without the numbers that the data do not support."""
         return TerminalDocument(supported(self.section), self._vocabulary, self._words)
 
+    def text(self, width: int) -> str:
+        """Return the document as plain text of a width."""
+        stream = io.StringIO()
+        console = Console(file=stream, width=width, color_system=None, **AS_IT_IS)
+        console.print(self, crop=False)
+        return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
     def html(self) -> str:
         """Return the document as HTML."""
         from bioeval.views.writers.html import as_html
@@ -98,19 +108,6 @@ class TerminalDocument:
                 yield RichText("")
             yield from _printed(piece, options.max_width)
             above = piece
-
-
-def as_text(section: Section, width: int, vocabulary: str = "lecture") -> str:
-    """Return a document as plain text of a width."""
-    return plain_text(TerminalDocument(section, vocabulary), width)
-
-
-def plain_text(renderable: Any, width: int) -> str:
-    """Return what rich prints as plain text."""
-    stream = io.StringIO()
-    options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
-    Console(file=stream, width=width, color_system=None, **options).print(renderable, crop=False)
-    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
 def _stands_apart(piece: Piece, above: Piece) -> bool:
