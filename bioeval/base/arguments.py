@@ -40,15 +40,15 @@ def require_integer(
     if of_draws:
         high = _MOST_DRAWS
     try:
-        whole = operator.index(value) if not isinstance(value, bool) else None
+        integer = operator.index(value) if not isinstance(value, bool) else None
     except TypeError:
-        whole = None
-    if whole is None or whole < low:
+        integer = None
+    if integer is None or integer < low:
         raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
-    if high is not None and whole > high:
-        problem = f"is {whole}" if whole < 10**6 else "is too large"
+    if high is not None and integer > high:
+        problem = f"is {integer}" if integer < 10**6 else "is too large"
         raise DataError(f"{subject(name)} {problem}; expected an integer from {low} to {high:,}")
-    return whole
+    return integer
 
 
 def require_number(
@@ -68,9 +68,9 @@ def require_number(
         real = math.nan if isinstance(value, NO_NUMBERS) else float(value)
     except (TypeError, ValueError):
         real = math.nan
-    inside = math.isfinite(real)
-    inside = inside and (low is None or real >= low) and (above is None or real > above)
-    if not inside or (high is not None and real > high):
+    is_inside = math.isfinite(real)
+    is_inside = is_inside and (low is None or real >= low) and (above is None or real > above)
+    if not is_inside or (high is not None and real > high):
         if low is None and above is None and high is None:
             raise DataError(f"{subject(name)} is {received(value)}; expected a finite number")
         if low is None and above is None:
@@ -102,34 +102,34 @@ def number_in(text: str) -> float:
 
 def rate_in(text: str) -> float:
     """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
-    number, percent, rest = text.strip().partition("%")
-    if percent and not rest:
+    number, percent, after_percent = text.strip().partition("%")
+    if percent and not after_percent:
         if number_in(number):
             return float(Decimal(number) / 100)
         return 0.0
-    number, slash, whole = text.partition("/")
-    if slash and not number_in(whole):
+    number, slash, divisor = text.partition("/")
+    if slash and not number_in(divisor):
         raise ValueError(f"{text!r} divides by 0")
     if slash:
-        return number_in(number) / number_in(whole)
+        return number_in(number) / number_in(divisor)
     return number_in(text)
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
+    """Return numbers as float64, or raise :class:`DataError` where a number is not exact there."""
     array = require_array(name, values)
     with np.errstate(over="ignore"):
         doubles = array.astype(np.float64)
     # A list of integers and floats is rounded already where it becomes an array.
-    each = values if isinstance(values, (list, tuple)) else array.reshape(-1)
+    listed = values if isinstance(values, (list, tuple)) else array.reshape(-1)
     wide = array.dtype.kind == "O" or array.dtype.itemsize > 8
     doubtful = doubles == doubles if wide else abs(doubles) >= 2.0**53
     for i in np.flatnonzero(doubtful).tolist():
-        number, near = each[i], doubles.reshape(-1)[i].item()
-        if near != (number.item() if isinstance(number, np.generic) else number):
+        number, double = listed[i], doubles.reshape(-1)[i].item()
+        if double != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
                 f"{subject(name)}: {number} is not exact in float64, the type in which scores are "
-                f"compared; the nearest one is {near!r}"
+                f"compared; the nearest one is {double!r}"
             )
     return doubles
 
@@ -148,7 +148,7 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
 
 
 def require_flag(name: str, value: object) -> bool:
-    """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
+    """Return `value` as a bool, or raise :class:`DataError` unless it is a bool, 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
         raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
     return bool(value)
@@ -162,14 +162,14 @@ def require_text(name: str, value: object) -> str:
 
 
 def require_choice(name: str, value: object, choices: Any, error: type = DataError) -> None:
-    """Raise :class:`DataError` unless `value` is one of `choices` (perhaps a ``Literal``)."""
+    """Raise :class:`DataError` unless `value` is in `choices` (perhaps a ``Literal``)."""
     choices = get_args(choices) or list(choices)
     if not isinstance(value, str) or value not in choices:
         raise error(bad_choice(name, value, choices))
 
 
 def chosen_task(task: object, tasks: Iterable[W]) -> W:
-    """Return one of `tasks` in its own spelling: ``open_set`` for ``open-set``."""
+    """Return the task in the spelling of `tasks`: ``open_set`` for ``open-set``."""
     if isinstance(task, str):
         task = task.replace("-", "_")
     require_choice("task", task, tasks)

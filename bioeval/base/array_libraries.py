@@ -20,7 +20,7 @@ _WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": n
 
 
 def as_numpy(values: Any, name: str) -> Any:
-    """Return an array of another library as one of NumPy; other values unchanged.
+    """Return an array of another library as a NumPy array; other values unchanged.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def as_numpy(values: Any, name: str) -> Any:
     if _is_sparse(values):
         dense = "to_dense" if hasattr(values, "to_dense") else "toarray"
         raise _unreadable(name, values, f"is sparse; give {dense}() of it")
-    given = values
+    original = values
     try:
         if callable(getattr(values, "detach", None)) and callable(getattr(values, "cpu", None)):
             values = values.detach().cpu()  # a tensor of PyTorch
@@ -51,7 +51,7 @@ def as_numpy(values: Any, name: str) -> Any:
     except _ERRORS as error:
         reason = cut(" ".join(str(error).split()), 120)
         problem = f"cannot be read as an array ({reason}); give an array of NumPy"
-        raise _unreadable(name, given, problem) from None
+        raise _unreadable(name, original, problem) from None
 
 
 def _is_sparse(values: Any) -> bool:
@@ -66,10 +66,12 @@ def _is_sparse(values: Any) -> bool:
 def _unreadable(name: str, values: Any, problem: str) -> DataError:
     """Return the error of an array that cannot be read, with its type, dtype and shape."""
     kind = type(values)
-    called = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+    type_name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
     shape = tuple(getattr(values, "shape", ()))
     dtype = getattr(values, "dtype", "unknown")
-    return DataError(f"{subject(name)}: the {called} of dtype {dtype} and shape {shape} {problem}")
+    return DataError(
+        f"{subject(name)}: the {type_name} of dtype {dtype} and shape {shape} {problem}"
+    )
 
 
 def widened(array: np.ndarray) -> np.ndarray:
@@ -128,5 +130,5 @@ def joined_labels(values: Any, name: str) -> Any:
 
 
 def _dimensions(batch: Any) -> int:
-    """Return the number of dimensions of an array; 0 of what is none."""
+    """Return the number of dimensions of an array; 0 of other objects."""
     return len(getattr(batch, "shape", ()))

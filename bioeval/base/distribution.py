@@ -30,7 +30,7 @@ def how_to_install(extra: str) -> str:
 
 
 def overwritten() -> str:
-    """Say how to mend the package if it has lost its first file to the other one; else nothing."""
+    """Say how to mend a package whose first file another package has overwritten; else nothing."""
     from bioeval.base.version import __version__
 
     if getattr(sys.modules["bioeval"], "__version__", None) == __version__:

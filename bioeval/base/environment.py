@@ -20,23 +20,22 @@ def require_usable() -> None:
 
 
 def source_date() -> int | None:
-    """Return the seconds since 1970 that stand for the date of what is written; None without."""
+    """Return the seconds since 1970 that stand for the date of written files; None if unset."""
     return _number("SOURCE_DATE_EPOCH")
 
 
 def _number(name: str) -> int | None:
-    """Return the value of a variable; None if it is not set."""
     text = os.environ.get(name)
     if text is None:
         return None
-    least, most = _NUMBERS[name]
+    least, largest = _NUMBERS[name]
     try:
         number = int(text)
     except ValueError:
         number = -1
-    if not least <= number <= most:
+    if not least <= number <= largest:
         raise DataError(
             f"the environment variable {name} is {text!r}; expected a whole number from {least} to "
-            f"{most}, or no such variable"
+            f"{largest}, or no such variable"
         )
     return number

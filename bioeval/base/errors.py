@@ -39,7 +39,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return text with control characters, and others that show nothing, as escapes (``\x1b``)."""
+    r"""Return text with control characters and invisible characters as escapes (``\x1b``)."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -138,7 +138,7 @@ def singular(nouns: str) -> str:
 
 
 def backquoted(argument: str, value: object = None) -> str:
-    """Return an argument as a message has it; one with a point is an entry of a mapping.
+    """Return an argument in the form of messages; a name with a point is an entry of a mapping.
 
     Examples
     --------
@@ -154,7 +154,6 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def _written(argument: str, value: object) -> str:
-    """Return an argument with the text of its value."""
     name, point, key = argument.partition(".")
     if point:
         value = f'{{"{key}": {"..." if value is None else value}}}'
@@ -228,14 +227,14 @@ SYNONYMS = {
 def nearest_name(name: object, choices: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the nearest of `choices`, or an empty string."""
     by_folded = {str(choice).casefold(): str(choice) for choice in choices}
-    known = SYNONYMS.get(str(name).casefold())
-    if known in by_folded:
-        return f" Did you mean {by_folded[known]!r}?"
+    synonym = SYNONYMS.get(str(name).casefold())
+    if synonym in by_folded:
+        return f" Did you mean {by_folded[synonym]!r}?"
     import difflib
 
-    near = difflib.get_close_matches(str(name).casefold(), list(by_folded), n=1, cutoff=0.6)
-    if near:
-        return f" Did you mean {by_folded[near[0]]!r}?"
+    matches = difflib.get_close_matches(str(name).casefold(), list(by_folded), n=1, cutoff=0.6)
+    if matches:
+        return f" Did you mean {by_folded[matches[0]]!r}?"
     return ""
 
 
@@ -245,7 +244,7 @@ def subject(input_name: str) -> str:
 
 
 def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
-    """Return the message that `got` is not one of `choices`, with the nearest of them."""
+    """Return the message that `got` is none of `choices`, with the nearest choice."""
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:

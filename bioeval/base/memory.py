@@ -39,11 +39,11 @@ def require_memory(needed: int, data_name: str, remedy: str, *, limit: int | Non
             f"{data_name} would take {size_in_words(needed)} of memory, and the option "
             f"`memory_limit` is {size_in_words(limit)}; {remedy}"
         )
-    there = physical_memory()
-    if there and needed > there:
+    available = physical_memory()
+    if available and needed > available:
         raise DataError(
             f"{data_name} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
-            f"{there / 2**30:,.0f} GiB; {remedy}"
+            f"{available / 2**30:,.0f} GiB; {remedy}"
         )
 
 
@@ -98,7 +98,7 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 
 def at_most(number: int, size: int) -> int:
-    """Return a number of things, or what a quarter of the memory limit holds of their size."""
+    """Return a number of things, or as many as a quarter of the memory limit holds."""
     limit = _LIMIT.get()
     if limit is None:
         return number

@@ -40,7 +40,7 @@ class Message:
         return hash((self.code, as_json([self])))
 
     def concerning(self, *names: str) -> Message:
-        """Return the message as one about these systems, tasks or data, before those it has."""
+        """Return the message about these systems, tasks or data, before any in its arguments."""
         return Message(self.code, (*names, *self.about), **self.arguments)
 
     def renamed(self, names: Mapping[str, str]) -> Message:
@@ -51,7 +51,7 @@ class Message:
         return Message(self.code, self.about, **{**self.arguments, "option": option})
 
     def entry(self) -> dict[str, Any]:
-        """Return the message as a dictionary: its code, what it is about, and its arguments."""
+        """Return the message as a dictionary of code, subject and arguments."""
         about = {"about": list(self.about)} if self.about else {}
         return {"code": self.code, **about, **self.arguments}
 
@@ -96,7 +96,7 @@ def from_json(text: str) -> list[Message]:
 
 
 def joined_messages(by_name: Mapping[str, Iterable[Message]]) -> list[Message]:
-    """Return the messages of systems by name, each with its systems where not all have it."""
+    """Return the messages of systems by name, with the systems where not all have a message."""
     about: dict[Message, list[str]] = {}
     for name, messages in by_name.items():
         for message in messages:
@@ -110,7 +110,7 @@ def joined_messages(by_name: Mapping[str, Iterable[Message]]) -> list[Message]:
 def message_attrs(
     messages: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
-    """Return the attribute of a result with its messages and further ones, each once."""
+    """Return the attribute of a result with its messages and further messages, none twice."""
     return {ATTRIBUTE: as_json([*(messages_of(attrs) if attrs else ()), *messages])}
 
 

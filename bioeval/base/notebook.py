@@ -49,13 +49,13 @@ class NotebookProgress:
         self._show(f"{name} {100 * done / total:.0f} %" if total else name)
 
     def _show(self, text: str) -> None:
-        shown = {"text/plain": printable(text)}
+        data = {"text/plain": printable(text)}
         if self._handle is not None:
-            self._handle.update(shown, raw=True)
+            self._handle.update(data, raw=True)
             return
         from IPython.display import display
 
-        self._handle = display(shown, raw=True, display_id=True)
+        self._handle = display(data, raw=True, display_id=True)
 
 
 _PROGRESS: list[NotebookProgress] = []

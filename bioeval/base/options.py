@@ -19,7 +19,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def _progress(value: Any) -> Callable[[int, int], object] | bool | None:
-    """Return how progress is reported; raise :class:`DataError` where it cannot be."""
+    """Return the function that reports progress; raise :class:`DataError` of other values."""
     if value is False or value is None:
         return value
     return require_callable("progress", value)

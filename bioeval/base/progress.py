@@ -44,7 +44,7 @@ def shown_by(show: Show) -> Iterator[None]:
 
 @contextlib.contextmanager
 def steps_reported() -> Iterator[None]:
-    """Call the option `progress` with the steps done and their number of what runs inside."""
+    """Call the option `progress` with the steps done in the block, and their number."""
     call = OPTIONS["progress"]
     if not call:
         yield
@@ -99,14 +99,13 @@ class _RowsOfPasses:
         self.tell, self.passes, self.before = tell, passes, 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Report the rows done in this pass; more than all where several passes were one."""
         self.tell(min(self.before + done, self.passes * total), self.passes * total)
         if done >= total:
             self.before += done
 
 
 def reporter() -> Tell:
-    """Return what gets the rows counted: the option `progress`, or :func:`report`."""
+    """Return the function that gets numbers of rows: the option `progress`, or :func:`report`."""
     tell = _TELL.get()
     return report if tell is None or tell is _outside else tell
 

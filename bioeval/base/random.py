@@ -92,8 +92,8 @@ class Stream:
 
     def uniforms(self, count: int) -> np.ndarray:
         """Return `count` float64 numbers of the open interval (0, 1), odd multiples of 2^-36."""
-        whole = self._bits.random_raw(count) >> np.uint64(64 - _BITS)
-        return (whole.astype(np.float64) + 0.5) * 2.0**-_BITS
+        words = self._bits.random_raw(count) >> np.uint64(64 - _BITS)
+        return (words.astype(np.float64) + 0.5) * 2.0**-_BITS
 
     def words(self, count: int) -> np.ndarray:
         """Return `count` random words of 64 bits, uint64."""
@@ -145,12 +145,12 @@ class Stream:
         `group`, (n,) or (count, n), is the group of each member, numbered from 0. The order in a
         group is that of words of 64 bits, less those that number the groups and the members.
         """
-        n = group.shape[-1]
-        for_group, for_member = ((max(x, 1) - 1).bit_length() for x in (groups, n))
-        words = self._bits.random_raw(count * n).reshape(count, n)
+        members = group.shape[-1]
+        for_group, for_member = ((max(x, 1) - 1).bit_length() for x in (groups, members))
+        words = self._bits.random_raw(count * members).reshape(count, members)
         words >>= np.uint64(for_group + for_member)
         words <<= np.uint64(for_member)
-        words |= np.arange(n, dtype=np.uint64)
+        words |= np.arange(members, dtype=np.uint64)
         if groups > 1:
             words |= group.astype(np.uint64) << np.uint64(64 - for_group)
         words.sort(axis=1)  # no two are equal, so that every way of sorting gives the same
@@ -187,12 +187,12 @@ def inverse_normal(p: np.ndarray) -> np.ndarray:
     (Wichura, 1988: the percentage points of the normal distribution, Applied Statistics 37(3)).
     """
     centred = p - 0.5
-    r = 0.180625 - centred * centred
-    out = centred * _polynomial(_CENTRE_TOP, r) / _polynomial(_CENTRE_BOTTOM, r)
+    argument = 0.180625 - centred * centred
+    out = centred * _polynomial(_CENTRE_TOP, argument) / _polynomial(_CENTRE_BOTTOM, argument)
     tail = np.nonzero(np.abs(centred) > 0.425)[0]
     side = centred[tail]
-    r = np.sqrt(-_log(np.where(side < 0.0, p[tail], 1.0 - p[tail]))) - 1.6
-    size = _polynomial(_TAIL_TOP, r) / _polynomial(_TAIL_BOTTOM, r)
+    argument = np.sqrt(-_log(np.where(side < 0.0, p[tail], 1.0 - p[tail]))) - 1.6
+    size = _polynomial(_TAIL_TOP, argument) / _polynomial(_TAIL_BOTTOM, argument)
     out[tail] = np.where(side < 0.0, -size, size)
     return out
 
@@ -201,8 +201,10 @@ def _log(x: np.ndarray) -> np.ndarray:
     mantissa, exponent = np.frexp(x)
     low = mantissa < _SQRT_HALF
     mantissa = np.where(low, 2.0 * mantissa, mantissa)
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    return (exponent - low) * _LOG_2 + 2.0 * s * _polynomial(_LOG_SERIES, s * s)
+    quotient = (mantissa - 1.0) / (mantissa + 1.0)
+    return (exponent - low) * _LOG_2 + 2.0 * quotient * _polynomial(
+        _LOG_SERIES, quotient * quotient
+    )
 
 
 def _polynomial(coefficients: tuple[float, ...], x: np.ndarray) -> np.ndarray:

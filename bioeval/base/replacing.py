@@ -149,7 +149,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a file or a folder, if there is one."""
+    """Remove a file or a folder, unless there is none."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

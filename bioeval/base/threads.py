@@ -29,12 +29,12 @@ def at_most(threads: float) -> Iterator[None]:
 
 def threads_for_parts(parts: int) -> int:
     """Return on how many threads so many parts run, at least 1."""
-    most = min(parts, _MOST.get())
-    if most < 2:
+    largest = min(parts, _MOST.get())
+    if largest < 2:
         return 1
     import numba
 
-    return int(min(most, numba.get_num_threads()))
+    return int(min(largest, numba.get_num_threads()))
 
 
 def in_turns(function: Callable[[Iterator[int]], None], steps: int) -> None:
@@ -44,14 +44,14 @@ def in_turns(function: Callable[[Iterator[int]], None], steps: int) -> None:
 
 
 def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
-    """Run each part on a thread, the first on the calling one."""
+    """Run all parts on threads, the first part on the calling thread."""
     futures = [_pool().submit(contextvars.copy_context().run, part) for part in parts[1:]]
     try:
         parts[0]()
     finally:
         wait(futures)  # they write to the arrays of the caller
-    for other in futures:
-        other.result()
+    for future in futures:
+        future.result()
 
 
 @functools.cache

@@ -17,7 +17,7 @@ class ListedParts:
     """Pairs (training, test) that are listed, in the form of a splitter of scikit-learn."""
 
     def __init__(self, parts: Iterable[Any]):
-        """Check the pairs, and keep them, so that they can be read again."""
+        """Check the pairs, and keep them for several readings."""
         self.parts = list(parts)
         if not self.parts or not all(map(_are_two_lists, self.parts)):
             raise DataError(
@@ -38,12 +38,12 @@ def _are_two_lists(pair: Any) -> bool:
         arrays = [np.asarray(part) for part in pair]
     except (TypeError, ValueError):
         return False
-    whole = [array.dtype.kind in "iu" or not array.size for array in arrays]
-    return len(arrays) == 2 and all(whole) and all(array.ndim == 1 for array in arrays)
+    are_indices = [array.dtype.kind in "iu" or not array.size for array in arrays]
+    return len(arrays) == 2 and all(are_indices) and all(array.ndim == 1 for array in arrays)
 
 
 def as_splitter(splitter: Any) -> Any:
-    """Return a splitter, or one of the pairs (training, test) that are listed."""
+    """Return a splitter, or the splitter of listed pairs (training, test)."""
     if isinstance(splitter, str | bytes | Mapping | np.ndarray):
         pass
     elif hasattr(splitter, "split"):
@@ -57,7 +57,7 @@ def as_splitter(splitter: Any) -> Any:
 
 
 def name_of(splitter: Any) -> str:
-    """Return what messages call a splitter."""
+    """Return the name of a splitter in messages."""
     if isinstance(splitter, ListedParts):
         return "the list of splits"
     return type(splitter).__name__
@@ -68,21 +68,21 @@ def split_samples(
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield the parts of `n` samples from a splitter of any kind.
 
-    One whose ``split`` takes `meta`, as those of this package, has labels and metadata as they are;
-    others, as those of scikit-learn, have the labels as numbers.
+    A splitter whose ``split`` takes `meta`, such as a splitter of this package, has labels and
+    metadata as they are; others, such as scikit-learn's, have the labels as numbers.
     """
     if "meta" in inspect.signature(splitter.split).parameters:
-        made = splitter.split(range(n), labels, groups, meta=meta)
+        splits = splitter.split(range(n), labels, groups, meta=meta)
     else:
         codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
-        by = codes
+        group_codes = codes
         if groups is not None and np.ndim(groups) <= 1:
-            by = LabelCodes(groups, "groups").codes
+            group_codes = LabelCodes(groups, "groups").codes
         with warnings.catch_warnings():
             # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
             warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-            made = list(splitter.split(np.zeros((n, 1)), codes, by))
-    for parts in made:
+            splits = list(splitter.split(np.zeros((n, 1)), codes, group_codes))
+    for parts in splits:
         if hasattr(parts, "_fields"):
             yield parts
         elif isinstance(parts, tuple | list) and len(parts) == 2:

@@ -41,7 +41,7 @@ class LabelCodes:
     """
 
     def __init__(self, labels: Any, name: str, *, may_be_missing: bool = False):
-        """Code the labels; `name` is what messages call them."""
+        """Code the labels; messages call them by `name`."""
         self.labels = array = (as_subjects if may_be_missing else as_labels)(labels, name)
         coded = Codes(array, array, name, of_any_type=NO_PERSON)
         self.values, self.codes = coded.values, coded.gallery
@@ -73,8 +73,8 @@ class LabelCodes:
         """A short digest of the labels, independent of platform and dtype width."""
         return digest(self.labels)
 
-    def at(self, index: np.ndarray) -> LabelCodes:
-        """Return the codes of some samples, renumbered from 0 among their labels."""
+    def select(self, index: np.ndarray) -> LabelCodes:
+        """Return the codes of samples by index, renumbered from 0 among their labels."""
         part = copy(self)
         part.__dict__.pop("_numbers", None)
         codes = self.codes[index]
@@ -84,7 +84,7 @@ class LabelCodes:
         return part
 
     def combined(self, other: LabelCodes) -> LabelCodes:
-        """Return codes of the combinations of these labels and others of the same samples."""
+        """Return codes of the combinations of two labels of the same samples."""
         part = copy(self)
         part.__dict__.pop("_numbers", None)
         codes = self.codes * len(other) + other.codes
@@ -94,14 +94,13 @@ class LabelCodes:
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
-        shown = ", ".join(map(repr, self.values[codes[:most]].tolist()))
+        names = ", ".join(map(repr, self.values[codes[:most]].tolist()))
         if len(codes) > most:
-            shown += f" and {len(codes) - most} more"
-        return shown
+            names += f" and {len(codes) - most} more"
+        return names
 
 
 def _canonical_order(values: list) -> np.ndarray:
-    """Return the places of distinct labels, the first in canonical order first."""
     kinds = set(map(type, values))
     plain = kinds <= set(_NUMBERS) or kinds == {str} or kinds == {bytes}
     if plain:
@@ -115,23 +114,23 @@ def _canonical_order(values: list) -> np.ndarray:
 class SplitInput:
     """The `n` samples that a splitter was given."""
 
-    def __init__(self, who: str, X: object, y: object, groups: object, meta: Any):
-        """Take what :meth:`Division.split` was given; `who` is the splitter, for messages."""
-        self.who = who
+    def __init__(self, splitter: str, X: object, y: object, groups: object, meta: Any):
+        """Take the arguments of :meth:`Division.split`; `splitter` is the name in messages."""
+        self.splitter = splitter
         if isinstance(X, Scores):
-            y, groups, meta = _of_scores(who, X, y, groups, meta)
+            y, groups, meta = _of_scores(splitter, X, y, groups, meta)
         lengths = {}
         for name, array in {"X": X, "y": y, "groups": groups}.items():
             if array is not None:
-                lengths[name] = _length(who, name, array)
+                lengths[name] = _length(splitter, name, array)
         if not lengths:
-            raise DataError(f"{who}: nothing to divide; give X, y or groups")
+            raise DataError(f"{splitter}: nothing to divide; give X, y or groups")
         self.n = next(iter(lengths.values()))
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{k} has {v}" for k, v in lengths.items())
-            raise DataError(f"{who}: {listed} samples; expected as many in each")
+            raise DataError(f"{splitter}: {listed} samples; expected as many in each")
         if self.n == 0:
-            raise DataError(f"{who}: there are no samples to divide")
+            raise DataError(f"{splitter}: there are no samples to divide")
         self._labels, self._source = y, "y"
         if groups is not None:
             self._labels, self._source = groups, "groups"
@@ -140,11 +139,12 @@ class SplitInput:
         if isinstance(X, Scores) and X.layout != "pairs":
             self.no_person = people_of_probes(X) < 0
 
-    def at(self, index: np.ndarray) -> SplitInput:
-        """Return some of the samples, with their subjects and metadata."""
+    def select(self, index: np.ndarray, name: str = "") -> SplitInput:
+        """Return samples by index, with their subjects and metadata; `name` is for messages."""
         part = copy(self)
+        part.splitter = f"{self.splitter} ({name})" if name else self.splitter
         part.n = len(index)
-        part.subjects = self.subjects.at(index)
+        part.subjects = self.subjects.select(index)
         part._columns = {name: column[index] for name, column in self._columns.items()}
         part.place = np.empty(part.n, dtype=np.int64)
         part.place[np.argsort(self.place[index])] = np.arange(part.n)
@@ -154,7 +154,7 @@ class SplitInput:
     def place(self) -> np.ndarray:
         """The place of each sample by its name, so that draws do not depend on the order of rows.
 
-        Without names it is that of its row.
+        Without names it is the place of its row.
         """
         return places_in_order(self._columns, self.n)[0]
 
@@ -163,12 +163,12 @@ class SplitInput:
         """The subjects of the samples."""
         if self._labels is None:
             raise DataError(
-                f"{self.who}: no subjects are given; pass the subject of each sample as y (or "
+                f"{self.splitter}: no subjects are given; pass the subject of each sample as y (or "
                 "as groups if y is something else)"
             )
         if getattr(self._labels, "ndim", 1) == 2 and self._source == "groups":
             raise DataError(
-                f"{self.who}: groups names two subjects for each sample, as for pairs; divide "
+                f"{self.splitter}: groups names two subjects for each sample, as for pairs; divide "
                 "pairs by PredefinedPairFolds, or as samples by SampleKFold. be.cross_evaluate "
                 "divides the subjects of pairs"
             )
@@ -180,10 +180,10 @@ class SplitInput:
         if name not in columns:
             if not columns:
                 raise DataError(
-                    f"{self.who} needs the metadata column {name!r}, but no metadata are given; "
-                    f"pass them as split(..., meta={{{name!r}: ...}})"
+                    f"{self.splitter} needs the metadata column {name!r}, but no metadata are "
+                    f"given; pass them as split(..., meta={{{name!r}: ...}})"
                 )
-            raise DataError(f"{self.who}: {bad_choice('the metadata column', name, columns)}")
+            raise DataError(f"{self.splitter}: {bad_choice('the metadata column', name, columns)}")
         return columns[name]
 
     def has(self, name: str) -> bool:
@@ -193,7 +193,7 @@ class SplitInput:
     def labelled(self, name: str) -> LabelCodes:
         """Return a metadata column as labels; none may be missing."""
         column = self.column(name)
-        column_name = f"{self.who}: meta[{name!r}]"
+        column_name = f"{self.splitter}: meta[{name!r}]"
         try:
             as_labels(column, column_name)
         except DataError as error:
@@ -221,8 +221,8 @@ class SplitInput:
     def strata(self, stratify: str | None, *, by_subject: bool = False) -> np.ndarray | None:
         """Return the stratum of each sample, or of each subject; None without a column.
 
-        That of a sample is its subject, or its value of a column; that of a subject is the value
-        that all its samples have.
+        The stratum of a sample is its subject, or its value of a column; the stratum of a
+        subject is the value that all its samples have.
         """
         if stratify is None:
             return None
@@ -231,31 +231,30 @@ class SplitInput:
         return (self.subjects if stratify == "subject" else self.labelled(stratify)).codes
 
     def _strata_of_subjects(self, stratify: str) -> np.ndarray:
-        """Return the value of each subject in a column that is constant within a subject."""
-        who, column = self.subjects, self.labelled(stratify)
-        out = np.empty(len(who), dtype=np.int64)
-        out[who.codes] = column.codes
-        differs = np.flatnonzero(out[who.codes] != column.codes)
+        """Return the code of each subject's value in a column that is constant within a subject."""
+        subjects, column = self.subjects, self.labelled(stratify)
+        out = np.empty(len(subjects), dtype=np.int64)
+        out[subjects.codes] = column.codes
+        differs = np.flatnonzero(out[subjects.codes] != column.codes)
         if len(differs):
-            subject = who.codes[differs[:1]]
-            both = np.append(column.codes[differs[0]], out[subject])
+            subject = subjects.codes[differs[:1]]
+            two_values = np.append(column.codes[differs[0]], out[subject])
             raise DataError(
-                f"{self.who}: the subject {who.show(subject)} has several values in "
-                f"meta[{stratify!r}], {column.show(both)}; stratification needs a value that is "
-                "the same in all samples of a subject"
+                f"{self.splitter}: the subject {subjects.show(subject)} has several values in "
+                f"meta[{stratify!r}], {column.show(two_values)}; stratification needs a value that "
+                "is the same in all samples of a subject"
             )
         return out
 
 
-def _of_scores(who: str, scores: Scores, y: object, groups: object, meta: Any) -> tuple:
-    """Return the subjects and the metadata of scores unless `y`, `groups` and `meta` give some."""
+def _of_scores(splitter: str, scores: Scores, y: object, groups: object, meta: Any) -> tuple:
     if scores.layout == "pairs":
         if groups is None:
             groups = scores.pair_subjects
         return y, groups, {"genuine": scores.genuine} if meta is None else meta
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         raise DataError(
-            f"{who}: the rows and the columns of these scores are different templates; divide "
+            f"{splitter}: the rows and the columns of these scores are different templates; divide "
             "the labels of both sides together, split(y=np.concatenate([scores.probe_labels, "
             "scores.gallery_labels])), and tell the sides apart by index"
         )
@@ -272,8 +271,7 @@ def by_name(samples: SplitInput) -> np.ndarray:
     return np.lexsort((samples.place, samples.subjects.codes))
 
 
-def _length(who: str, name: str, value: Any) -> int:
-    """Return the number of samples in an argument."""
+def _length(splitter: str, name: str, value: Any) -> int:
     shape = getattr(value, "shape", None)
     try:
         if shape is not None:
@@ -281,7 +279,7 @@ def _length(who: str, name: str, value: Any) -> int:
         return len(value)
     except (TypeError, IndexError):
         raise DataError(
-            f"{who}: {name} is {type(value).__name__}; expected one entry a sample"
+            f"{splitter}: {name} is {type(value).__name__}; expected one entry a sample"
         ) from None
 
 
@@ -352,17 +350,17 @@ class Parameters:
         return self
 
     def __repr__(self) -> str:
-        """Return the class with the arguments that are not the default."""
+        """Return the class with the arguments that differ from the default."""
         short = reprlib.Repr()
         short.maxother = short.maxstring = 1000
-        shown = []
+        arguments = []
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value = getattr(self, name)
             if type(value) is type(parameter.default) and value == parameter.default:
                 continue
             text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
-            shown.append(f"{name}={text}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            arguments.append(f"{name}={text}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
 
 class Division(Parameters, ABC, Generic[Parts]):
@@ -420,29 +418,29 @@ class Division(Parameters, ABC, Generic[Parts]):
         return itertools.chain([first], splits)
 
     def _blocks_of_people(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield splits of the templates of people, with the others in each part but the probes."""
+        """Yield splits of people's templates; other templates are in all parts but the probes."""
         people = ~samples.no_person
         if not people.any():
             raise DataError(
-                f"{samples.who}: all {samples.n} templates are of no person; expected people to "
-                "divide"
+                f"{samples.splitter}: all {samples.n} templates are of no person; expected people "
+                "to divide"
             )
         divided = np.flatnonzero(people)
         probes = np.array(["probes" in name for name in self._parts._fields])
-        for block in self.among(divided, samples.n)._blocks(samples.at(divided)):
-            whole = np.empty((*block.shape[:2], samples.n), dtype=bool)
-            whole[:, :, people] = block
-            whole[:, :, ~people] = (block.any(axis=2) & ~probes)[:, :, None]
-            yield whole
+        for block in self.restricted_to(divided, samples.n)._blocks(samples.select(divided)):
+            parts = np.empty((*block.shape[:2], samples.n), dtype=bool)
+            parts[:, :, people] = block
+            parts[:, :, ~people] = (block.any(axis=2) & ~probes)[:, :, None]
+            yield parts
 
     def _require_numbers(self, **lowest: int) -> None:
-        """Raise :class:`DataError` for a count below the lowest, or for what is no seed."""
+        """Raise :class:`DataError` for a count below the lowest, or without a seed."""
         for name, low in lowest.items():
             require_integer(f"{type(self).__name__}: {name}", getattr(self, name), low=low)
         require_seed(self.random_state)
 
-    def among(self, index: np.ndarray, n: int) -> Self:
-        """Return the division of some of `n` samples: this one, unless it is given for each."""
+    def restricted_to(self, index: np.ndarray, n: int) -> Self:
+        """Return the division of the samples `index` of `n`: the same, unless given by sample."""
         return self
 
     n_splits: int = 1

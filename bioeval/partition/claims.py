@@ -75,13 +75,12 @@ class ClaimSampler(Parameters):
     random_state: RandomState = 0
 
     def __post_init__(self) -> None:
-        """Check the options."""
-        who = type(self).__name__
-        require_integer(f"{who}: per_probe", self.per_probe, low=1)
+        sampler = type(self).__name__
+        require_integer(f"{sampler}: per_probe", self.per_probe, low=1)
         number = isinstance(self.genuine, int | float | np.number)
         if not number or isinstance(self.genuine, bool) or not 0 <= self.genuine <= 1:
             raise DataError(
-                f"{who}: genuine is {received(self.genuine)}; expected a proportion in [0, 1]"
+                f"{sampler}: genuine is {received(self.genuine)}; expected a proportion in [0, 1]"
             )
         require_seed(self.random_state)
 
@@ -119,43 +118,44 @@ class ClaimSampler(Parameters):
         enrolled = scores.codes.people(scores.codes.gallery)
         place = np.searchsorted(enrolled, scores.codes.probe)
         place[place == len(enrolled)] = 0
-        known = enrolled[place] == scores.codes.probe
-        inside = np.flatnonzero(known)
-        genuine = self._genuine(scores, inside, draws)
-        numbers = np.full(len(known), self.per_probe)
+        is_enrolled = enrolled[place] == scores.codes.probe
+        enrolled_probes = np.flatnonzero(is_enrolled)
+        genuine = self._genuine(scores, enrolled_probes, draws)
+        numbers = np.full(len(is_enrolled), self.per_probe)
         numbers[genuine] -= 1
-        self._require_enough_subjects(numbers, known, len(enrolled))
+        self._require_enough_subjects(numbers, is_enrolled, len(enrolled))
         row, claimed = _draw_other_subjects(
-            numbers, np.where(known, place, -1), len(enrolled), draws
+            numbers, np.where(is_enrolled, place, -1), len(enrolled), draws
         )
         row, claimed = np.append(row, genuine), np.append(claimed, place[genuine])
         order = np.lexsort((claimed, row))
         labels = scores.codes.values[enrolled[claimed[order]]]
-        return DrawnClaims(row[order], labels, known[row[order]])
+        return DrawnClaims(row[order], labels, is_enrolled[row[order]])
 
-    def _genuine(self, scores: Scores, inside: np.ndarray, draws: Stream) -> np.ndarray:
-        """Return the probes that claim their own subject."""
-        claims = self.per_probe * len(inside)
-        wanted = round(self.genuine * claims)
-        able = inside[_has_mate(scores, inside)] if wanted else inside[:0]
-        if wanted > len(able):
+    def _genuine(self, scores: Scores, enrolled_probes: np.ndarray, draws: Stream) -> np.ndarray:
+        claims = self.per_probe * len(enrolled_probes)
+        number = round(self.genuine * claims)
+        able = (
+            enrolled_probes[_has_mate(scores, enrolled_probes)] if number else enrolled_probes[:0]
+        )
+        if number > len(able):
             smaller = ", or a smaller per_probe" if self.per_probe > 1 else ""
             raise DataError(
-                f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "
+                f"{subject('claims')}: {self!r} makes {counted(number, 'genuine claims')} of "
                 f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
                 "and each claims its own subject once; expected genuine at most "
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}"
             )
-        return able[draws.permutation(len(able))[:wanted]]
+        return able[draws.permutation(len(able))[:number]]
 
     def _require_enough_subjects(
-        self, numbers: np.ndarray, known: np.ndarray, enrolled: int
+        self, numbers: np.ndarray, is_enrolled: np.ndarray, enrolled: int
     ) -> None:
-        for those, other_subjects in ((known, enrolled - 1), (~known, enrolled)):
-            most = int(numbers[those].max(initial=0))
-            if most > other_subjects:
+        for probes, other_subjects in ((is_enrolled, enrolled - 1), (~is_enrolled, enrolled)):
+            largest = int(numbers[probes].max(initial=0))
+            if largest > other_subjects:
                 raise DataError(
-                    f"{subject('claims')}: {self!r} makes {counted(most, 'impostor claims')} by "
+                    f"{subject('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
                     "one probe, but it has only "
                     f"{counted(other_subjects, 'other enrolled subjects')} to claim; expected "
                     f"per_probe at most {max(other_subjects, 1)}, or more enrolled subjects"
@@ -163,16 +163,15 @@ class ClaimSampler(Parameters):
 
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
-    """Return which probes have a template of their own subject to be compared with."""
     number, column = mate_cells(scores, probes)
     row = probes[number]
     usable = ~excluded(scores, row, column)
     if scores.has_mask:
         step = max(1, (1 << 22) // scores.shape[1])
         for low in range(0, scores.shape[0], step):
-            here = np.flatnonzero((row >= low) & (row < low + step))
+            in_rows = np.flatnonzero((row >= low) & (row < low + step))
             mask = scores.cells.read_mask(low, min(low + step, scores.shape[0]))
-            usable[here] &= mask[row[here] - low, column[here]] != Mask.IGNORE
+            usable[in_rows] &= mask[row[in_rows] - low, column[in_rows]] != Mask.IGNORE
     return np.bincount(number[usable], minlength=len(probes)) > 0
 
 
@@ -187,17 +186,17 @@ def _draw_other_subjects(
     rows, claimed = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for size in np.unique(numbers[numbers > 0]).tolist():
         row = np.flatnonzero(numbers == size)
-        known = probe_subject[row] >= 0
-        total = enrolled - known
-        taken = np.empty((len(row), size), dtype=np.int64)
+        is_enrolled = probe_subject[row] >= 0
+        total = enrolled - is_enrolled
+        drawn = np.empty((len(row), size), dtype=np.int64)
         for i in range(size):
             last = total - size + i
             number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
-            again = (taken[:, :i] == number[:, None]).any(axis=1)
-            taken[:, i] = np.where(again, last, number)
-        taken += known[:, None] & (taken >= probe_subject[row][:, None])
+            again = (drawn[:, :i] == number[:, None]).any(axis=1)
+            drawn[:, i] = np.where(again, last, number)
+        drawn += is_enrolled[:, None] & (drawn >= probe_subject[row][:, None])
         rows.append(np.repeat(row, size))
-        claimed.append(taken.ravel())
+        claimed.append(drawn.ravel())
     return np.concatenate(rows), np.concatenate(claimed)
 
 
@@ -205,13 +204,13 @@ def parse_claims(
     scores: Scores, claims: Any, unenrolled: str
 ) -> tuple[tuple[np.ndarray, np.ndarray], int]:
     """Return explicit claims as (probe, group) sorted by probe, and the number left out."""
-    m = scores.shape[0]
+    number_of_probes = scores.shape[0]
     if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
         probes, subjects = claims
-        if m == 2 and np.ndim(probes) == 0:
-            probes, subjects = np.arange(m), claims
+        if number_of_probes == 2 and np.ndim(probes) == 0:
+            probes, subjects = np.arange(number_of_probes), claims
     else:
-        probes, subjects = np.arange(m), claims
+        probes, subjects = np.arange(number_of_probes), claims
     probes = require_array("claims", probes)
     if probes.ndim != 1 or probes.dtype.kind not in "iu":
         raise DataError(
@@ -223,11 +222,11 @@ def parse_claims(
         raise DataError(
             f"claims has {len(labels)} subjects for {len(probes)} probes; expected one per probe"
         )
-    wrong = (probes < 0) | (probes >= m)
+    wrong = (probes < 0) | (probes >= number_of_probes)
     if wrong.any():
         raise DataError(
-            f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
-            f"{int(probes[np.argmax(wrong)])}"
+            f"claims name {int(wrong.sum())} probes outside 0..{number_of_probes - 1}, the first "
+            f"is {int(probes[np.argmax(wrong)])}"
         )
     groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))
     missing = groups < 0

@@ -97,42 +97,42 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
     _parts = ProbesGallery
 
     def __post_init__(self) -> None:
-        """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
-        who, quality, enrol = type(self).__name__, self.quality, self.enrol
+        splitter, quality, enrol = type(self).__name__, self.quality, self.enrol
         if not isinstance(self.by, str | Sequence) or "subject" not in self._by:
             raise DataError(
-                f"{who}: by is {received(self.by)}; expected 'subject', or a list of it and "
+                f"{splitter}: by is {received(self.by)}; expected 'subject', or a list of it and "
                 "metadata columns, such as ('subject', 'camera')"
             )
         if self.n_probe is not None:
             self._require_numbers(n_probe=1)
         if self.n_gallery is not None:
-            shuffling.as_size(who, "n_gallery", self.n_gallery)
+            shuffling.as_size(splitter, "n_gallery", self.n_gallery)
         elif enrol is None:
             raise DataError(
-                f"{who}: neither n_gallery nor enrol is given; give the number of templates of "
-                "each subject to enrol (n_gallery=1) or which (enrol={'session': 1})"
+                f"{splitter}: neither n_gallery nor enrol is given; give the number of templates "
+                "of each subject to enrol (n_gallery=1) or which (enrol={'session': 1})"
             )
         elif quality is not None:
             raise DataError(
-                f"{who}: quality is given without n_gallery; give the number of templates to enrol"
+                f"{splitter}: quality is given without n_gallery; give the number of templates to "
+                "enrol"
             )
         if quality is not None and not isinstance(quality, str):
             raise DataError(
-                f"{who}: quality is {type(quality).__name__}; expected the name of a metadata "
+                f"{splitter}: quality is {type(quality).__name__}; expected the name of a metadata "
                 "column of split(..., meta=...)"
             )
         if enrol is not None and not (isinstance(enrol, Mapping) and enrol):
             raise DataError(
-                f"{who}: enrol is {received(enrol)}; expected a mapping of column to value, such "
-                "as {'session': 1}"
+                f"{splitter}: enrol is {received(enrol)}; expected a mapping of column to value, "
+                "such as {'session': 1}"
             )
-        require_choice(f"{who}: too_few", self.too_few, TOO_FEW)
+        require_choice(f"{splitter}: too_few", self.too_few, TOO_FEW)
         self._require_numbers(n_repeats=1)
         if self.n_repeats > 1 and self.n_probe is None and not self._random_gallery:
             raise DataError(
-                f"{who}: n_repeats is {self.n_repeats}, but nothing is random; all repeats would "
-                "be the same"
+                f"{splitter}: n_repeats is {self.n_repeats}, but nothing is random; all repeats "
+                "would be the same"
             )
 
     @property
@@ -197,24 +197,23 @@ class EnrolledSplit(Splitter[ProbesGallery]):
     _parts = ProbesGallery
 
     def __post_init__(self) -> None:
-        """Check the options; `enrolled` takes the place of `unenrolled`."""
-        who = type(self).__name__
+        splitter = type(self).__name__
         if not isinstance(self.probe_gallery, ProbeGallerySplit):
             raise DataError(
-                f"{who}: `probe_gallery` is {received(self.probe_gallery)}; expected a "
+                f"{splitter}: `probe_gallery` is {received(self.probe_gallery)}; expected a "
                 "ProbeGallerySplit"
             )
         if self.probe_gallery.n_repeats > 1 or self.probe_gallery.random_state is not None:
             raise DataError(
-                f"{who}: probe_gallery has n_repeats or random_state; give them to {who}, which "
-                "draws the galleries, too"
+                f"{splitter}: probe_gallery has n_repeats or random_state; give them to "
+                f"{splitter}, which draws the galleries, too"
             )
-        shuffling.as_size(who, "unenrolled", self.unenrolled)
+        shuffling.as_size(splitter, "unenrolled", self.unenrolled)
         if self.enrolled is not None:
-            shuffling.as_size(who, "enrolled", self.enrolled)
+            shuffling.as_size(splitter, "enrolled", self.enrolled)
             if self.probe_gallery.too_few == "enrol":
                 raise DataError(
-                    f"{who}: `enrolled` says who is enrolled, but "
+                    f"{splitter}: `enrolled` says who is enrolled, but "
                     '`too_few="enrol"` enrols all with too few templates besides; '
                     "expected 'probe', 'drop' or 'raise'"
                 )
@@ -231,23 +230,22 @@ def _enrolments(
     samples: SplitInput,
     *outside: float | int | None,
 ) -> Iterator[np.ndarray]:
-    """Yield probes and gallery; `outside`: how many subjects are not enrolled, or how many are."""
-    draws = EnrolmentDraws.of(seed_sequence(splitter.random_state))
+    """Yield probes and gallery; `outside` has the sizes `unenrolled` and `enrolled`."""
+    draws = EnrolmentDraws.from_seed(seed_sequence(splitter.random_state))
     enrolment = Enrolment(rule, samples, draws)
     for count in shuffling.blocks(splitter.n_repeats, samples.n):
         yield enrolment.drawn(count, *outside)
 
 
 class EnrolmentDraws(NamedTuple):
-    """The random numbers of the templates that are enrolled, of those that probe, and of people."""
+    """Streams of random numbers for enrolled templates, for probes, and for people."""
 
     gallery: Stream
     probes: Stream
     subjects: Stream
 
     @classmethod
-    def of(cls, seed: np.random.SeedSequence) -> EnrolmentDraws:
-        """Return those of a seed."""
+    def from_seed(cls, seed: np.random.SeedSequence) -> EnrolmentDraws:
         purposes = shuffling.GALLERY, shuffling.PROBES, shuffling.UNENROLLED
         return cls(*(shuffling.stream(seed, x) for x in purposes))
 
@@ -256,23 +254,22 @@ class Enrolment:
     """Which of some samples are enrolled and which probe, by the rule of a ProbeGallerySplit."""
 
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
-        """Find which subjects have templates enough; an error if the rule says so."""
         self._rule, self._samples, self._draws = rule, samples, draws
-        who, units = samples.subjects, self._units()
+        subjects, units = samples.subjects, self._units()
         self._may_enrol = may = self._allowed()
         candidates = np.bincount(units.codes[may], minlength=len(units))
-        wanted = self._wanted(candidates)
-        if units is not who:
-            wanted = np.minimum(wanted, candidates)
+        needed = self._wanted(candidates)
+        if units is not subjects:
+            needed = np.minimum(needed, candidates)
         #: Which subjects have templates enough, bool (subjects,).
-        self.is_able = ~self._too_few(units, candidates, wanted)
+        self.is_able = ~self._too_few(units, candidates, needed)
         in_order = by_name(samples)
         quality = self._quality()
         if quality is not None:
             in_order = in_order[np.argsort(-quality[in_order], kind="stable")]
         in_order = in_order[may[in_order]]
         self._within = shuffling.Within(in_order, units.codes[in_order], len(units))
-        self._enrolled = self._within.place < wanted[self._within.group]
+        self._enrolled = self._within.place < needed[self._within.group]
 
     def drawn(
         self,
@@ -284,7 +281,7 @@ class Enrolment:
 
         Some subjects are not enrolled where it is said how many are not, or how many are.
         """
-        rule, samples, who = self._rule, self._samples, self._samples.subjects
+        rule, samples, subjects = self._rule, self._samples, self._samples.subjects
         random = self._draws.gallery if rule._random_gallery else None
         gallery = shuffling.flags(self._within.drawn(random, count)[:, self._enrolled], samples.n)
         probe = ~(
@@ -292,65 +289,64 @@ class Enrolment:
         )
         if rule.n_probe is not None:
             probe = self._at_most(rule.n_probe, probe)
-        few = ~self.is_able[who.codes]
-        gallery[:, few] = rule.too_few == "enrol"
-        probe[:, few] = rule.too_few == "probe"
+        has_too_few = ~self.is_able[subjects.codes]
+        gallery[:, has_too_few] = rule.too_few == "enrol"
+        probe[:, has_too_few] = rule.too_few == "probe"
         if unenrolled is not None or enrolled is not None:
             is_outside = self._outside(count, unenrolled, enrolled)
             probes = is_outside
             if enrolled is not None and rule.too_few == "drop":
                 probes = is_outside & self.is_able
-            gallery &= ~is_outside[:, who.codes]
-            probe = np.where(is_outside[:, who.codes], probes[:, who.codes], probe)
+            gallery &= ~is_outside[:, subjects.codes]
+            probe = np.where(is_outside[:, subjects.codes], probes[:, subjects.codes], probe)
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any(axis=1).all():
                 raise DataError(
-                    f"{samples.who}: no {name} left: all subjects that could be enrolled have too "
-                    f'few templates, with `too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
+                    f"{samples.splitter}: no {name} left: all subjects that could be enrolled have "
+                    f'too few templates, with `too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
                 )
         return np.stack([probe, gallery], axis=1)
 
     def _at_most(self, number: int, probe: np.ndarray) -> np.ndarray:
-        """Return at most a number of probes of each subject; each row has as many of a subject."""
-        who = self._samples.subjects
+        """Return at most `number` probes of each subject, as many of a subject in every row."""
+        subjects = self._samples.subjects
         in_order = by_name(self._samples)
-        group = np.where(probe, who.codes, len(who))[:, in_order]
-        drawn = self._draws.probes.grouped(len(probe), group, len(who) + 1)
+        group = np.where(probe, subjects.codes, len(subjects))[:, in_order]
+        drawn = self._draws.probes.grouped(len(probe), group, len(subjects) + 1)
         first = np.sort(group[0])
         place = np.arange(len(first)) - np.searchsorted(first, first)
         return shuffling.flags(
-            in_order[drawn[:, (place < number) & (first < len(who))]], self._samples.n
+            in_order[drawn[:, (place < number) & (first < len(subjects))]], self._samples.n
         )
 
     def _outside(
         self, count: int, unenrolled: float | int | None, enrolled: float | int | None
     ) -> np.ndarray:
-        """Return the subjects that are not enrolled, bool (count, subjects)."""
-        who, name = self._samples.subjects, self._samples.who
+        subjects, name = self._samples.subjects, self._samples.splitter
         if unenrolled is not None:
             size = shuffling.as_size(name, "unenrolled", unenrolled)
-            number = shuffling.number_of_units(size, len(who), up=True)
-            if number >= len(who):
+            number = shuffling.number_of_units(size, len(subjects), up=True)
+            if number >= len(subjects):
                 raise DataError(
-                    f"{name}: unenrolled is {unenrolled!r}: {number} of {len(who)} "
+                    f"{name}: unenrolled is {unenrolled!r}: {number} of {len(subjects)} "
                     "subjects; at least one has to be enrolled"
                 )
-            order = self._draws.subjects.permutations(count, len(who))
-            return shuffling.flags(order[:, :number], len(who))
+            order = self._draws.subjects.permutations(count, len(subjects))
+            return shuffling.flags(order[:, :number], len(subjects))
         able = np.flatnonzero(self.is_able)
         size = shuffling.as_size(name, "enrolled", enrolled)
         number = shuffling.number_of_units(size, len(able), up=False)
         if not 1 <= number <= len(able):
             raise DataError(
                 f"{name}: `enrolled` is {enrolled!r}: {number} "
-                f"subjects, but {len(able)} of {len(who)} have templates enough to be enrolled "
-                f"and to probe; expected 1 to {len(able)}, or a larger proportion"
+                f"subjects, but {len(able)} of {len(subjects)} have templates enough to be "
+                f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
             )
         order = self._draws.subjects.permutations(count, len(able))
-        return ~shuffling.flags(able[order[:, :number]], len(who))
+        return ~shuffling.flags(able[order[:, :number]], len(subjects))
 
     def _units(self) -> LabelCodes:
-        """Return what `n_gallery` templates are enrolled of: subjects, or their combinations."""
+        """Return the units of `n_gallery`: subjects, or their combinations with columns."""
         units = self._samples.subjects
         for name in self._rule._by:
             if name != "subject":
@@ -358,77 +354,77 @@ class Enrolment:
         return units
 
     def _allowed(self) -> np.ndarray:
-        """Return which samples may be enrolled, by their metadata."""
-        may = np.ones(self._samples.n, dtype=bool)
-        for name, wanted in (self._rule.enrol or {}).items():
+        may_enrol = np.ones(self._samples.n, dtype=bool)
+        for name, value in (self._rule.enrol or {}).items():
             column = self._samples.labelled(name)
-            listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
-            values = list(wanted) if listed else [wanted]
+            listed = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+            values = list(value) if listed else [value]
             codes = list(map(column.code, values))
             if not codes or min(codes) < 0:
-                missing = values[codes.index(-1)] if codes else wanted
+                missing = values[codes.index(-1)] if codes else value
                 raise DataError(
-                    f"{self._samples.who}: enrol has {name!r}: {missing!r}, but no template has "
-                    f"this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
+                    f"{self._samples.splitter}: enrol has {name!r}: {missing!r}, but no template "
+                    f"has this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
                     f"{nearest_name(missing, column.values.tolist()[:10_000])}"
                 )
-            may &= np.isin(column.codes, codes)
-        return may
+            may_enrol &= np.isin(column.codes, codes)
+        return may_enrol
 
     def _wanted(self, candidates: np.ndarray) -> np.ndarray:
-        """Return how many templates of each subject are to be enrolled, at least one."""
         if self._rule.n_gallery is None:
             return np.maximum(candidates, 1)
-        size = shuffling.as_size(self._samples.who, "n_gallery", self._rule.n_gallery)
+        size = shuffling.as_size(self._samples.splitter, "n_gallery", self._rule.n_gallery)
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-        most = candidates - 1 if self._rule.enrol is None else candidates
-        return np.maximum(np.minimum(nearest, most), 1)
+        largest = candidates - 1 if self._rule.enrol is None else candidates
+        return np.maximum(np.minimum(nearest, largest), 1)
 
     def _quality(self) -> np.ndarray | None:
-        """Return the numbers by which templates are chosen; None without a column."""
+        """Return the numbers that rank templates; None without a column."""
         samples, name = self._samples, self._rule.quality
         if name is None:
             return None
         values = samples.numbers(name)
         if values is None:
             dtype = samples.column(name).dtype
-            raise DataError(f"{samples.who}: meta[{name!r}] has dtype {dtype}; expected numbers")
+            raise DataError(
+                f"{samples.splitter}: meta[{name!r}] has dtype {dtype}; expected numbers"
+            )
         missing = np.isnan(values)
         if missing.any():
             raise DataError(
-                f"{samples.who}: meta[{name!r}] has "
+                f"{samples.splitter}: meta[{name!r}] has "
                 f"{counted(int(missing.sum()), 'missing values')}, the first at position "
                 f"{int(np.argmax(missing))}; give -inf to what should not be enrolled"
             )
         return values
 
     def _too_few(self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return which subjects have too few templates; of units how many may and shall enrol."""
-        rule, who = self._rule, self._samples.subjects
+        """Return flags of subjects with too few templates; `wanted` of `candidates` enrol."""
+        rule, subjects = self._rule, self._samples.subjects
         subject = np.empty(len(units), dtype=np.int64)
-        subject[units.codes] = who.codes
+        subject[units.codes] = subjects.codes
 
         def of_subjects(numbers: np.ndarray) -> np.ndarray:
-            sums = np.zeros(len(who), dtype=np.int64)
+            sums = np.zeros(len(subjects), dtype=np.int64)
             np.add.at(sums, subject, numbers)
             return sums
 
-        there, needed = of_subjects(candidates), np.maximum(of_subjects(wanted), 1)
-        kept = needed if rule.enrol is None else there
-        few = (there < needed) | (who.counts - kept < 1)
-        if few.any() and rule.too_few == "raise":
-            first = int(np.argmax(few))
+        available, needed = of_subjects(candidates), np.maximum(of_subjects(wanted), 1)
+        enrolled = needed if rule.enrol is None else available
+        has_too_few = (available < needed) | (subjects.counts - enrolled < 1)
+        if has_too_few.any() and rule.too_few == "raise":
+            first = int(np.argmax(has_too_few))
             need = f"{needed[first]} to enrol and one to probe"
             if rule.enrol is not None:
                 least = 1 if rule.n_gallery is None else needed[first]
                 need = f"{least} to enrol by metadata and another to probe"
             treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
-            better = f". Better: {_MORE_TEMPLATES}" if few.all() else ""
+            better = f". Better: {_MORE_TEMPLATES}" if has_too_few.all() else ""
             raise DataError(
-                f"{self._samples.who}: {few.sum()} of {len(who)} subjects have too few templates "
-                f"({who.show(np.flatnonzero(few))}): each needs {need}. Choose their treatment: "
-                f"{treatments}{better}"
+                f"{self._samples.splitter}: {has_too_few.sum()} of {len(subjects)} subjects have "
+                f"too few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs "
+                f"{need}. Choose their treatment: {treatments}{better}"
             )
-        return few
+        return has_too_few

@@ -140,19 +140,18 @@ class Experiment(Division[ExperimentParts]):
     _parts = ExperimentParts
 
     def __post_init__(self) -> None:
-        """Check the options, and those that do not go together."""
-        who = type(self).__name__
-        check_sizes(who, self._sizes)
-        require_choice(f"{who}: unit", self.unit, UNITS)
-        require_integer(f"{who}: repeats", self.repeats, low=1, of_draws=True)
+        experiment = type(self).__name__
+        check_sizes(experiment, self._sizes)
+        require_choice(f"{experiment}: unit", self.unit, UNITS)
+        require_integer(f"{experiment}: repeats", self.repeats, low=1, of_draws=True)
         require_seed(self.random_state)
         for name in ("unseen", "unenrolled", "enrolled"):
             if not _absent(getattr(self, name)):
-                shuffling.as_size(who, name, getattr(self, name))
+                shuffling.as_size(experiment, name, getattr(self, name))
         self._galleries = self._gallery_split()
         unit = None if self.by_subject else self.unit
         parts, enrols = "`train=0.5`", "`gallery_templates=2`"
-        for name, value, there, needed in (
+        for name, value, is_met, needed in (
             ("unit", unit, self.chooses, parts),
             ("unseen", self.unseen, not self.by_subject, '`unit="sample"`'),
             ("unenrolled", self.unenrolled, self.has_galleries, enrols),
@@ -160,29 +159,29 @@ class Experiment(Division[ExperimentParts]):
             ("enrolled", self.enrolled, _absent(self.unenrolled), "`unenrolled=0`"),
             ("probe_templates", self.probe_templates, self.has_galleries, enrols),
         ):
-            if not _absent(value) and not there:
-                raise DataError(f"{who}: `{name}` is {received(value)}, which needs {needed}")
+            if not _absent(value) and not is_met:
+                raise DataError(
+                    f"{experiment}: `{name}` is {received(value)}, which needs {needed}"
+                )
         if self.enrolled is not None and self._galleries is not None:
             EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses what cannot be
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
-        """Return the division of a part into gallery and probes; None without one."""
         rule = self.gallery_templates
         if rule is None:
             return None
-        how: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
+        options: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
         if isinstance(rule, Mapping) and set(rule) == {"quality", "number"}:
             number = rule["number"]
             shuffling.as_size(type(self).__name__, "number in gallery_templates", number)
-            return ProbeGallerySplit(number, quality=rule["quality"], **how)
+            return ProbeGallerySplit(number, quality=rule["quality"], **options)
         if isinstance(rule, Mapping):
-            return ProbeGallerySplit(enrol=rule, **how)
+            return ProbeGallerySplit(enrol=rule, **options)
         shuffling.as_size(type(self).__name__, "gallery_templates", rule)
-        return ProbeGallerySplit(rule, **how)
+        return ProbeGallerySplit(rule, **options)
 
     @property
     def _sizes(self) -> dict[str, float | int | None]:
-        """The sizes of the parts."""
         parts = {"train_size": self.train, "validation_size": self.validation}
         return {**{k: v for k, v in parts.items() if not _absent(v)}, "test_size": None}
 
@@ -214,10 +213,10 @@ class Experiment(Division[ExperimentParts]):
         return self.repeats
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield the parts of some repeats, those of the threshold and of the test divided alike."""
+        """Yield the parts of some repeats; threshold and test parts are divided alike."""
         seed = seed_sequence(self.random_state)
-        apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
-        draws = EnrolmentDraws.of(seed), EnrolmentDraws.of(apart)
+        second_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+        draws = EnrolmentDraws.from_seed(seed), EnrolmentDraws.from_seed(second_seed)
         for block in self._divided(samples, seed):
             train, validation, test = np.moveaxis(block, 1, 0)
             chosen = np.where(validation.any(axis=1, keepdims=True), validation, train)
@@ -234,33 +233,30 @@ class Experiment(Division[ExperimentParts]):
         split: np.ndarray,
         draws: tuple[EnrolmentDraws, EnrolmentDraws],
     ) -> None:
-        """Divide the test part of a split, and that of the threshold, into probes and gallery."""
         unenrolled, enrolled = (
-            None if _absent(x) else shuffling.as_size(samples.who, "size", x)
+            None if _absent(x) else shuffling.as_size(samples.splitter, "size", x)
             for x in (self.unenrolled, self.enrolled)
         )
         test, chosen = np.flatnonzero(split[2]), np.flatnonzero(split[4])
-        where = samples.at(test)
-        enrolment = Enrolment(rule, where, draws[0])
+        part = samples.select(test)
+        enrolment = Enrolment(rule, part, draws[0])
         split[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
         if not len(chosen):
             return
         # The same proportion in the part of the threshold.
         if isinstance(unenrolled, int):
-            unenrolled = min(unenrolled / len(where.subjects), 1 - 1e-9)
+            unenrolled = min(unenrolled / len(part.subjects), 1 - 1e-9)
         if isinstance(enrolled, int):
             enrolled = min(enrolled / int(np.count_nonzero(enrolment.is_able)), 1 - 1e-9)
-        where = samples.at(chosen)
-        where.who = f"{samples.who} (part of the threshold)"
-        drawn = Enrolment(rule, where, draws[1]).drawn(1, unenrolled, enrolled)
+        part = samples.select(chosen, "part of the threshold")
+        drawn = Enrolment(rule, part, draws[1]).drawn(1, unenrolled, enrolled)
         split[4:, chosen] = drawn[0]
 
     def _divided(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-        """Yield training, validation and test of some repeats, bool (repeats, 3, n)."""
         if not self.by_subject:
             yield from self._parts_by_sample(samples, seed)
             return
-        there = ["train_size" in self._sizes, "validation_size" in self._sizes, True]
+        has_part = ["train_size" in self._sizes, "validation_size" in self._sizes, True]
         if self.chooses:
             blocks = drawn_parts(samples, True, self._sizes, seed, self.repeats)
         else:
@@ -268,7 +264,7 @@ class Experiment(Division[ExperimentParts]):
             blocks = (np.ones((count, 1, samples.n), dtype=bool) for count in counts)
         for block in blocks:
             parts = np.zeros((len(block), 3, samples.n), dtype=bool)
-            parts[:, there] = block
+            parts[:, has_part] = block
             yield parts
 
     def _parts_by_sample(
@@ -280,40 +276,41 @@ class Experiment(Division[ExperimentParts]):
         validation its share, rounded up; the test has at least one. A subject with one template is
         only tested.
         """
-        who = samples.subjects
-        able, unseen = np.flatnonzero(who.counts > 1), 0
+        subjects = samples.subjects
+        able, unseen = np.flatnonzero(subjects.counts > 1), 0
         if not _absent(self.unseen):
-            size = shuffling.as_size(samples.who, "unseen", self.unseen)
+            size = shuffling.as_size(samples.splitter, "unseen", self.unseen)
             unseen = shuffling.number_of_units(size, len(able), up=True)
         if unseen >= len(able):
             raise DataError(
-                f"{samples.who}: {unseen} of the {len(able)} subjects with two templates or more "
-                "are unseen; at least one has to be seen in training: fewer `unseen` "
-                f"subjects, or more templates of the {len(who)} subjects"
+                f"{samples.splitter}: {unseen} of the {len(able)} subjects with two templates or "
+                "more are unseen; at least one has to be seen in training: fewer `unseen` "
+                f"subjects, or more templates of the {len(subjects)} subjects"
             )
-        dust = 1e-12 * who.counts  # 0.07 of 100 is 7, not 7.000000000000001
+        dust = 1e-12 * subjects.counts  # 0.07 of 100 is 7, not 7.000000000000001
         train, validation = self.train or 0, self.validation or 0
-        number = train if isinstance(train, int) else np.floor(train * who.counts + dust)
-        trained = np.clip(number, not _absent(self.train), who.counts - 1).astype(np.int64)
+        number = train if isinstance(train, int) else np.floor(train * subjects.counts + dust)
+        trained = np.clip(number, not _absent(self.train), subjects.counts - 1).astype(np.int64)
         number = (
-            validation if isinstance(validation, int) else np.ceil(validation * who.counts - dust)
+            validation
+            if isinstance(validation, int)
+            else np.ceil(validation * subjects.counts - dust)
         )
-        held = trained + np.clip(number, 0, who.counts - 1 - trained).astype(np.int64)
+        not_tested = trained + np.clip(number, 0, subjects.counts - 1 - trained).astype(np.int64)
         draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS)
         of_seen = shuffling.stream(seed, shuffling.UNSEEN)
         order = by_name(samples)
-        within = shuffling.Within(order, who.codes[order], len(who))
+        within = shuffling.Within(order, subjects.codes[order], len(subjects))
         for count in shuffling.blocks(self.repeats, samples.n):
-            seen = shuffling.flags(
-                able[of_seen.permutations(count, len(able))[:, unseen:]], len(who)
+            is_seen = shuffling.flags(
+                able[of_seen.permutations(count, len(able))[:, unseen:]], len(subjects)
             )
             place = np.empty((count, samples.n), dtype=np.int64)
             np.put_along_axis(place, within.drawn(draws, count), within.place[None], axis=1)
-            is_train = place < np.where(seen, trained, 0)[:, who.codes]
-            is_test = place >= np.where(seen, held, 0)[:, who.codes]
+            is_train = place < np.where(is_seen, trained, 0)[:, subjects.codes]
+            is_test = place >= np.where(is_seen, not_tested, 0)[:, subjects.codes]
             yield np.stack([is_train, ~is_train & ~is_test, is_test], axis=1)
 
 
 def _absent(size: object) -> bool:
-    """Whether there is no part of this size."""
     return size is None or (isinstance(size, int | float) and size == 0 and size is not False)

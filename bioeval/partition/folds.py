@@ -31,16 +31,15 @@ class _Folds(Splitter[Any]):
     stratify: str | None
 
     def __post_init__(self) -> None:
-        """Check what all folds have in common."""
-        who = type(self).__name__
+        splitter = type(self).__name__
         self._require_numbers(n_splits=2, n_repeats=1)
-        require_flag(f"{who}: shuffle", self.shuffle)
+        require_flag(f"{splitter}: shuffle", self.shuffle)
         if not self.shuffle and (self.random_state is not None or self.n_repeats > 1):
             raise DataError(
-                f"{who}: n_repeats or random_state is given, but nothing is random; set "
+                f"{splitter}: n_repeats or random_state is given, but nothing is random; set "
                 "shuffle=True"
             )
-        require_column(who, self.stratify)
+        require_column(splitter, self.stratify)
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         seed = seed_sequence(self.random_state) if self.shuffle else None
@@ -52,20 +51,19 @@ class _Folds(Splitter[Any]):
     def _folds(
         self, samples: SplitInput, seed: np.random.SeedSequence | None
     ) -> Callable[[int], np.ndarray]:
-        """Return what draws the fold of each sample, (repeats, n), in the next repeats."""
+        """Return a function that draws the folds of the next repeats, (repeats, n)."""
 
     def _require_enough(self, units: int, unit: str) -> None:
-        """Raise unless there is a unit for each fold."""
-        who = type(self).__name__
+        splitter = type(self).__name__
         if units == 1:
             raise DataError(
-                f"{who}: there is only one {unit}; expected at least one to train on and one "
+                f"{splitter}: there is only one {unit}; expected at least one to train on and one "
                 "to test"
             )
         if units < self.n_splits:
             raise DataError(
-                f"{who}: {self.n_splits} folds are asked for, but there are only {units} {unit}s; "
-                f"each fold needs one to test, so give at most {units} folds"
+                f"{splitter}: {self.n_splits} folds are asked for, but there are only {units} "
+                f"{unit}s; each fold needs one to test, so give at most {units} folds"
             )
 
 
@@ -138,11 +136,11 @@ class SubjectKFold(_Folds):
     def _folds(
         self, samples: SplitInput, seed: np.random.SeedSequence | None
     ) -> Callable[[int], np.ndarray]:
-        who = samples.subjects
-        self._require_enough(len(who), "subject")
+        subjects = samples.subjects
+        self._require_enough(len(subjects), "subject")
         strata = samples.strata(self.stratify, by_subject=True)
-        shuffle = shuffling.Shuffle(len(who), strata, seed, shuffling.SUBJECT_FOLDS)
-        return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, who.codes]
+        shuffle = shuffling.Shuffle(len(subjects), strata, seed, shuffling.SUBJECT_FOLDS)
+        return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, subjects.codes]
 
 
 @dataclass(eq=False, repr=False)
@@ -241,20 +239,20 @@ class GalleryKFold(_Folds):
     def _folds(
         self, samples: SplitInput, seed: np.random.SeedSequence | None
     ) -> Callable[[int], np.ndarray]:
-        who = samples.subjects
-        few = np.flatnonzero(who.counts < self.n_splits)
-        if len(few):
-            fewest = int(who.counts.min())
+        subjects = samples.subjects
+        too_small = np.flatnonzero(subjects.counts < self.n_splits)
+        if len(too_small):
+            fewest = int(subjects.counts.min())
             instead = f"give at most {fewest} folds, or leave them out"
             if fewest < 2:
                 instead = "leave them out, or draw galleries by ProbeGallerySplit"
             raise DataError(
-                f"{samples.who}: n_splits is {self.n_splits}, but {len(few)} of {len(who)} "
-                f"subjects have fewer templates ({who.show(few)}); each needs one for each fold: "
-                f"{instead}"
+                f"{samples.splitter}: n_splits is {self.n_splits}, but {len(too_small)} of "
+                f"{len(subjects)} subjects have fewer templates ({subjects.show(too_small)}); each "
+                f"needs one for each fold: {instead}"
             )
         order = by_name(samples)
-        within = shuffling.Within(order, who.codes[order], len(who))
+        within = shuffling.Within(order, subjects.codes[order], len(subjects))
         draws = None if seed is None else shuffling.stream(seed, shuffling.GALLERY)
 
         def folds(repeats: int) -> np.ndarray:
@@ -267,11 +265,11 @@ class GalleryKFold(_Folds):
         return folds
 
 
-def require_column(who: str, stratify: object) -> None:
+def require_column(splitter: str, stratify: object) -> None:
     """Raise :class:`DataError` unless `stratify` is None or a name."""
     if stratify is not None and not isinstance(stratify, str):
         raise DataError(
-            f"{who}: stratify is {received(stratify)}; "
+            f"{splitter}: stratify is {received(stratify)}; "
             "expected None or the name of a metadata column"
         )
 
@@ -281,17 +279,16 @@ class _FoldsByColumn(Splitter[TrainTest]):
     _unit = "sample"
 
     def __init__(self, column: Any, name: str):
-        """Number the folds in the order in which they are tested; -1 is tested in none."""
-        who = type(self).__name__
-        labels = LabelCodes(column, f"{who}: {name}")
+        splitter = type(self).__name__
+        labels = LabelCodes(column, f"{splitter}: {name}")
         if not len(labels):
-            raise DataError(f"{who}: {name} is empty; expected the fold of each {self._unit}")
+            raise DataError(f"{splitter}: {name} is empty; expected the fold of each {self._unit}")
         untested = labels.code(-1)
         tested = [code for code in range(len(labels)) if code != untested]
         if len(tested) < 2 and (untested < 0 or not tested):
             raise DataError(
-                f"{who}: {name} has {len(tested)} folds to test; expected at least 2, or one and "
-                "-1 for samples that are never tested"
+                f"{splitter}: {name} has {len(tested)} folds to test; expected at least 2, or one "
+                "and -1 for samples that are never tested"
             )
         number = np.full(len(labels), -1, dtype=np.int64)
         number[tested] = np.arange(len(tested))
@@ -300,13 +297,13 @@ class _FoldsByColumn(Splitter[TrainTest]):
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         if samples.n != len(self._fold):
             raise DataError(
-                f"{samples.who}: folds are given for {len(self._fold)} {self._unit}s, but there "
-                f"are {samples.n}; expected one for each"
+                f"{samples.splitter}: folds are given for {len(self._fold)} {self._unit}s, but "
+                f"there are {samples.n}; expected one for each"
             )
         yield from shuffling.fold_flags(self._fold[None], self.n_splits)
 
-    def among(self, index: np.ndarray, n: int) -> Self:
-        """Return the folds of some of `n` samples, for all of which they may be given."""
+    def restricted_to(self, index: np.ndarray, n: int) -> Self:
+        """Return the folds of the samples `index` of `n`, if folds are given for `n` samples."""
         if len(self._fold) != n:
             return self
         part = copy(self)

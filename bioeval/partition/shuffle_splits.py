@@ -38,7 +38,6 @@ class _Shuffle(Splitter[TrainTest]):
     _parts = TrainTest
 
     def __post_init__(self) -> None:
-        """Check the options; the part without a size takes the rest."""
         self._require_numbers(n_splits=1)
         sizes = {"test_size": self.test_size, "train_size": self.train_size}
         check_sizes(type(self).__name__, sizes)
@@ -149,12 +148,11 @@ class TrainValidationTest(Division[ThreeParts]):
     _parts = ThreeParts
 
     def __post_init__(self) -> None:
-        """Check the options; the training part takes the rest unless it has a size."""
-        who = type(self).__name__
+        splitter = type(self).__name__
         for name in ("validation_size", "test_size"):
-            shuffling.as_size(who, name, getattr(self, name))
-        check_sizes(who, self._sizes)
-        require_choice(f"{who}: unit", self.unit, UNITS)
+            shuffling.as_size(splitter, name, getattr(self, name))
+        check_sizes(splitter, self._sizes)
+        require_choice(f"{splitter}: unit", self.unit, UNITS)
         self._require_numbers(n_splits=1)
 
     @property
@@ -175,16 +173,18 @@ class TrainValidationTest(Division[ThreeParts]):
         yield from drawn_parts(samples, self.by_subject, self._sizes, seed, self.n_splits)
 
 
-def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
+def check_sizes(splitter: str, sizes: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` unless the sizes of parts are valid and within the whole."""
     given_sizes = {name: size for name, size in sizes.items() if size is not None}
     shares = 0.0
     for name, size in given_sizes.items():
-        if isinstance(shuffling.as_size(who, name, size), float):
+        if isinstance(shuffling.as_size(splitter, name, size), float):
             shares += float(size)
     if shares > 1 + 1e-12:
         listed = ", ".join(f"{name}={size!r}" for name, size in given_sizes.items())
-        raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
+        raise DataError(
+            f"{splitter}: {listed}: the shares are {shares:g} together; expected at most 1"
+        )
 
 
 def drawn_parts(
@@ -201,7 +201,7 @@ def drawn_parts(
     else:
         unit, purpose, units = samples.place, shuffling.SAMPLE_PARTS, "samples"
         total = samples.n
-    counts = _count_units(samples.who, sizes, total, units)
+    counts = _count_units(samples.splitter, sizes, total, units)
     ends = np.cumsum(counts)
     part = np.searchsorted(ends, np.arange(total), side="right")  # of each place in an order
     draws = shuffling.stream(seed, purpose)
@@ -210,22 +210,22 @@ def drawn_parts(
         yield part[place][:, None, unit] == np.arange(len(sizes))[:, None]
 
 
-def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
-    """Return the number of units in each part; the part whose size is None takes the rest."""
+def _count_units(splitter: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
+    """Return the number of units in each part; a part whose size is None takes the rest."""
     counts = {}
     for name, size in sizes.items():
         if size is not None:
-            checked = shuffling.as_size(who, name, size)
+            checked = shuffling.as_size(splitter, name, size)
             counts[name] = shuffling.number_of_units(checked, total, up=name != "train_size")
-    rest = total - sum(counts.values())
+    remaining = total - sum(counts.values())
     for name, size in sizes.items():
         if size is None:
-            counts[name] = rest
-            rest = 0
-    if rest < 0 or min(counts.values()) < 1:
+            counts[name] = remaining
+            remaining = 0
+    if remaining < 0 or min(counts.values()) < 1:
         listed = ", ".join(f"{name.removesuffix('_size')} {counts[name]}" for name in sizes)
         raise DataError(
-            f"{who}: the sizes ask for {listed} of {total} {units}; each part needs at least "
+            f"{splitter}: the sizes ask for {listed} of {total} {units}; each part needs at least "
             "one, and all together no more than there are"
         )
     return [counts[name] for name in sizes]

@@ -39,7 +39,7 @@ _DRAWN, _FLAGGED = 1 << 15, 1 << 18
 
 
 def stream(seed: np.random.SeedSequence, purpose: int, key: int = 0) -> Stream:
-    """Return the random numbers of one purpose; those of all repeats follow one another."""
+    """Return the random numbers of one purpose; the numbers of all repeats are consecutive."""
     inner = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _PARTITION, purpose))
     return Stream(inner, key)
 
@@ -78,12 +78,12 @@ class Shuffle:
         The folds differ by at most one unit, and with strata also within each stratum: the units
         are dealt like cards, stratum after stratum.
         """
-        n = self._n
+        units = self._n
         if self._strata is None or self._members is None:
-            sizes = n // folds + (np.arange(folds) < n % folds)
-            place = np.arange(n)[None]
+            sizes = units // folds + (np.arange(folds) < units % folds)
+            place = np.arange(units)[None]
             if self._draws is not None:
-                place = self._draws.permutations(count, n)
+                place = self._draws.permutations(count, units)
             return np.repeat(np.arange(folds), sizes)[place]
         stratum = self._strata[self._members][None]
         order = self._members[None]
@@ -93,23 +93,23 @@ class Shuffle:
             drawn = self._draws.grouped(count, stratum, number)
             order, stratum = self._members[drawn], np.sort(stratum, axis=1)
         # The same number of each stratum to each fold, but neighbours stay together.
-        dealt = np.sort(stratum * folds + np.arange(n) % folds, axis=1) % folds
+        dealt = np.sort(stratum * folds + np.arange(units) % folds, axis=1) % folds
         fold = np.empty(order.shape, dtype=np.int64)
         np.put_along_axis(fold, order, dealt, axis=1)
         return fold
 
 
 def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
-    """Yield the samples outside each fold and those in it, (splits, 2, n), repeat after repeat.
+    """Yield the samples outside and inside each fold, (splits, 2, n), repeat after repeat.
 
-    `fold` (repeats, n) is that of each sample.
+    `fold` (repeats, n) has the fold of each sample.
     """
     splits = np.arange(len(fold) * folds)
     step = max(1, _FLAGGED // fold.shape[1])
     for low in range(0, len(splits), step):
         repeat, number = np.divmod(splits[low : low + step], folds)
-        inside = fold[repeat] == number[:, None]
-        yield np.stack([~inside, inside], axis=1)
+        is_inside = fold[repeat] == number[:, None]
+        yield np.stack([~is_inside, is_inside], axis=1)
 
 
 class Within:
@@ -119,14 +119,14 @@ class Within:
     """
 
     def __init__(self, sample: np.ndarray, group: np.ndarray, groups: int):
-        """Take samples in an order of their own, with the group of each, numbered from 0."""
+        """Group samples, whose groups are numbered from 0; the order within a group is kept."""
         order = np.argsort(group, kind="stable")
         self.sample, self.group, self.groups = sample[order], group[order], groups
         number = np.bincount(self.group, minlength=groups)
         self.place = np.arange(len(order)) - (np.cumsum(number) - number)[self.group]
 
     def drawn(self, draws: Stream | None, count: int) -> np.ndarray:
-        """Return the samples in `count` orders, (count, n); without numbers in the one given."""
+        """Return the samples in `count` orders, (count, n); in the order given without `draws`."""
         if draws is None:
             return np.broadcast_to(self.sample, (count, len(self.sample)))
         return self.sample[draws.grouped(count, self.group, self.groups)]
@@ -139,19 +139,19 @@ def flags(chosen: np.ndarray, n: int) -> np.ndarray:
     return is_chosen
 
 
-def as_size(who: str, name: str, size: Any) -> int | float:
+def as_size(splitter: str, name: str, size: Any) -> int | float:
     """Return a size as a number of units (int) or a proportion of them (float in (0, 1))."""
     try:
-        whole = operator.index(size) if not isinstance(size, bool | np.bool_) else 0
+        number = operator.index(size) if not isinstance(size, bool | np.bool_) else 0
     except TypeError:
-        whole = 0
-    if whole >= 1:
-        return whole
+        number = 0
+    if number >= 1:
+        return number
     if isinstance(size, numbers.Real) and 0.0 < float(size) < 1.0:
         return float(size)
     raise DataError(
-        f"{who}: {name} is {received(size)}; expected a share between 0 and 1 (both excluded) or a "
-        "number >= 1"
+        f"{splitter}: {name} is {received(size)}; expected a share between 0 and 1 (both excluded) "
+        "or a number >= 1"
     )
 
 

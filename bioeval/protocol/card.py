@@ -527,12 +527,12 @@ class Protocol:
     @property
     def sections(self) -> dict[str, CardSection]:
         """The sections of the card by name, in the order of :data:`SECTIONS`."""
-        there = {}
+        sections = {}
         for name in SECTIONS:
             section = getattr(self, name)
             if section is not None:
-                there[name] = section
-        return there
+                sections[name] = section
+        return sections
 
     @property
     def tasks(self) -> Mapping[str, Task]:

@@ -84,7 +84,6 @@ def check_card(card: Protocol) -> None:
 
 
 def _checked_tables(data: Mapping[str, Any], where: str) -> dict[str, Values]:
-    """Return the accepted values of each section, with the defaults; "" is the head."""
     try:
         values = _tables(data)
         _check_decision(values)
@@ -102,7 +101,6 @@ def _refuse(section: str, problem: str) -> NoReturn:
 
 
 def _refuse_unused(section: str, key: str, value: object, why: str) -> NoReturn:
-    """Refuse a value that has no meaning beside the others."""
     _refuse(section, f"{key} = {shorten(value)} has no meaning {why}; expected to be left out")
 
 
@@ -130,9 +128,9 @@ def _tables(data: Mapping[str, Any]) -> dict[str, Values]:
             values[name] = _checked_section(name, data[name], layout)
         elif section.required:
             raise CardError(f"[{name}] is missing; expected a section: {section.doc}")
-    for name, other in _NEEDS.items():
-        if name in data and other not in data:
-            _refuse(name, f"needs [{other}], and the card has no such section")
+    for name, further in _NEEDS.items():
+        if name in data and further not in data:
+            _refuse(name, f"needs [{further}], and the card has no such section")
     if data.keys().isdisjoint(TASKS):
         legal = [name for name in TASKS if layout in SECTIONS[name].layouts]
         raise CardError(f"the card has no task; expected at least one of {_brackets(legal)}")
@@ -140,7 +138,6 @@ def _tables(data: Mapping[str, Any]) -> dict[str, Values]:
 
 
 def _check_pairs(values: Mapping[str, Values]) -> None:
-    """Refuse a rule of pairs in a card whose tasks need all comparisons."""
     task = values.get("verification", {})
     rule = task.get("pairs", "ordered")
     other_tasks = [name for name in values if name in TASKS and name != "verification"]
@@ -154,7 +151,7 @@ def _check_pairs(values: Mapping[str, Values]) -> None:
 
 
 def _check_retrieval(values: Mapping[str, Values]) -> None:
-    """Refuse rules of [gom] that differ from those of [reid] in the same card."""
+    """Refuse rules of [gom] that differ from [reid] in the same card."""
     if not {"reid", "gom"} <= set(values):
         return
     for key in Retrieval.fields():
@@ -167,7 +164,7 @@ def _check_retrieval(values: Mapping[str, Values]) -> None:
 
 
 def _check_decision(values: Mapping[str, Values]) -> None:
-    """Refuse a rule of the threshold without its numbers, or with others."""
+    """Refuse a rule of the threshold without its numbers, or with the numbers of another rule."""
     rule = values.get("decision", {})
     for key, field in _FIELDS["decision"].items():
         if not rule or field.only_if is None:
@@ -183,24 +180,23 @@ def _check_decision(values: Mapping[str, Values]) -> None:
 
 
 def _check_in_folds(values: Mapping[str, Values], layout: str) -> None:
-    """Refuse options that folds would silently ignore."""
     partition = values["partition"]
-    by = partition["by"]
-    unused = [("partition", key, f'with by = "{by}"') for key in unused_by(by)]
+    unit = partition["by"]
+    unused = [("partition", key, f'with by = "{unit}"') for key in unused_by(unit)]
     unused += [(name, key, "in folds") for name, keys in _NOT_IN_FOLDS.items() for key in keys]
-    for name, key, why in unused:
+    for name, key, condition in unused:
         value = values.get(name, {}).get(key)
         if value not in (None, _FIELDS[name][key].default_for(layout)):
-            _refuse_unused(name, key, value, why)
-    if by == "given-folds" and layout in SEARCHABLE and partition["column"] is None:
+            _refuse_unused(name, key, value, condition)
+    if unit == "given-folds" and layout in SEARCHABLE and partition["column"] is None:
         _refuse(
             "partition",
             'by = "given-folds" needs column, the metadata column that holds the fold of each '
             "template",
         )
-    if by == "experiment":
+    if unit == "experiment":
         _check_experiment(values)
-    if by == "gallery-folds" and values.get("decision", {}).get("rule", "eer") != "none":
+    if unit == "gallery-folds" and values.get("decision", {}).get("rule", "eer") != "none":
         _refuse(
             "partition",
             'by = "gallery-folds" has no part on which a threshold is chosen; expected [decision] '
@@ -214,7 +210,6 @@ def _check_in_folds(values: Mapping[str, Values], layout: str) -> None:
 
 
 def _check_experiment(values: Mapping[str, Values]) -> None:
-    """Refuse an experiment that lacks parts."""
     partition = values["partition"]
     for name in ("unenrolled", "enrolled", "probe_templates"):
         if partition[name] and partition["gallery_templates"] is None:
@@ -242,12 +237,10 @@ def _check_experiment(values: Mapping[str, Values]) -> None:
 
 
 def _brackets(names: Iterable[str]) -> str:
-    """Return names of sections as they are written in a card: ``[a], [b]``."""
     return ", ".join(map("[{}]".format, names))
 
 
 def _require_table(name: str, value: object, layout: str) -> None:
-    """Refuse a section that holds no fields, or that the layout does not have."""
     if not isinstance(value, dict):
         raise CardError(f"{name} = {shorten(value)}; expected a section, [{name}]")
     if layout not in SECTIONS[name].layouts:
@@ -256,7 +249,6 @@ def _require_table(name: str, value: object, layout: str) -> None:
 
 
 def _checked_section(name: str, data: Mapping[str, object], layout: str | None) -> Values:
-    """Return the accepted values of a section, with the defaults."""
     fields = _FIELDS[name]
     for key, value in data.items():
         if key not in fields:
@@ -292,8 +284,8 @@ def _checked_section(name: str, data: Mapping[str, object], layout: str | None) 
                 expected = field.expected(layout)
                 if field.words(layout) != field.words():
                     expected += f' with layout = "{layout}"'
-                shown = error.part or f"= {shorten(data[key])}"
-                _refuse(name, f"{key} {shown}; expected {expected}{error.more}")
+                problem = error.part or f"= {shorten(data[key])}"
+                _refuse(name, f"{key} {problem}; expected {expected}{error.more}")
     return values
 
 
@@ -333,7 +325,6 @@ def _checked_value(field: Field, value: object, layout: str | None) -> object:
 
 
 def _checked_item(field: Field, value: object, layout: str | None) -> object:
-    """Return a value, or one of a list, or raise :class:`_UnexpectedValue`."""
     may_be_text = field.kind == "label" or (field.kind == "size" and field.pattern)
     if field.kind == "text" or (may_be_text and isinstance(value, str)):
         return _checked_text(field, value, layout)
@@ -348,7 +339,7 @@ def _checked_item(field: Field, value: object, layout: str | None) -> object:
     if isinstance(value, bool) or not isinstance(value, kind):
         raise _UnexpectedValue
     number = cast("float", value)
-    if number != number or not field.within(number):
+    if number != number or not field.is_in_bounds(number):
         raise _UnexpectedValue
     if field.kind in ("integer", "label"):
         return int(number)
@@ -365,7 +356,6 @@ def _checked_item(field: Field, value: object, layout: str | None) -> object:
 
 
 def _checked_text(field: Field, value: object, layout: str | None) -> str:
-    """Return a text, or raise :class:`_UnexpectedValue`."""
     if not isinstance(value, str):
         raise _UnexpectedValue
     if field.choices:

@@ -79,7 +79,6 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
 
 
 def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
-    """Return what a task is, its attempts, its rates and its fields."""
     lines = wrap(task.doc)
     for label, sentence in task.says.get(layout, {}).items():
         lines += wrap(sentence, label, 2)
@@ -97,7 +96,6 @@ def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
 
 
 def _fields(section: CardSection, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
-    """Return the meaning of the values of a section."""
     lines = []
     for key, field in section.fields().items():
         value = section[key]
@@ -127,7 +125,7 @@ def _holds(value: object, word: str) -> bool:
 
 
 def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
-    """Return a text as lines of a width, below its label where there is one."""
+    """Return a text as lines of a width, below its label if there is a label."""
     hanging = indent + _LABEL if label else indent
     if label and width - hanging < _LEAST:
         text, label, hanging = f"{label}: {text}", "", indent + 2

@@ -34,7 +34,7 @@ def in_lecture_words(template: str) -> str:
 
 
 def _word(term: str) -> str:
-    """Return a term in the lecture's words: an abbreviation in capitals, others as they are."""
+    """Return a term in the lecture's words: abbreviations in capitals, other terms unchanged."""
     return term if " " in term else term.upper()
 
 
@@ -74,7 +74,7 @@ class Field:
     only_if: tuple[str, str] | None = None  # (field of the section, word that it must have)
 
     def words(self, layout: str | None = None) -> list[str]:
-        """Return the accepted words, those of one layout if it is given."""
+        """Return the accepted words, of all layouts or of a single layout."""
         if layout is None:
             return list(self.choices)
         return [word for word, choice in self.choices.items() if layout in choice.layouts]
@@ -118,7 +118,7 @@ class Field:
             text += ", none of them twice"
         return text
 
-    def within(self, number: float) -> bool:
+    def is_in_bounds(self, number: float) -> bool:
         """Whether a number is within the bounds."""
         return (
             (self.ge is None or number >= self.ge)
@@ -142,7 +142,7 @@ def card_field(
     choices: Mapping[str, str | Choice] | None = None,
     **options: Any,
 ) -> Any:
-    """Return the dataclass field of a card's field; `options` are others of :class:`Field`.
+    """Return the dataclass field of a card's field; `options` are further fields of :class:`Field`.
 
     The annotation says the kind and whether the value is a list.
     """
@@ -171,8 +171,8 @@ def fields_of(owner: type) -> dict[str, Field]:
                 # The text of the type, such as ``tuple[int, ...] | None``: evaluating all of them
                 # would take longer than reading a card.
                 word = str(item.type).removeprefix("tuple[").split(",")[0].split(" ")[0]
-                kind, many = KINDS[word], str(item.type).startswith("tuple[")
-                described[item.name] = replace(item.metadata["card"], kind=kind, many=many)
+                kind, is_list = KINDS[word], str(item.type).startswith("tuple[")
+                described[item.name] = replace(item.metadata["card"], kind=kind, many=is_list)
         _FIELDS[owner] = described
     return _FIELDS[owner]
 
@@ -201,7 +201,7 @@ class CardSection:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The fields without effect, beside the values of the others."""
+        """The fields without effect, given the values of the other fields."""
         return ()
 
     def __getitem__(self, name: str) -> Any:
@@ -231,8 +231,8 @@ def read_file(path: str) -> str:
     file = Path(path)
     try:
         if not file.is_file():
-            there = "is a folder or a device" if file.exists() else "there is no such file"
-            raise CardError(f"{path}: {there}; expected a protocol card (a .toml file)")
+            problem = "is a folder or a device" if file.exists() else "there is no such file"
+            raise CardError(f"{path}: {problem}; expected a protocol card (a .toml file)")
         with file.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
     except OSError as error:

@@ -98,7 +98,6 @@ def parse(text: str, where: str = "card") -> Protocol:
 
 
 def _shipped_cards() -> dict[str, Traversable]:
-    """Return the files of the cards that ship with bioeval, by name."""
     from importlib.resources import files  # slow to import, and seldom needed
 
     folder = files("bioeval.protocol") / "cards"

@@ -26,14 +26,14 @@ from bioeval.scores.requirements import require_all_scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without comparisons that a card (or what has `exclude`) leaves out."""
+    """Return the scores without comparisons that a card, or `protocol.exclude`, leaves out."""
     if hasattr(protocol, "exclude"):
         excluded = protocol.exclude
     else:
         excluded = load(protocol).exclude
-    more = [name for name in excluded if name not in left_out(scores)]
-    if more:
-        return scores.excluding(*scores.exclude, *more)
+    further = [name for name in excluded if name not in left_out(scores)]
+    if further:
+        return scores.excluding(*scores.exclude, *further)
     return scores
 
 
@@ -63,28 +63,28 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         raise ProtocolError(
             f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
-    codes, n = scores.codes.gallery, scores.shape[0]
-    place, by = places_in_order(scores.probe_meta, n, scores.probe_names)
-    first = np.full(n, rule == "unordered")
+    codes, templates = scores.codes.gallery, scores.shape[0]
+    place, decided_by = places_in_order(scores.probe_meta, templates, scores.probe_names)
+    first = np.full(templates, rule == "unordered")
     in_order = np.argsort(place)
     first[in_order[np.unique(codes[in_order], return_index=True)[1]]] = True
-    left_out = left_out_rows(scores, 0, n)
+    left_out = left_out_rows(scores, 0, templates)
     if left_out is None:
-        left_out = np.zeros((n, n), dtype=bool)
-    mask = np.full((n, n), Mask.IGNORE, dtype=np.uint8)
+        left_out = np.zeros((templates, templates), dtype=bool)
+    mask = np.full((templates, templates), Mask.IGNORE, dtype=np.uint8)
     cells = orders = 0  # comparisons that are there, and those in the other order of a pair
-    for i in range(n):
-        there = ~left_out[i]
-        there[i] = False
+    for i in range(templates):
+        is_attempt = ~left_out[i]
+        is_attempt[i] = False
         # In the other order, where this one is not there: a pair is one comparison in either.
-        chosen = there & ((place < place[i]) | left_out[:, i])
+        chosen = is_attempt & ((place < place[i]) | left_out[:, i])
         genuine = codes == codes[i]
         compared = chosen & (genuine | (first[i] & first))
         mask[i, compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
-        cells += int(there.sum())
-        orders += int(there.sum()) - int(chosen.sum())
+        cells += int(is_attempt.sum())
+        orders += int(is_attempt.sum()) - int(chosen.sum())
     notes = _notes(mask, rule, codes, cells, orders)
-    if rule == "first-impostors" and not by:
+    if rule == "first-impostors" and not decided_by:
         notes.append(Message("first-by-order", what="impostor attempts"))
     return scores.with_mask(mask).with_remarks(*notes)
 
@@ -92,15 +92,15 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
 def _notes(
     mask: np.ndarray, rule: str, codes: np.ndarray, cells: int, orders: int
 ) -> list[Message]:
-    """Return what a rule leaves out of so many comparisons, and what it misses among them."""
+    """Return notes of the comparisons that a rule leaves out, and of the pairs it lacks."""
     size = np.bincount(codes)
-    wanted = {Mask.GENUINE: int((size * (size - 1)).sum()) // 2}
+    expected = {Mask.GENUINE: int((size * (size - 1)).sum()) // 2}
     units = len(codes) if rule == "unordered" else int(np.count_nonzero(size))
-    wanted[Mask.IMPOSTOR] = units * (units - 1) // 2
+    expected[Mask.IMPOSTOR] = units * (units - 1) // 2
     if rule == "unordered":
-        wanted[Mask.IMPOSTOR] -= wanted[Mask.GENUINE]
-    missing = [number - int(np.count_nonzero(mask == x)) for x, number in wanted.items()]
-    compared = sum(wanted.values()) - sum(missing)
+        expected[Mask.IMPOSTOR] -= expected[Mask.GENUINE]
+    missing = [number - int(np.count_nonzero(mask == x)) for x, number in expected.items()]
+    compared = sum(expected.values()) - sum(missing)
     notes = []
     if compared < cells:
         about = {"compared": compared, "orders": orders, "others": cells - orders - compared}

@@ -151,7 +151,7 @@ class Search(Task):
     )
 
     def __post_init__(self) -> None:
-        """Refuse other words than those of the fields, and fewer ranks than one."""
+        """Refuse words that the fields lack, and fewer ranks than 1."""
         for name, field in fields_of(type(self)).items():
             value = getattr(self, name)
             if name == "fusion":
@@ -168,7 +168,7 @@ class Search(Task):
 
     @property
     def fused(self) -> str:
-        """The fusion rule; ``"none"`` where templates are ranked one by one."""
+        """The fusion rule; ``"none"`` where templates are ranked by themselves."""
         return self.fusion if self.rank_unit == "subject" else "none"
 
 

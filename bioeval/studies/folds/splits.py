@@ -267,7 +267,7 @@ class SplitSides(Samples):
         self.scores = self.scores.with_remarks(*folds.remarks)
         if row_names(splitter.fold_of_sample) and self.names is not None:
             return partition.PredefinedFolds(folds.values)
-        return splitter.among(self.people, self.templates)
+        return splitter.restricted_to(self.people, self.templates)
 
     def _warn_of_distractors(self, splitter: Any) -> None:
         """Warn of an identity that is divided as one person, and looks like all distractors."""
