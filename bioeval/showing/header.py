@@ -58,7 +58,7 @@ def _partition(attrs: Attributes) -> Text:
 
 
 def _threshold(attrs: Attributes) -> Text:
-    is_chosen = "threshold_rule" in attrs and "chosen_on" in attrs
+    is_chosen = attrs.get("threshold_rule", "none") != "none" and "chosen_on" in attrs
     return threshold_choice(attrs) if is_chosen else ""
 
 

@@ -38,6 +38,10 @@ _STATISTICS = {
 }
 
 
+#: Parts of the data as headings.
+_PARTS = {"train": "training"}
+
+
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
     systems = list(dict.fromkeys(row.system for row in rows))
@@ -126,6 +130,8 @@ def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
             columns.setdefault(of_threshold, Column(of_threshold, "threshold"))
             if (threshold := row.threshold_cell) is not None:
                 cells[key][of_threshold] = threshold
+    if any(row.about.get("shown") == "threshold" for row in rows):  # which has a row
+        columns = {k: x for k, x in columns.items() if not k.startswith("threshold")}
     if any(row.statistic for row in rows):
         first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in columns]
         values = [x for x in columns if x.startswith("value")]
@@ -142,10 +148,11 @@ def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
         return f"{statistic}_{row.system}_{row.other_system}", text
     if several and (not statistic or (statistic == "mean" and part != "train")):
         text = Label(row.system)
-        text = say("{system}, {part}", system=text, part=part) if part and not statistic else text
+        if part and not statistic:
+            text = say("{system}, {part}", system=text, part=_PARTS.get(part, part))
         return "_".join(filter(None, ("value", row.system, part))), text
     if not statistic:
-        return "_".join(filter(None, ("value", part))), part or "value"
+        return "_".join(filter(None, ("value", part))), _PARTS.get(part, part) or "value"
     heading = _STATISTICS.get((statistic, part), None if part == "train" else _words(statistic))
     if heading is None or (several and statistic != "sd"):
         return None
@@ -226,9 +233,9 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
     point = next((x for x in dims if x == rows[0].at), "")
     columns: dict[Hashable, Column] = {}
     cells: dict[tuple[Any, ...], dict[Hashable, Text]] = {}
-    with_threshold = _has_thresholds(rows, point)
-    for row in rows:
-        place = tuple(row.point if x == point else row.places[x] for x in dims)
+    places = [tuple(row.point if x == point else row.places[x] for x in dims) for row in rows]
+    with_threshold = _has_thresholds(rows, places)
+    for row, place in zip(rows, places, strict=True):
         key: tuple[Any, ...] = (row.measure, row.places.get("rank"), row.places.get("part"))
         key += (row.statistic, row.system)
         key += (row.at, row.point) if row.at and row.at != point else ()
@@ -254,12 +261,11 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
     return Table(id, heads, made, shown=shown)
 
 
-def _has_thresholds(rows: Sequence[Row], point: str) -> bool:
+def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:
     """Whether thresholds differ from place to place, and not from measure to measure."""
     known: dict[Hashable, set[float]] = {}
-    for row in rows:
-        if not math.isnan(row.threshold) and row.at != "threshold":
-            place = (*row.places.items(), row.point if row.at == point else None)
+    for row, place in zip(rows, places, strict=True):
+        if row.threshold_cell is not None:
             known.setdefault(place, set()).add(row.threshold)
     every = {x for each in known.values() for x in each}
     return len(every) > 1 and all(len(each) == 1 for each in known.values())

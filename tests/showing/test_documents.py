@@ -1,0 +1,129 @@
+"""The document of any result: all numbers of its tables are in the frame, and none is rounded."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from every_result import CALLS, result_of, square
+
+import bioeval as be
+from bioeval.document.blocks import Messages, Paragraph, Section, tables, walk
+from bioeval.document.cells import Quantity, Threshold
+from bioeval.showing.document import section_of
+from bioeval.showing.nodes import nodes_of
+from bioeval.showing.records import RECORDS
+from bioeval.views.tasks import OVER
+
+#: Results of numbers; the others are records.
+NAMES = [name for name in CALLS if name.replace(" ", "-") not in RECORDS]
+
+
+def numbers_in_frame(results: object) -> set[float]:
+    """All values, limits, thresholds and statistics of results."""
+    frames = [be.to_frame(results)]
+    for node in nodes_of(results):
+        if over := [dim for dim in OVER if dim in node.dataset.dims]:
+            scalars = node.dataset.drop_dims("threshold", errors="ignore")
+            frames.append(be.to_frame(be.aggregate(scalars, over, quantiles=(0, 1))))
+    columns = ("value", "low", "high", "threshold", "point")
+    return {x for frame in frames for name in columns for x in frame[name].dropna().tolist()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.cases(12)
+def test_every_number_of_a_table_is_in_the_frame(name):
+    results = result_of(name)
+    known = numbers_in_frame(results)
+    found = 0
+    for table in tables(section_of(nodes_of(results))):
+        for cell in (x for row in table.rows for x in row if isinstance(x, Quantity)):
+            ends = cell.interval or ()
+            numbers = [x for x in (cell.value, *ends) if not math.isnan(x)]
+            assert {*numbers} <= known, (table.id, cell)
+            found += len(numbers)
+    assert found
+
+
+def blocks_of(section: Section, kind: type) -> list:
+    return [block for _, block in walk(section) if isinstance(block, kind)]
+
+
+def cells_of(results: object, *, verbose: bool) -> list[Quantity]:
+    every = tables(section_of(nodes_of(results), verbose=verbose))
+    return [x for table in every for row in table.rows for x in row if isinstance(x, Quantity)]
+
+
+def test_a_short_view_has_what_is_supported_and_the_other_has_all():
+    ds = be.verification(square(), far_targets=[0.1, 0.0001])
+    short, whole = (cells_of(ds, verbose=x) for x in (False, True))
+    targets = [
+        {x.at["far_target"] for x in cells if "far_target" in x.at} for cells in (short, whole)
+    ]
+    assert targets == [{0.1}, {0.1, 0.0001}]
+    assert "d_prime" in {x.variable for x in whole} - {x.variable for x in short}
+    withheld = [x.supported for x in whole if x.at.get("far_target") == 0.0001]
+    assert withheld == [False] * len(withheld) and withheld
+
+
+def test_thresholds_have_the_next_score_and_decide_alike():
+    """Both as the dataset has them."""
+    ds = be.verification(square())
+    thresholds = [x for x in cells_of(ds, verbose=True) if isinstance(x, Threshold)]
+    (cell,) = (x for x in thresholds if x.value == float(ds.eer_threshold))
+    assert cell.next == float(ds.eer_threshold_next)
+
+
+def test_up_to_four_systems_are_columns_and_more_are_rows():
+    made = [be.verification(square(within=0.9 + i / 10)) for i in range(5)]
+    four = {f"s{i}": x for i, x in enumerate(made[:4])}
+    (beside,) = tables(section_of(nodes_of(four)))
+    row = next(x for x in beside.rows if any(isinstance(y, Quantity) for y in x))
+    values = [x.value for x in row if isinstance(x, Quantity) and x.variable == "eer"]
+    assert values == [float(x.eer) for x in made[:4]]
+    five = {f"s{i}": x for i, x in enumerate(made)}
+    (below,) = tables(section_of(nodes_of(five)))
+    column = [x.name for x in below.columns].index("eer")
+    assert [row[column].value for row in below.rows] == [float(x.eer) for x in made]
+
+
+def test_equal_tasks_are_shown_once():
+    single = be.simulate(12, 1, layout="probe-against-gallery", probes=2, random_state=1)
+    shown = section_of(nodes_of(be.evaluate(single)))
+    ids = [x.id for x in tables(shown)]
+    assert "verification_single" in ids and "verification_multi" not in ids
+
+
+def test_rates_at_given_thresholds_have_a_row_for_each_threshold():
+    ds = be.verification(square(), thresholds=[4.0, 5.0, 6.0])
+    (table,) = (x for x in tables(section_of(nodes_of(ds))) if x.id.endswith("threshold"))
+    assert [row[0].value for row in table.rows] == [4.0, 5.0, 6.0]
+    column = [x.name for x in table.columns].index("far_4")
+    np.testing.assert_array_equal([row[column].value for row in table.rows], ds.far.values)
+
+
+def test_of_many_places_the_worst_are_shown():
+    rates = np.linspace(0, 1, 40)
+    about = {"units": "proportion", "long_name": "rate"}
+    ds = xr.Dataset(
+        {"rate": ("subject", rates, about)}, {"subject": np.arange(40)}, {"result_type": "mine"}
+    )
+    (table,) = tables(section_of(nodes_of(ds)))
+    assert len(table.rows) == 40
+    assert [row[-1].value for row in table.shown_rows] == sorted(rates, reverse=True)[:11]
+
+
+def test_answers_stand_above_all_tables_and_are_no_warnings():
+    section = section_of(nodes_of(result_of("zoo")))
+    answers = [x for x in blocks_of(section, Paragraph) if x.role == "answer"]
+    assert [x.text.code for x in answers] == ["most-errors"]
+    others = [x for block in blocks_of(section, Messages) for x in block.messages]
+    assert answers[0].text not in others
+
+
+def test_a_user_s_variable_needs_no_description():
+    ds = xr.Dataset({"a_b": ("camera", [1.0, 2.0])}, {"camera": ["x", "y"]}, {"result_type": "t"})
+    ds["a_b"].attrs["units"] = "1"
+    (table,) = tables(section_of(nodes_of(ds)))
+    assert [x.heading for x in table.columns[:1]] == ["camera"]
+    assert [row[1].value for row in table.rows] == [1.0, 2.0]
