@@ -152,14 +152,19 @@ def _curves(dataset: xr.Dataset, dim: str) -> Iterator[tuple[str, xr.DataArray]]
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame without empty columns; a value that is not defined is None."""
+    """Return the rows of a frame; what is missing is None.
+
+    A row of a number has no empty columns but its value.
+    """
+    is_of_numbers = "measure" in frame
     is_missing = frame.isna().to_numpy() | (frame == "").to_numpy(dtype=bool, na_value=False)
     columns = [frame[name].astype(object).tolist() for name in frame]
     rows = []
     for values, missing in zip(zip(*columns, strict=True), is_missing, strict=True):
-        row = {k: x for k, x, no in zip(frame, values, missing, strict=True) if not no}
-        if "text" not in row and "measure" in row:
-            row.setdefault("value", None)
+        row = {k: None if no else x for k, x, no in zip(frame, values, missing, strict=True)}
+        if is_of_numbers:
+            kept = "" if row.get("text") else "value"
+            row = {k: x for k, x in row.items() if x is not None or k == kept}
         rows.append(row)
     return rows
 

@@ -72,9 +72,9 @@ def test_no_command_writes_over_what_it_reads(here, capsys, line):
 def test_files_with_names_that_only_run_knows_are_kept(here, capsys):
     """The results are in a folder of their own."""
     os.remove("results/results.nc")
-    shutil.copy("in.labels.csv", "results/verification_single.csv")
+    shutil.copy("in.labels.csv", "results/verification_single_threshold.csv")
     before = contents(here)
-    line = "run in.npy --labels results/verification_single.csv --out results --force"
+    line = "run in.npy --labels results/verification_single_threshold.csv --out results --force"
     assert main(line.split()) == 2
     assert "The results are in results/results-2" in capsys.readouterr().err
     after = contents(here)

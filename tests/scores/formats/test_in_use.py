@@ -126,9 +126,9 @@ def test_commands_say_it_in_one_line_and_keep_results(capsys):
         assert "out/table.txt would be replaced; give --force" in failing(*words)
         assert failing(*words, "--force").startswith(f"out/table.txt: {used}")
     assert contents() == before
-    with open("out/open_set.csv"):
+    with open("out/open_set_threshold.csv"):
         said = failing(*words, "--max-rank", "3", "--force")
-    assert said.startswith(f"out/open_set.csv: {used}")
+    assert said.startswith(f"out/open_set_threshold.csv: {used}")
     assert said.endswith("give another name. The results are in out/results-2")
     there = contents()
     assert before.items() < there.items()

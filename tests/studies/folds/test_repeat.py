@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from json_rows import row
 from result_messages import arguments, codes
 from result_text import as_text
 from scipy.spatial.distance import cdist
@@ -201,10 +202,11 @@ def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, caps
     more = '[partition]\nby = "gallery-folds"\nfolds = 3\n[decision]\nrule = "none"\n'
     Path("card.toml").write_text(f"{card}\n{more}")
     assert main(["run", "a.npz", "--protocol", "card.toml", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["closed_set"]["partitions"]
+    document = json.loads(capsys.readouterr().out)
+    found = [row(document, "recognition_rate", partition=i)["value"] for i in range(3)]
     drawn = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
     expected = be.repeat(scores, drawn)["closed_set"].recognition_rate.values.tolist()
-    assert [x["recognition_rate"] for x in found] == expected
+    assert found == expected
     assert main(["run", "a.npz", "--protocol", "card.toml", "--folds", "4"]) == 2
     assert "give at most 3 folds" in capsys.readouterr().err
     assert main(["run", "a.npz", "--protocol", "card.toml", "--target", "far=0.1"]) == 2

@@ -6,6 +6,7 @@ import math
 import naive_calibration as twin
 import numpy as np
 import pytest
+from json_rows import rows
 from result_messages import codes
 from result_text import as_text
 from sklearn.base import clone
@@ -257,8 +258,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
     files = ["face.npz", "finger.npz"]
     assert main(["fuse", *files, "--normalise", "z", "--out", "fused.npz", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["systems"]
-    eer = {row["system"]: row["eer"] for row in rows}
+    found = rows(json.loads(capsys.readouterr().out), "eer")
+    eer = {row["system"]: row["value"] for row in found}
     assert list(eer) == ["face", "finger", "fused"]
     assert eer["fused"] == be.verification(be.load("fused.npz")).eer
     assert main(["fuse", *files, "--method", "logistic", "--protocol", "course-kfold"]) == 0
@@ -303,6 +304,7 @@ def test_the_heading_says_the_kind_of_each_system(
     assert main(["fuse", "face.npz", "finger.npz", *options, *writer]) == 0
     lines = [x.lstrip("%-: ") for x in capsys.readouterr().out.splitlines()]
     shown = [x.removeprefix("Scores").lstrip(" :") for x in lines if x.startswith("Scores")]
+    shown = [x.partition("; protocol")[0] for x in shown]
     expected = [f"face and finger: {WORDS['distance']}", f"fused: {WORDS[kind]}"]
     assert shown == ([WORDS["distance"]] if kind == "distance" else expected)
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from json_rows import rows
 
 import bioeval as be
 from bioeval.cli import main
@@ -129,11 +130,12 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     given = ["--people", "2000", "--impostors", "0.1", "--alarms-per-day"]
     assert main(["workload", str(tmp_path / "s.npz"), *given, "85", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["events"][0]["rate"] == pytest.approx(0.4)
-    periods = [(row["event"], row["days"]) for row in shown["periods"]]
+    assert rows(shown, "rate")[0]["value"] == pytest.approx(0.4)
+    expected = rows(shown, "expected")
+    periods = [(row["event"], row["days"]) for row in expected]
     assert periods == [("false-alarm", 1), ("false-alarm", 30), ("false-alarm", 365),
                        ("rejected", 1), ("rejected", 30), ("rejected", 365)]  # fmt: skip
-    assert shown["periods"][1]["expected"] == pytest.approx(30 * 200 * 0.4)
+    assert expected[1]["value"] == pytest.approx(30 * 200 * 0.4)
     assert main(["workload", *given, "0.7"]) == 0
     text = capsys.readouterr().out
     assert "Expected errors a day, of 2,000 people: 0.7 impostors accepted." in text

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from json_rows import row
 
 import bioeval as be
 from bioeval.cli import main
@@ -27,8 +28,9 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
     promise = ["threshold", "b.npz", "--threshold", "4", "--promise", "frr=0.2", "--json"]
     assert main(promise) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["rates"][0]["verdict"] in ("shown", "refuted", "open")
-    assert result["frr_low"] <= result["frr"] <= result["frr_high"]
+    assert row(result, "verdict", promise="frr=0.2")["text"] in ("shown", "refuted", "open")
+    frr = row(result, "frr")
+    assert frr["low"] <= frr["value"] <= frr["high"]
 
 
 @pytest.mark.parametrize(

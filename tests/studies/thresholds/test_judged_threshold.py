@@ -5,6 +5,7 @@ import json
 import naive
 import numpy as np
 import pytest
+from json_rows import rows, value
 from result_messages import codes
 
 import bioeval as be
@@ -136,18 +137,18 @@ def test_the_command(files, tmp_path, capsys):
     printed = capsys.readouterr().out
     found = json.loads((out / "summary.json").read_text())
     ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01", interval="wilson")
-    assert found["threshold"] == ds.threshold and found["min_dcf"] == pytest.approx(
-        ds.min_dcf.item()
-    )
-    for part in found["parts"]:
+    for name in ("threshold", "min_dcf"):
+        assert value(found, name) == pytest.approx(ds[name].item())
+    for part in ("train", "test"):
         for name in ("far", "frr", "fa", "dcf"):
-            assert part[name] == pytest.approx(ds[name].sel(part=part["part"]).item())
+            expected = ds[name].sel(part=part).item()
+            assert value(found, name, part=part) == pytest.approx(expected)
     dcf = f"{ds.dcf.sel(part='test').item():.4f}"
     assert dcf in printed
     assert dcf in (tmp_path / "p.html").read_text()
     frr = ds.frr.sel(part="test").item()
     for above, code in ((frr - 1e-6, 1), (frr + 1e-6, 0)):
-        assert main([*given, "--fail-if", f"frr=test > {above}"]) == code
+        assert main([*given, "--fail-if", f"frr@part=test > {above}"]) == code
     for on, says in (
         ((trials, test), "without scores"),  # exchanged
         ((test, train_trials), "none of the names"),  # of the other set
@@ -162,9 +163,11 @@ def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_pa
     given = ["calibration", *test, "--kind", "similarity", "--calibrate", "logistic", "--json"]
     of_train = ["--train", train[0], "--train", train[1]]
     assert main([*given, *of_train, "--save", saved]) == 0
-    found = json.loads(capsys.readouterr().out)["results"]["eval, calibrated"]
+    found = json.loads(capsys.readouterr().out)
     made = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
-    assert found["cllr"] == pytest.approx(be.calibration(made).cllr.item())
+    assert value(found, "cllr", system="eval, calibrated") == pytest.approx(
+        be.calibration(made).cllr.item()
+    )
     np.testing.assert_allclose(be.load(saved).values, made.values)
     assert main([*given, *of_train, "--train", train[1]]) == 2
     assert "is a third file" in capsys.readouterr().err
@@ -204,8 +207,8 @@ def test_min_dcf_is_an_option_of_run(files, capsys):
     train, _ = files
     given = ["run", *train, "--kind", "similarity"]
     assert main([*given, "--min-dcf", "0.05,0.01", "--min-dcf", "0.01,0.1", "--json"]) == 0
-    printed = capsys.readouterr().out
-    assert [printed.count(f'"cost_prior": {prior}') for prior in (0.05, 0.01, 0.1)] == [1, 1, 1]
+    found = rows(json.loads(capsys.readouterr().out), "min_dcf")
+    assert [x["point"] for x in found] == [0.05, 0.01, 0.1]
     assert main([*given, "--min-dcf", "0.01,5%"]) == 0
     printed = capsys.readouterr().out
     for prior in (0.01, 0.05):

@@ -472,7 +472,7 @@ def test_the_worst_queries(on_disk, capsys):
     assert f"(rows, from 0): {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
     with open("found/queries.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    values = np.array([float(row["average_precision"]) for row in rows])
+    values = np.array([float(row["average_precision"] or "nan") for row in rows])
     np.testing.assert_array_equal(values[: len(defined)], defined)
     assert len(rows) == len(ap) and np.isnan(values[len(defined) :]).all()
     for row in rows:
@@ -481,7 +481,7 @@ def test_the_worst_queries(on_disk, capsys):
         assert int(row["camera"]) == on_disk.probe_meta["camera"][i]
         assert int(row["matches"]) == ds.matches[i]
     assert main([*run, "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)["tasks"]["reid"]["worst_first"]
+    listed = json.loads(capsys.readouterr().out)["queries"]
     assert [row["query"] for row in listed] == [int(row["query"]) for row in rows]
     assert listed[-1]["average_precision"] is None
     assert main(["run", "reid.npz", "--per-query"]) == 2
