@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from bioeval.document.cells import Count, Label, Number, Rate, Threshold
-from bioeval.document.text import Phrase, Text, say
+from bioeval.document.text import Explained, Phrase, Text, say
 from bioeval.showing.rows import Row
 
 
@@ -18,7 +18,7 @@ def fields_of(template: str) -> tuple[str, ...]:
 
 
 def label_of(row: Row, *, without: str = "") -> Text:
-    """Return the label of a number with its point and its rank.
+    """Return the label of a number with its point and its rank, explained by its long name.
 
     `without` is the dimension of the point where rows of the table have it.
     """
@@ -43,7 +43,8 @@ def label_of(row: Row, *, without: str = "") -> Text:
             places[name] = "K" if cut is None else Count(int(cut))
     label = Phrase(template, places)
     also = _also(row)
-    return say("{label} ({also})", label=label, also=also) if also else label
+    text = say("{label} ({also})", label=label, also=also) if also else label
+    return Explained(text, str(about.get("long_name", "")))
 
 
 def _place_of(at: str) -> str:

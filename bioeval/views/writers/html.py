@@ -27,6 +27,7 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 .bioeval .r.r{text-align:right}
 .bioeval .r.r,.bioeval .n.n{white-space:pre}
 .bioeval thead th{border-bottom:1px solid rgba(128,128,128,.5)}
+.bioeval span[title]{cursor:help}
 .bioeval i{font-style:normal;opacity:.72}
 """
 
@@ -51,7 +52,7 @@ class HtmlLines(Lines):
 
     def explained(self, text: str, about: str) -> str:
         """Return text whose explanation a pointer shows."""
-        return f'<span title="{_safe(about)}">{text}</span>'
+        return f'<span title="{_safe(about)}">{text}</span>' if about else text
 
 
 def as_html(section: Section, vocabulary: str = "lecture") -> str:
