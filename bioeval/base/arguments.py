@@ -27,7 +27,8 @@ CONFIDENCE = 0.95
 #: What Python and NumPy would convert to numbers, although it is none.
 NO_NUMBERS = (bool, str, bytes, bytearray, memoryview)
 
-_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
+_LONGEST_NAME = 255
+_LONGEST_PATH = 4095  # bytes
 
 
 def require_integer(
@@ -125,7 +126,8 @@ def as_float64(name: str, values: Any) -> np.ndarray:
     wide = array.dtype.kind == "O" or array.dtype.itemsize > 8
     doubtful = doubles == doubles if wide else abs(doubles) >= 2.0**53
     for i in np.flatnonzero(doubtful).tolist():
-        number, double = listed[i], doubles.reshape(-1)[i].item()
+        number = listed[i]
+        double = doubles.reshape(-1)[i].item()
         if double != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
                 f"{subject(name)}: {number} is not exact in float64, the type in which scores are "

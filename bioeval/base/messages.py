@@ -75,10 +75,12 @@ class MessageWarning(BioevalWarning):
 
 def warn_user(text: str) -> None:
     """Issue a warning at the user's line."""
-    level, frame = 1, sys._getframe()
+    level = 1
+    frame = sys._getframe()
     ours = ("bioeval.", "contextlib.")  # which calls what reports its stages
     while frame.f_back is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(ours):
-        level, frame = level + 1, frame.f_back
+        level = level + 1
+        frame = frame.f_back
     warnings.warn(text, MessageWarning, stacklevel=level)
 
 

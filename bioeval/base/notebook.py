@@ -9,7 +9,8 @@ from typing import Any
 from bioeval.base.errors import printable
 
 # Seconds of work that shows nothing, and between two changes of the line.
-_SHORTEST, _BETWEEN = 0.5, 0.2
+_SHORTEST = 0.5
+_BETWEEN = 0.2
 
 
 class NotebookProgress:
@@ -21,7 +22,8 @@ class NotebookProgress:
 
     def __init__(self, shell: Any):
         """Follow the cells from now on."""
-        self._shell, self._publisher = shell, shell.display_pub
+        self._shell = shell
+        self._publisher = shell.display_pub
         self.begin()
         shell.events.register("pre_run_cell", self.begin)
         shell.events.register("post_run_cell", self.end)
@@ -29,7 +31,9 @@ class NotebookProgress:
     def begin(self, *_: object) -> None:
         """Begin a cell."""
         self._handle: Any = None
-        self._begun, self._shown, self._written = time.monotonic(), 0.0, 0.0
+        self._begun = time.monotonic()
+        self._shown = 0.0
+        self._written = 0.0
 
     def end(self, *_: object) -> None:
         """End the line at the end of a cell."""

@@ -96,7 +96,9 @@ class _RowsOfPasses:
     """Reports the rows done in all passes; each begins where the one before ended."""
 
     def __init__(self, tell: Tell, passes: int):
-        self.tell, self.passes, self.before = tell, passes, 0
+        self.tell = tell
+        self.passes = passes
+        self.before = 0
 
     def __call__(self, done: int, total: int) -> None:
         self.tell(min(self.before + done, self.passes * total), self.passes * total)
@@ -124,10 +126,12 @@ def report_rows(done: int, total: int) -> None:
 
 def report(done: int, total: int) -> None:
     """Report the steps done of the current stage (in a notebook below the cell), if any."""
-    show, name = _SHOW.get(), _STAGE.get()
+    show = _SHOW.get()
+    name = _STAGE.get()
     if show is None and "ipykernel" in sys.modules and OPTIONS["progress"] is not False:
         from bioeval.base.notebook import in_notebook
 
-        show, name = in_notebook(), name or "counting"
+        show = in_notebook()
+        name = name or "counting"
     if show is not None and name:
         show(name, done, total)

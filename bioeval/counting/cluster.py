@@ -36,14 +36,18 @@ PARTS = 4
 
 # Seconds to wait for the first worker, and before scores are sent again that workers have lost; and
 # how often they are sent.
-WAIT, PAUSE, SENT = 30, 2, 4
+WAIT = 30
+PAUSE = 2
+SENT = 4
 
 
 class Workers:
     """The workers of a client, which get scores once, and then count parts of them."""
 
     def __init__(self, client: Any, parts: RowParts | TileParts):
-        self.client, self.parts, self._there = client, parts, None
+        self.client = client
+        self.parts = parts
+        self._there = None
         if isinstance(parts, TileParts):
             value: tuple[Any, ...] = parts.scores, parts.squares.source, parts.squares.fused
             self.sent = Sent(value, _tiles)
@@ -91,7 +95,8 @@ class Workers:
             raise DataError(f"`client`{text}") from error
         parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
         futures = [client.submit(_answer, self._there, sent_question, x, pure=False) for x in parts]
-        rows, answers = self.parts.scores.shape[0], list[R]()
+        rows = self.parts.scores.shape[0]
+        answers = list[R]()
         try:
             for part, future in zip(parts, futures, strict=True):
                 answer = future.result()
@@ -123,7 +128,8 @@ class Sent:
         file = io.BytesIO()
         pickler = _Pickler(file, protocol=5, buffer_callback=buffers.append)
         pickler.dump((__version__, value, make))
-        self.pickled, self.buffers = file.getvalue(), buffers
+        self.pickled = file.getvalue()
+        self.buffers = buffers
 
     def __getstate__(self) -> dict[str, Any]:
         return {"pickled": self.pickled, "buffers": self.buffers}

@@ -36,20 +36,24 @@ from bioeval.kernels.verification import TOO_LARGE
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
-ERRORS, MOST_KEPT = 4.0, 1 / 8
+ERRORS = 4.0
+MOST_KEPT = 1 / 8
 
 # Scores that are kept before the points are known, at most.
 MOST_SCORES = 1 << 25
 
 # Cells for each genuine score, about, and at least and at most: so many of them have no threshold
 # that the others cost little, and they fit into the cache.
-CELLS_A_SCORE, LEAST_CELLS, MOST_CELLS = 4, 1 << 16, 1 << 20
+CELLS_A_SCORE = 4
+LEAST_CELLS = 1 << 16
+MOST_CELLS = 1 << 20
 
 # The proportion of scores that may lie below all cells, and above.
 TAIL = 2.0**-10
 
 # Cells of a sample; and groups of it, whose differences say how far to trust it.
-SAMPLE_CELLS, GROUPS = 1 << 14, 16
+SAMPLE_CELLS = 1 << 14
+GROUPS = 16
 
 # FAR targets that cost little, and are often asked for later.
 RARE_TARGETS = (0.0, 1e-6, 1e-5, 1e-3)
@@ -64,7 +68,8 @@ JOIN = 1 << 24
 MOST_IN_CELL = (1 << 31) - 1
 
 #: Flags of cells: with thresholds, and whose scores are kept.
-COUNTED, KEPT = 1, 2
+COUNTED = 1
+KEPT = 2
 
 
 @dataclass(eq=False)
@@ -89,7 +94,8 @@ class ThreadCounts:
         """Return the counts by cell (int32) with room for `size` more scores."""
         self.recent_number += size
         if self.recent_number > MOST_IN_CELL:
-            self.earlier, self.recent_number = self.by_cell(), size
+            self.earlier = self.by_cell()
+            self.recent_number = size
             self.recent[:] = 0
         return self.recent
 
@@ -167,9 +173,12 @@ class AttemptCounter:
         missed: int = 0,
     ):
         self.dtype, self.wanted, self.given = dtype, wanted, given
-        self.genuine, self.missed, self.missed_impostors = genuine, missed, 0
+        self.genuine = genuine
+        self.missed = missed
+        self.missed_impostors = 0
         #: Differences from the origin, scaled, are summed for the moments.
-        self.origin, self.scale = 0.0, 1.0
+        self.origin = 0.0
+        self.scale = 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
         self.thresholds = np.empty(0)
         self.thresholds_of_dtype = np.empty(0, dtype=dtype)
@@ -179,7 +188,8 @@ class AttemptCounter:
         self.filled = self.counts = np.empty(0, dtype=np.int64)
         self.is_counted = False
         #: The kept scores, distinct and increasing, and how many attempts have each.
-        self.values, self.weights = np.empty(0), np.empty(0, dtype=np.int64)
+        self.values = np.empty(0)
+        self.weights = np.empty(0, dtype=np.int64)
         self.moments: Moments | None = None
         self.infinite = 0
         self.passes_of_moments = 0
@@ -204,7 +214,8 @@ class AttemptCounter:
         centre = self.cells.centre
         if largest - least < abs(middle) / 64:  # far from 0, they differ in few bits
             centre = self.dtype.type(middle)
-        self.origin, self.scale = middle, moment_scale(least, largest)
+        self.origin = middle
+        self.scale = moment_scale(least, largest)
         if number is None:
             number = 1 << (CELLS_A_SCORE * len(self.genuine)).bit_length()
             number = min(max(number, LEAST_CELLS), MOST_CELLS)
@@ -216,7 +227,8 @@ class AttemptCounter:
         low, high = every_key.places_of(np.array([low, high])).tolist()
         margin = (high - low) // 8 + 64
         low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)
-        begin, span = LEAST + (low << bits), (high - low) << bits
+        begin = LEAST + (low << bits)
+        span = (high - low) << bits
         self._set_cells(BitCells.spanning(self.dtype, centre, begin, span, number))
         self.kept_cells[[0, -2]] = True
         if self.wanted is not None and len(finite) > 1:
@@ -284,7 +296,8 @@ class AttemptCounter:
         """Count scores (h, w), NaN where there is none; each stands for `weight` attempts."""
         tile = np.ascontiguousarray(tile, self.dtype)
         room = counts.room_for(tile.size)
-        centre, window = self.cells.centre, self.cells.window
+        centre = self.cells.centre
+        window = self.cells.window
         if self.by_threshold is None:
             number_kept = kernel.count_and_keep(
                 tile, centre, window, counts.table_for(weight * tile.size), self.flags,
@@ -305,7 +318,8 @@ class AttemptCounter:
         """
         if self.moments is None:
             self._sum_moments(threads)
-        is_first, self.is_counted = not self.is_counted, True
+        is_first = not self.is_counted
+        self.is_counted = True
         if is_first:
             by_cell = np.zeros(len(self.flags), dtype=np.int64)
             for counts in threads:
@@ -452,7 +466,9 @@ class AttemptCounter:
 
     def even_counts(self) -> EvenCounts:
         """Return about how many scores are in cells of one width, without another pass."""
-        filled, counts, known_scores = self.filled, self.counts.copy(), self.values
+        filled = self.filled
+        counts = self.counts.copy()
+        known_scores = self.values
         is_lowest = known_scores[:1] == -np.inf
         negative = int(self.weights[:1][is_lowest].sum())
         counts[:1] -= negative

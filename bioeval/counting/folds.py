@@ -34,7 +34,9 @@ from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 
 # Wide cells of a table, at most and at least, and its entries.
-MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 18
+MOST_CELLS = 1 << 12
+LEAST_CELLS = 1 << 8
+ENTRIES = 1 << 18
 
 # What an entry of int32 counts to, before it is added to one of 64 bits.
 MOST_COUNTED = (1 << 31) - 1
@@ -148,18 +150,24 @@ class FoldAttempts(Reducer):
         self.counted = MOST_COUNTED
 
     def prepare(self, parts: Parts) -> None:
-        mates, scores, divisions = parts.mates, parts.scores, len(self.probe)
-        self.rejected, self.dtype = mates.rejected, parts.dtype
+        mates = parts.mates
+        scores = parts.scores
+        divisions = len(self.probe)
+        self.rejected = mates.rejected
+        self.dtype = parts.dtype
         self.few = parts.few or isinstance(parts, PairParts)  # which are in memory anyway
         if self.fusion not in (None, "best"):
             self.dtype = np.dtype(np.float64)
-        probe, column, distance = mates.probe, mates.gallery, mates.distance
+        probe = mates.probe
+        column = mates.gallery
+        distance = mates.distance
         if self.fusion is not None:
             self.of_person = np.zeros((divisions, len(scores.codes.values)), np.int16)
             self.of_person[:, scores.codes.gallery] = self.gallery
             distance = mates.fused(self.fusion)
             probe = np.flatnonzero(~np.isnan(distance))
-            distance, folds = distance[probe], self.of_person[:, scores.codes.probe[probe]]
+            distance = distance[probe]
+            folds = self.of_person[:, scores.codes.probe[probe]]
         else:
             folds = self.gallery[:, column]
         mated = Placed(distance, self.probe[:, probe], folds)
@@ -182,11 +190,14 @@ class FoldAttempts(Reducer):
         #: Impostor scores by the folds of probe and gallery, and by cell; and those that failed.
         self.tables = np.zeros((*shape, len(self.counter.kept_cells)), dtype=np.int64)
         self.failed = np.zeros(shape, dtype=np.int64)
-        self.counting, self.wanted = True, self.counter.kept_cells
+        self.counting = True
+        self.wanted = self.counter.kept_cells
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty.kept, empty.recent, empty.counted = [], [], MOST_COUNTED
+        empty.kept = []
+        empty.recent = []
+        empty.counted = MOST_COUNTED
         if self.counting:
             empty.failed = np.zeros_like(self.failed)
         return empty
@@ -265,7 +276,8 @@ class FoldAttempts(Reducer):
             return False
         self.counting = False
         self.tables[..., -1] = 0  # NaN
-        counter, scores = self.counter, self.genuine.distances
+        counter = self.counter
+        scores = self.genuine.distances
         self.cells = counter.cells.places_of(scored(scores) if self.rejected else scores)
         self.of_parts = [
             {part: self._part(k, part) for subsets in parts for part in subsets}
@@ -334,7 +346,8 @@ class FoldAttempts(Reducer):
 
         The threshold is one that was chosen on everything; NaN accepts nothing.
         """
-        limit, folds = rounded_down(np.array([threshold]), self.dtype), self.folds
+        limit = rounded_down(np.array([threshold]), self.dtype)
+        folds = self.folds
 
         def counted(placed: Placed, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
             accepted = (scored(placed.distances) if failures else placed.distances) <= limit
@@ -344,7 +357,8 @@ class FoldAttempts(Reducer):
             return attempts, accepted_attempts.reshape(folds, folds)
 
         genuine = counted(self.genuine, failures=self.rejected)
-        impostor, cell = self.impostor, 0
+        impostor = self.impostor
+        cell = 0
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
             impostor = impostor.select(self.counter.cells.places_of(impostor.distances) == cell)

@@ -158,7 +158,8 @@ class Searching:
         """Return the searches, from the results of the reducers."""
         about = (self.about or Provenance.from_scores(self.scores)).without_claims(*too_few)
         of_templates = templates or ranked
-        mate, nearest = of_templates.best, of_templates.nearest
+        mate = of_templates.best
+        nearest = of_templates.nearest
         of_people = people_of_probes(self.scores) >= 0
         return Searches(
             about=about.searching(self.scores),
@@ -218,8 +219,11 @@ class RankFacts(Reducer):
         self.fusion = fusion
 
     def prepare(self, parts: Parts) -> None:
-        mates, probes = parts.mates, parts.scores.shape[0]
-        self.mates, self.mates_tied, self.place = mates.number, mates.tied, mates.place
+        mates = parts.mates
+        probes = parts.scores.shape[0]
+        self.mates = mates.number
+        self.mates_tied = mates.tied
+        self.place = mates.place
         self.best = mates.fused(self.fusion or "best")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
             self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)

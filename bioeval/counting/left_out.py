@@ -45,13 +45,15 @@ class LeftOut:
         The people are the subjects of probes and gallery. The effect is known up to
         `ranks`, by default as many as there is memory for.
         """
-        unit, gallery = searches.rank_unit, scores.gallery_order
+        unit = searches.rank_unit
+        gallery = scores.gallery_order
         largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
         if ranks is None:
             ranks = _ranks_within(searches, ties, largest, len(gallery.subjects))
         fusion = searches.fusion if unit == "subject" else None
         arrays = _count(scores, fusion, ties, ranks)
-        people, person = cls.subjects_of(scores), scores.codes.probe
+        people = cls.subjects_of(scores)
+        person = scores.codes.probe
         subject = np.append(np.searchsorted(people, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]
@@ -94,15 +96,18 @@ def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[st
     parts = []
     for read in blocks_of(scores, reported=False):
         row, column, distance = read.genuine()
-        low, number = read.number, len(read.probes)
+        low = read.number
+        number = len(read.probes)
         mates = Mates(row - low, column, distance, number, rejected=read.rejected)
         block = read.impostors()
-        place, groups = block.candidates[None], starts
+        place = block.candidates[None]
+        groups = starts
         if fusion is not None:
             place = _first_nearest(block.values, starts, block.candidates)
             block = block.by_person(fusion)
             groups = np.arange(len(starts))
-        values, probes = block.values, block.probes
+        values = block.values
+        probes = block.probes
         best = mates.fused(fusion or "best")
         closer, tied, before = _up_to_mates(values, place, groups, best, mates.place)
         nearest, second = _nearest_groups(values, groups)
@@ -110,7 +115,8 @@ def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[st
         # The best rank that a probe may have without the subject.
         rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
         in_reach = np.nonzero((possible > 0) & (rank <= ranks))
-        probe, group = probes[in_reach[0]].astype(np.int32), in_reach[1].astype(np.int32)
+        probe = probes[in_reach[0]].astype(np.int32)
+        group = in_reach[1].astype(np.int32)
         parts.append(
             (nearest, second, probe, group, *(x[in_reach] for x in (closer, tied, before)))
         )

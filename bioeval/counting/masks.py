@@ -22,19 +22,23 @@ Places = tuple[np.ndarray, np.ndarray]
 
 #: Cells of parts that are counted together. A part counts as a matrix of a 64th of the cells at
 #: least: there is room for all attempts of the matrix in each.
-CELLS_TOGETHER, LEAST = 1 << 21, 64
+CELLS_TOGETHER = 1 << 21
+LEAST = 64
 
 
 def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
     """Yield parts to count together."""
     rows_of_matrix, columns_of_matrix = matrix.attempts.shape
     least = max(rows_of_matrix * columns_of_matrix // LEAST, rows_of_matrix + columns_of_matrix)
-    first, end, together = 0, 0, 0
+    first = 0
+    end = 0
+    together = 0
     for end, (rows, columns) in enumerate(places, 1):
         number = max(len(rows) * len(columns), least)
         if together and together + number > CELLS_TOGETHER:
             yield slice(first, end - 1)
-            first, together = end - 1, 0
+            first = end - 1
+            together = 0
         together += number
     yield slice(first, end)
 
@@ -42,8 +46,12 @@ def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
 # Nanoseconds that a part, and a cell of it, takes where it is selected and sorted by itself; and
 # that a cell takes of a matrix that is sorted once, a part of it, and a cell of the matrix in each
 # part. First loops are loaded; the very first time they are compiled in two seconds.
-_SELECTED, _SELECTED_CELL = 1_900_000, 35
-_FIRST, _SORTED_CELL, _MASKED, _MASKED_CELL = 600_000_000, 150, 100_000, 2
+_SELECTED = 1_900_000
+_SELECTED_CELL = 35
+_FIRST = 600_000_000
+_SORTED_CELL = 150
+_MASKED = 100_000
+_MASKED_CELL = 2
 
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
@@ -162,7 +170,8 @@ class MaskedParts:
     def _of_keys(
         self, sides: Sequence[tuple[np.ndarray, np.ndarray]], distances: np.ndarray
     ) -> AttemptsOfParts:
-        scores, failures = [], []
+        scores = []
+        failures = []
         for keys, number in sides:
             starts = np.append(0, np.cumsum(number))
             missed = np.zeros(len(self), dtype=np.int64)
@@ -179,7 +188,8 @@ class MaskedParts:
     def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
         from bioeval.kernels.partitions import first_of_claims
 
-        matrix, sides = self.matrix, []
+        matrix = self.matrix
+        sides = []
         step = len(classes.distances)
         for cells in classes[:2]:
             listed = cells.backwards() if farthest else cells
@@ -188,7 +198,8 @@ class MaskedParts:
             claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
             claim = listed.row * np.int32(len(matrix.claimed)) + claimed[listed.target]
             last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
-            first, firsts = np.empty(len(places) + 1, np.int64), np.empty_like(number)
+            first = np.empty(len(places) + 1, np.int64)
+            firsts = np.empty_like(number)
             first_of_claims(places, number, claim, last_part_of_claim, first, firsts)
             keys = np.repeat(np.arange(len(self)) * step, firsts)
             keys += listed.code[first[: len(keys)]]

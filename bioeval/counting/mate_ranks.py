@@ -71,10 +71,12 @@ class MateRanks(Reducer):
         self.rejected = mates.rejected
         order = by_distance(mates.probe, self.distance)
         order = order[~np.isnan(self.distance[order])]  # a list may lack some
-        self.query, self.gallery = mates.probe[order], mates.gallery[order]
+        self.query = mates.probe[order]
+        self.gallery = mates.gallery[order]
         self.distance = self.distance[order]
         self.starts = self.query.searchsorted(np.arange(mates.probes + 1))
-        self.complete, self.positives = len(order) == len(mates.probe), mates.number
+        self.complete = len(order) == len(mates.probe)
+        self.positives = mates.number
         shape: tuple[int, ...] = (len(order),)
         if self.group is not None:
             shape = (self.groups, len(order))
@@ -83,7 +85,8 @@ class MateRanks(Reducer):
 
     def add(self, block: Block) -> None:
         for side in block.sides():
-            values, probes = lines_of(side), side.probes
+            values = lines_of(side)
+            probes = side.probes
             if not self.complete:
                 self.others[probes] += np.count_nonzero(~np.isnan(values), axis=1)
             if side.few:
@@ -99,14 +102,16 @@ class MateRanks(Reducer):
                 kernel.rank_mates_by_group.on_one_thread(rows, mates, counts, self.group)
 
     def _rank_few(self, side: Block) -> None:
-        values, probes = side.values, side.probes
+        values = side.values
+        probes = side.probes
         number = self.starts[probes + 1] - self.starts[probes]
         line = np.repeat(np.arange(len(probes)), number)
         mate = np.arange(len(line)) + (self.starts[probes] - (np.cumsum(number) - number))[line]
         gallery = np.broadcast_to(side.gallery, values.shape)
         step = max(1, TOGETHER // values.shape[1])
         for low in range(0, len(line), step):
-            row, mates = line[low : low + step], mate[low : low + step]
+            row = line[low : low + step]
+            mates = mate[low : low + step]
             distance = self.distance[mates, None]
             tied = values[row] == distance
             before = tied & (gallery[row] < self.gallery[mates, None])
@@ -170,7 +175,8 @@ class Within(Reducer):
 
     def add(self, block: Block) -> None:
         for side in block.sides():
-            values, probes = lines_of(side), side.probes
+            values = lines_of(side)
+            probes = side.probes
             if side.few:
                 line, column = np.nonzero(~np.isnan(values))
                 place = np.searchsorted(self.thresholds, values[line, column].astype(np.float64))

@@ -53,7 +53,8 @@ class AttemptsOfParts:
     ):
         self.genuine, self.impostor = genuine, impostor
         none = np.zeros_like(genuine.sizes)
-        self.missed, self.missed_impostors = none + missed, none + missed_impostors  # (parts,)
+        self.missed = none + missed
+        self.missed_impostors = none + missed_impostors  # (parts,)
         self.genuine_attempts = genuine.attempts + missed  # (parts,)
         if genuine.weights is not None:  # of which the sum is a whole number
             self.genuine_attempts = np.rint(self.genuine_attempts).astype(np.int64)
@@ -112,7 +113,8 @@ class AttemptsOfParts:
     @cached_property
     def corners(self) -> Corners:
         """Reject-all and the points at genuine scores: only they can have the least cost."""
-        genuine, of_parts = self.genuine, np.arange(len(self.defined) + 1)
+        genuine = self.genuine
+        of_parts = np.arange(len(self.defined) + 1)
         starts = genuine.run_starts + of_parts
         sizes = starts[1:] - starts[:-1]
         is_score = np.ones(starts[-1], dtype=bool)
@@ -146,7 +148,9 @@ class AttemptsOfParts:
 
     def equal_error(self) -> EqualError:
         """Return the equal error rates, their thresholds and brackets, (parts,)."""
-        curve, genuine, impostor = self.corners, self._genuine, self._impostor
+        curve = self.corners
+        genuine = self._genuine
+        impostor = self._impostor
         begin, end = curve.starts[:-1], curve.starts[1:]
         first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
         # Between two corners FRR does not change: as many false accepts are needed to cross it.
@@ -231,7 +235,8 @@ class AttemptsOfParts:
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
         """Return the best value of a function of FAR and FRR, and its threshold, of each part."""
-        curve, values = self.corners, np.full((2, len(self.defined)), np.nan)
+        curve = self.corners
+        values = np.full((2, len(self.defined)), np.nan)
         for part in np.flatnonzero(self.defined).tolist():
             points = slice(curve.starts[part], curve.starts[part + 1])
             rates = curve.fa[points] / self._impostor[part], curve.fr[points] / self._genuine[part]
@@ -261,7 +266,8 @@ class AttemptsOfParts:
 
         Failures are after all scores.
         """
-        curve, impostors = self.corners, self.impostor.attempts
+        curve = self.corners
+        impostors = self.impostor.attempts
         size = np.zeros_like(curve.fr)
         size[1:] = curve.fr[:-1] - curve.fr[1:]
         size[curve.starts[:-1]] = 0

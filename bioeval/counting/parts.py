@@ -51,7 +51,8 @@ VALUES_IN_MEMORY = 1 << 22
 TOGETHER = 1 << 11
 
 # Rows, and tiles, that are a sample of all.
-SAMPLE_ROWS, SAMPLE_TILES = 256, 32
+SAMPLE_ROWS = 256
+SAMPLE_TILES = 32
 
 # Tiles of which there is one more in the sample.
 SAMPLE_PROPORTION = 128
@@ -119,7 +120,8 @@ class RowParts(Parts):
     @cached_property
     def mates_by_cell(self) -> Mates | None:
         """The genuine attempts; None if cells cannot be read by themselves."""
-        scores, gallery = self.scores, self.gallery
+        scores = self.scores
+        gallery = self.gallery
         cells = scores.cells
         plain = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
         if not plain or not cells.in_memory:
@@ -136,13 +138,16 @@ class RowParts(Parts):
             parts.append(distances_at(scores, row[together], column[together]))
             give_back(scores)
         distance = np.concatenate(parts)
-        failed, rejected = np.isnan(distance), scores.nan == "reject"
+        failed = np.isnan(distance)
+        rejected = scores.nan == "reject"
         if failed.any() and scores.nan == "raise":
             raise_nan(scores)
         if rejected:
             distance = with_failures(distance, failed)
         elif failed.any():
-            row, column, distance = row[~failed], column[~failed], distance[~failed]
+            row = row[~failed]
+            column = column[~failed]
+            distance = distance[~failed]
         return Mates(row, column, distance, scores.shape[0], rejected=rejected)
 
     @cached_property
@@ -216,14 +221,16 @@ class RowParts(Parts):
         """The number of rows that are read together."""
         if self._step is not None:
             return self._step
-        scores, step = self.scores, rows_per_block(self.scores)
+        scores = self.scores
+        step = rows_per_block(self.scores)
         if scores.cells.in_memory and not scores.streams:
             step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
         return step
 
     def parts(self, number: int) -> list[range]:
         """Return rows in about `number` parts, which begin and end with a read."""
-        height, step = self.scores.shape[0], self.step
+        height = self.scores.shape[0]
+        step = self.step
         rows = max(1, -(-height // (step * number))) * step
         return [range(low, min(low + rows, height)) for low in range(0, height, rows)]
 
@@ -262,7 +269,8 @@ class RowParts(Parts):
 
         Where an attempt failed, or there is a mask, cell by cell.
         """
-        scores, order = self.scores, self.gallery.order
+        scores = self.scores
+        order = self.gallery.order
         if scores.cells.mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
             return self._read(low, high).impostors()
         raw = scores.cells.read(low, high)
@@ -276,7 +284,8 @@ class RowParts(Parts):
             order_of_columns = slice(None) if order is None else order
             is_left_out = exclusions.hold_for_all(np.arange(low, high)[:, None], order_of_columns)
             np.copyto(values, np.nan, where=is_left_out)
-        probe, columns = np.arange(low, high)[:, None], self.gallery.columns
+        probe = np.arange(low, high)[:, None]
+        columns = self.gallery.columns
         return Block(values, probe, columns, low, self.gallery.lines)
 
     def _with_own_nan(
@@ -303,7 +312,8 @@ class RowParts(Parts):
         try:
             add, room = adding.pop()
         except IndexError:
-            add, room = take(), np.empty((starts.step, self.scores.shape[1]), self.dtype)
+            add = take()
+            room = np.empty((starts.step, self.scores.shape[1]), self.dtype)
         for turn in turns:
             low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
             if read is None:
@@ -319,7 +329,8 @@ class TileParts(Parts):
     few = False
 
     def __init__(self, squares: Squares):
-        self.squares, self.scores = squares, squares.scores
+        self.squares = squares
+        self.scores = squares.scores
         self.dtype = squares.source.dtype
 
     @property
@@ -377,10 +388,12 @@ class TileParts(Parts):
 
         Two blocks where pairs and their mirror images are not left out alike.
         """
-        squares, lines = self.squares, self._lines
+        squares = self.squares
+        lines = self._lines
         squares.without_mates(i, j, values)
         row, column = squares.row[squares.rows[i]], squares.column[squares.columns[j]]
-        is_mirrored, number = squares.symmetric and i != j, len(squares.columns)
+        is_mirrored = squares.symmetric and i != j
+        number = len(squares.columns)
         if not self.scores.exclusions.of_all:
             mirrored = lines[i] if is_mirrored else None
             return [
@@ -398,7 +411,8 @@ class TileParts(Parts):
 
     @cached_property
     def _lines(self) -> list[BlockLines]:
-        columns, people = self.squares.columns, self.scores.gallery_order.subjects
+        columns = self.squares.columns
+        people = self.scores.gallery_order.subjects
         lines = []
         for j, layers in enumerate(columns.layers):
             place = np.concatenate([np.arange(size) for size in layers.tolist()])
@@ -470,7 +484,8 @@ class ListParts(Parts):
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts; an unlisted attempt has no distance."""
-        scores, (queries, width) = self.scores, self.scores.shape
+        scores = self.scores
+        (queries, width) = self.scores.shape
         row, column = mate_cells(scores, np.arange(queries))
         is_attempt = ~excluded(scores, row, column)
         row, column = row[is_attempt], column[is_attempt]
@@ -493,7 +508,8 @@ class ListParts(Parts):
         return self._block(np.arange(self.scores.shape[0]))
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        add, (queries, depth) = take(), self.scores.indices.shape
+        add = take()
+        (queries, depth) = self.scores.indices.shape
         step = max(1, PIECE // depth)
         for low in range(0, queries, step):
             high = min(low + step, queries)

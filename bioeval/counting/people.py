@@ -47,11 +47,13 @@ def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _genuine(mates: Mates, person: np.ndarray, fusion: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of genuine attempts, NaN of failed attempts, and the probes' people."""
-    distance, owner = mates.distance, person[mates.probe]
+    distance = mates.distance
+    owner = person[mates.probe]
     if fusion is not None:
         claims = mates.fused(fusion)
         is_claim = ~np.isnan(claims)
-        distance, owner = claims[is_claim], person[is_claim]
+        distance = claims[is_claim]
+        owner = person[is_claim]
     distance = scored(distance) if mates.rejected else distance
     return distance.astype(np.float64), owner
 
@@ -90,9 +92,12 @@ class CountPeople(Reducer):
         self.thresholds, self.fusion = thresholds, fusion
 
     def prepare(self, parts: Parts) -> None:
-        scores, codes = parts.scores, parts.scores.codes
+        scores = parts.scores
+        codes = parts.scores.codes
         people = People(codes, codes.probe, codes.gallery)
-        self.people, self.names, self.no_person = people.number, people.names, people.no_person
+        self.people = people.number
+        self.names = people.names
+        self.no_person = people.no_person
         self._person = people.of_code
         self._of_probe, self._of_gallery = self._person[codes.probe], self._person[codes.gallery]
         self.listed = isinstance(parts, PairParts)
@@ -139,13 +144,15 @@ class CountPeople(Reducer):
         self._keep(probe, claimed, len(self.thresholds), 1)
 
     def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
-        probe, values = self._of_probe[block.probes], block.values
+        probe = self._of_probe[block.probes]
+        values = block.values
         last = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
         row, column = np.divmod(np.flatnonzero(~(values > last)), values.shape[1])
         value = values[row, column]
         if block.turned:
             row, column = column, row
-        layer, is_missing = self._layer(value), np.isnan(value)
+        layer = self._layer(value)
+        is_missing = np.isnan(value)
         layer[is_missing] = len(self.thresholds)
         # A tile may have more lines; without thresholds, minus infinity is listed.
         counted = (row < len(probe)) & (column < len(claimed))
@@ -176,7 +183,8 @@ class CountPeople(Reducer):
         self._entries += entries
         self._held += sum(len(key) for key, _ in entries)
         if self._held > max(_HELD, len(self._entries[0][0])):
-            self._entries, self._held = [self._together()], 0
+            self._entries = [self._together()]
+            self._held = 0
 
     def _together(self) -> tuple[np.ndarray, np.ndarray]:
         keys, numbers = zip(*self._entries, strict=True)
@@ -208,8 +216,10 @@ class CountPeople(Reducer):
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the pairs and numbers of :meth:`pairs` for some people of probes at a time."""
-        people, beyond = self.people, self.layer == len(self.thresholds)
-        pair, number = (self.probe * people + self.claimed)[beyond], self.number[beyond]
+        people = self.people
+        beyond = self.layer == len(self.thresholds)
+        pair = (self.probe * people + self.claimed)[beyond]
+        number = self.number[beyond]
         step = max(1, MOST_CELLS // max(people, 1))
         for low in range(0, people, step):
             rows = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
@@ -226,7 +236,8 @@ class CountPeople(Reducer):
         `of_probe` and `of_claimed` are the groups (people,) of both roles, numbered from 0.
         """
         number_of_groups = tuple(int(x.max(initial=-1)) + 1 for x in (of_probe, of_claimed))
-        thresholds, cells = len(self.thresholds), math.prod(number_of_groups)
+        thresholds = len(self.thresholds)
+        cells = math.prod(number_of_groups)
         group = of_probe[self.probe] * number_of_groups[1] + of_claimed[self.claimed]
         counts = np.zeros((thresholds + 1, cells), dtype=np.int64)
         np.add.at(counts.reshape(-1), self.layer * cells + group, self.number)
@@ -332,7 +343,9 @@ def count_layers(
     ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN
     where one failed, the person of each, and whether an impostor attempt failed.
     """
-    scores, fused, people = verified.scores, verified.use.fused, verified.people
+    scores = verified.scores
+    fused = verified.use.fused
+    people = verified.people
     if verified.claims is not None or scores.layout == "pairs":
         return _count_listed(verified, thresholds, sinks)
     probing = scores.codes.probe
@@ -352,7 +365,9 @@ def count_layers(
 def _count_listed(
     verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    scores, people, codes = verified.scores, verified.people, verified.scores.codes
+    scores = verified.scores
+    people = verified.people
+    codes = verified.scores.codes
     probe, claimed_person = people.of_code[codes.probe], people.of_code[codes.gallery]
     if verified.claims is None:
         values = scores.pair_distances()
@@ -363,11 +378,9 @@ def _count_listed(
         probe = probe[verified.claims.probe]
         enrolled = people.of_code[scores.gallery_order.subjects]
         claimed_person = enrolled[verified.claims.group]
-    values, probe, claimed_person = (
-        values.astype(np.float64),
-        probe[attempt],
-        claimed_person[attempt],
-    )
+    values = values.astype(np.float64)
+    probe = probe[attempt]
+    claimed_person = claimed_person[attempt]
     same = probe == claimed_person
     impostors = probe[~same], claimed_person[~same], values[~same]
     pairs = PairCounts.from_attempts(*impostors, thresholds)
@@ -382,8 +395,11 @@ class _CountLayers(Reducer):
     def __init__(
         self, people: People, fusion: str | None, thresholds: np.ndarray, sinks: Sequence[Sink]
     ):
-        self.person, self.fusion = people.of_code, fusion
-        self.thresholds, self.sinks, self.failed = thresholds, sinks, False
+        self.person = people.of_code
+        self.fusion = fusion
+        self.thresholds = thresholds
+        self.sinks = sinks
+        self.failed = False
 
     def prepare(self, parts: Parts) -> None:
         assert isinstance(parts, RowParts)
@@ -393,7 +409,8 @@ class _CountLayers(Reducer):
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty.sinks, empty.failed = [sink.fresh() for sink in self.sinks], False
+        empty.sinks = [sink.fresh() for sink in self.sinks]
+        empty.failed = False
         return empty
 
     def merge(self, other: Self) -> None:
@@ -408,9 +425,11 @@ class _CountLayers(Reducer):
             people, place, starts, _ = block.columns
         else:
             block = block.by_person(self.fusion)
-            people, place = block.candidates, np.arange(len(block.candidates))
+            people = block.candidates
+            place = np.arange(len(block.candidates))
             starts = np.arange(len(people) + 1)
-        probe_person, layers = self._probe[block.probes], len(self._limits) + 1
+        probe_person = self._probe[block.probes]
+        layers = len(self._limits) + 1
         groups = self.person[people].astype(np.int32)
         if block.few and block.values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(block.values)
@@ -430,7 +449,8 @@ class _CountLayers(Reducer):
         for together in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
             ends = first[together[0] : together[-1] + 2]
             begin = np.cumsum(longest[together]) - longest[together]
-            size, last = int(longest[together].sum()), np.empty_like(begin)
+            size = int(longest[together].sum())
+            last = np.empty_like(begin)
             claimed_person, layer = np.empty((2, size), dtype=np.int32)
             count = np.empty(size, dtype=np.int64)
             list_pairs(

@@ -243,11 +243,17 @@ def equal_error_between(
     stricter one in a tie; the bracket is that of the Fingerprint Verification Competition (Maio et
     al. 2002): the neighbour with the smaller FAR + FRR.
     """
-    f0, r0, f1, r1 = zero[1] / impostor, zero[2] / genuine, one[1] / impostor, one[2] / genuine
+    f0 = zero[1] / impostor
+    r0 = zero[2] / genuine
+    f1 = one[1] / impostor
+    r1 = one[2] / genuine
     weight = (r0 - f0) / np.where(found, (f1 - f0) - (r1 - r0), 1.0)
     # Compare as whole numbers over a common denominator, so that ties are exact.
     genuine, impostor = without_overflow(genuine, impostor)
-    a0, b0, a1, b1 = zero[1] * genuine, zero[2] * impostor, one[1] * genuine, one[2] * impostor
+    a0 = zero[1] * genuine
+    b0 = zero[2] * impostor
+    a1 = one[1] * genuine
+    b1 = one[2] * impostor
     strict = np.maximum(a0, b0) <= np.maximum(a1, b1)
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
     after = (a1 == b1) | (a1 + b1 <= a0 + b0)
@@ -304,12 +310,17 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     While a point is below the edge, the lowest one takes the place of the end on its side.
     """
     # Places of points are those in all rows, one row after the other.
-    is_strict, row = far < frr, np.arange(0, far.size, far.shape[1])
+    is_strict = far < frr
+    row = np.arange(0, far.size, far.shape[1])
     first = is_strict.argmin(axis=1)  # of the other points, if there is one
-    start, end = row + np.maximum(first - 1, 0), row + first
+    start = row + np.maximum(first - 1, 0)
+    end = row + first
     meets = ~is_strict.take(end)
     while True:
-        x0, y0, x1, y1 = far.take(start), frr.take(start), far.take(end), frr.take(end)
+        x0 = far.take(start)
+        y0 = frr.take(start)
+        x1 = far.take(end)
+        y1 = frr.take(end)
         cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
         lowest = row + cost.argmin(axis=1)
         is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # by more than rounding
@@ -319,7 +330,8 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         on_side = is_strict.take(lowest)
         start = np.where(is_below & on_side, lowest, start)
         end = np.where(is_below & ~on_side, lowest, end)
-    gap0, gap1 = y0 - x0, y1 - x1
+    gap0 = y0 - x0
+    gap1 = y1 - x1
     share = gap0 / np.where(meets & (gap0 > gap1), gap0 - gap1, 1.0)
     return np.where(meets, x0 + share * (x1 - x0), np.nan)
 

@@ -36,7 +36,8 @@ class RankedAttempts:
         impostor: Any,
     ):
         self.mates, self.ranks, self.others = mates, ranks, others
-        self._genuine, self._failed = genuine, impostor - others.sizes
+        self._genuine = genuine
+        self._failed = impostor - others.sizes
         #: The attempts with mates at any rank.
         self.every = AttemptsOfParts(mates, others, genuine - mates.attempts, self._failed)
 
@@ -56,7 +57,8 @@ class RankedAttempts:
         limits = self.every.far_limits(targets[order])
         shape = (*limits.shape, len(ranks))
         # The strictest target at which each mate is accepted, and its first rank.
-        strictest, column = self.mates.first_below(limits), ranks.searchsorted(self.ranks)
+        strictest = self.mates.first_below(limits)
+        column = ranks.searchsorted(self.ranks)
         part = np.repeat(np.arange(len(limits)), self.mates.sizes)
         ranked = column < len(ranks)
         is_detected = ranked & (strictest < len(targets))

@@ -143,7 +143,10 @@ class Extent(Reducer):
 
     def __init__(self, fusion: str | None = None):
         self.fusion = fusion
-        self.low, self.high, self.negative, self.positive = np.inf, -np.inf, False, False
+        self.low = np.inf
+        self.high = -np.inf
+        self.negative = False
+        self.positive = False
 
     def prepare(self, parts: Parts) -> None:
         self._take(parts.mates.scores(self.fusion)[0])

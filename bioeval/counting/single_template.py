@@ -126,7 +126,9 @@ class CountSingleTemplates:
     """
 
     def __init__(self, scores: Scores, *, ties: str, thresholds: np.ndarray, ranks: int):
-        self.scores, self.ranks, self.enrolled = scores, ranks, are_enrolled(scores)
+        self.scores = scores
+        self.ranks = ranks
+        self.enrolled = are_enrolled(scores)
         self.of_people = people_of_probes(scores) >= 0
         self.thresholds = among_distances(scores, thresholds)
         count = len(thresholds)
@@ -158,7 +160,8 @@ class CountSingleTemplates:
         counts.add_probes(enrolled)
         for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
             probes = _grouped(self.scores, block, slice(low, high))
-            usable, is_enrolled = _usable(probes), enrolled[low:high]
+            usable = _usable(probes)
+            is_enrolled = enrolled[low:high]
             self._rank(probes, usable, is_enrolled, block.number + low, mate_counts[low:high])
             if len(self.thresholds):
                 self._within(probes, usable, is_enrolled)
@@ -175,7 +178,8 @@ class CountSingleTemplates:
         kernel.rank_chances(probes, usable, POLICY[self.counts.ties], self.rules, ranks)
         # A mate of which the comparison failed is at no rank.
         failed = (ranks.distance == np.inf) & (self.scores.nan == "reject")
-        counts, counted = self.counts, ~np.isnan(ranks.distance)
+        counts = self.counts
+        counted = ~np.isnan(ranks.distance)
         bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
         tied = bool(ranks.tied[counted].any())
         ranks.chance[failed] = 0.0
@@ -225,7 +229,8 @@ class SingleShots:
     @classmethod
     def from_scores(cls, scores: Scores, ranks: int, ties: str) -> SingleShots:
         """Read all rows; each mate of a probe is enrolled with the same chance."""
-        probes_of_scores, rules = scores.shape[0], _rules(len(scores.gallery_order.subjects))
+        probes_of_scores = scores.shape[0]
+        rules = _rules(len(scores.gallery_order.subjects))
         shots = cls(
             np.zeros((probes_of_scores, ranks)), np.zeros((probes_of_scores, len(ENDS), ranks))
         )
@@ -233,8 +238,10 @@ class SingleShots:
             for block in blocks_of(scores, reported=False):
                 mate_counts = _mates(scores, block)
                 for low, high in _tiles(mate_counts, ranks, 0):
-                    probes, mates = _grouped(scores, block, slice(low, high)), mate_counts[low:high]
-                    usable, ranked = _usable(probes), _no_ranks(mates, ranks)
+                    probes = _grouped(scores, block, slice(low, high))
+                    mates = mate_counts[low:high]
+                    usable = _usable(probes)
+                    ranked = _no_ranks(mates, ranks)
                     row = np.repeat(block.probes[low:high], mates)
                     kernel.rank_chances(probes, usable, POLICY[ties], rules, ranked)
                     tied = ranked.tied.any()
@@ -259,7 +266,8 @@ def _mates(scores: Scores, block: Block) -> np.ndarray:
 
 def _grouped(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
     """Return the rows of a block as kernels take them, in float64."""
-    values, gallery = block.values[rows].astype(np.float64, copy=False), scores.gallery_order
+    values = block.values[rows].astype(np.float64, copy=False)
+    gallery = scores.gallery_order
     group = gallery.probe_group[block.probes[rows]]
     return kernel.GroupedBlock(values, block.candidates, gallery.starts, group)
 
@@ -269,12 +277,14 @@ def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
 
 
 def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
-    low, chances = 0, 0
+    low = 0
+    chances = 0
     for i, mates in enumerate(mate_counts):
         needed = int(mates) * ranks + 3 * thresholds
         if i > low and chances + needed > TILE_CHANCES:
             yield low, i
-            low, chances = i, 0
+            low = i
+            chances = 0
         chances += needed
     yield low, len(mate_counts)
 
@@ -289,7 +299,8 @@ def _rules(subjects: int) -> kernel.Rules:
     while sizes[-1] < largest:
         sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    nodes, weights = np.empty(starts[-1]), np.empty(starts[-1])
+    nodes = np.empty(starts[-1])
+    weights = np.empty(starts[-1])
     for low, high in itertools.pairwise(starts.tolist()):
         roots, root_weights = roots_legendre(high - low)
         nodes[low:high], weights[low:high] = (roots + 1.0) / 2.0, root_weights / root_weights.sum()

@@ -123,10 +123,14 @@ class Attempts:
 
     def extent(self) -> tuple[float, float, bool, bool]:
         """Return the least and the largest finite score, and whether -inf and +inf are scores."""
-        low, high, negative, positive = np.inf, -np.inf, False, False
+        low = np.inf
+        high = -np.inf
+        negative = False
+        positive = False
         for scores in (self.genuine, self.impostor.keys):
             first, last = scores.searchsorted(FINITE).tolist()
-            negative, positive = negative or first > 0, positive or last < len(scores)
+            negative = negative or first > 0
+            positive = positive or last < len(scores)
             if first < last:
                 low, high = min(low, float(scores[first])), max(high, float(scores[last - 1]))
         return low, high, negative, positive
@@ -169,7 +173,8 @@ class CountedScores(SortedScores):
         moments: Moments | None = None,
     ):
         super().__init__(values, np.array([0, number]))
-        self._values, self._at = (values, below, accepted), (at, *counts)
+        self._values = (values, below, accepted)
+        self._at = (at, *counts)
         self._dtype, self._is_exact, self._count_upto = dtype, is_exact, count_upto
         self._moments = moments
 
@@ -209,7 +214,8 @@ class CountedScores(SortedScores):
     def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
         """As of the base class; raise where the largest score is not known."""
         values, _, accepted = self._values
-        numbers, places = self.below(thresholds), values.searchsorted(thresholds)
+        numbers = self.below(thresholds)
+        places = values.searchsorted(thresholds)
         if (np.append(0, accepted)[places] != numbers).any():
             raise DataError("the scores around a threshold were not looked at")
         return numbers, self._scores_at(places - 1, places > 0)
@@ -220,7 +226,8 @@ class CountedScores(SortedScores):
         Where an unknown score may lie before it, the next number of the type of the scores,
         below which no score is.
         """
-        values, limits = self._values[0], np.asarray(thresholds, dtype=np.float64)
+        values = self._values[0]
+        limits = np.asarray(thresholds, dtype=np.float64)
         places = values.searchsorted(limits, side="right")
         following = np.fmin(self._scores_at(places, places < len(values)), nearest)
         accepted = self._counted(limits, 2, exact=True)
@@ -273,7 +280,8 @@ class CountedAttempts(Attempts):
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds, on the edges of cells, and the false accepts there."""
         assert self._near is not None
-        genuine, impostors = self.genuine, self.even_counts
+        genuine = self.genuine
+        impostors = self.even_counts
         finite = genuine[np.isfinite(genuine)]
         ranges = [impostors.range]
         exponents = [impostors.cells.exponent] if len(impostors.counts) else []
@@ -289,12 +297,11 @@ class CountedAttempts(Attempts):
         )
         ends, accepted = self._near(thresholds[np.isfinite(thresholds)])
         if (thresholds == -np.inf).any():
-            ends, accepted = (
-                np.append(-np.inf, ends),
-                np.append(impostors.negative_infinite, accepted),
-            )
+            ends = np.append(-np.inf, ends)
+            accepted = np.append(impostors.negative_infinite, accepted)
         if (thresholds == np.inf).any():
-            ends, accepted = np.append(ends, np.inf), np.append(accepted, self.impostors)
+            ends = np.append(ends, np.inf)
+            accepted = np.append(accepted, self.impostors)
         return ends, accepted
 
 
@@ -330,7 +337,11 @@ def increasing(scores: np.ndarray) -> np.ndarray:
 
 # Scores that are worth it; cells they are put in; a part of them that is too many in one cell; and
 # ranges in which no product is too large.
-MANY, CELLS, FILLED, NARROW, WIDE = 1 << 13, (1 << 16) - 1, 64, 1e-30, 1e30
+MANY = 1 << 13
+CELLS = (1 << 16) - 1
+FILLED = 64
+NARROW = 1e-30
+WIDE = 1e30
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:
@@ -437,7 +448,8 @@ def point_values(
     They are those of :class:`VerificationPoints`, but for the labels of costs. `symmetric`, perhaps
     (parts,), says whether each pair was counted in both directions, None if unknown.
     """
-    error, costs = attempts.equal_error(), {}
+    error = attempts.equal_error()
+    costs = {}
     values = error.values()
     if wanted.every_score:
         values |= {"eer_hull": attempts.hull_equal_error(), "auc": attempts.auc()}

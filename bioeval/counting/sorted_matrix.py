@@ -48,11 +48,13 @@ class SortedCells(NamedTuple):
         place = np.flatnonzero(~np.isnan(attempts))
         values = attempts.reshape(-1)[place]
         order = np.argsort(values)
-        place, values = place[order], values[order]
+        place = place[order]
+        values = values[order]
         first = np.ones(len(values), dtype=bool)
         np.not_equal(values[1:], values[:-1], out=first[1:])
         code = np.cumsum(first, dtype=np.int32) - np.int32(1)
-        distances, number = values[first], len(values)
+        distances = values[first]
+        number = len(values)
         if rejected:
             number = int(values.searchsorted(np.inf))
             distances = np.append(scored(distances[distances < np.inf]), np.nan)
@@ -67,7 +69,8 @@ class SortedCells(NamedTuple):
     def both_ways(self) -> SortedCells:
         """Return the cells, each followed by its mirror image."""
         sides = np.stack([self.row, self.target], axis=1)
-        row, target = sides.reshape(-1), sides[:, ::-1].reshape(-1)
+        row = sides.reshape(-1)
+        target = sides[:, ::-1].reshape(-1)
         return SortedCells(row, target, np.repeat(self.code, 2), 2 * self.scored)
 
     def backwards(self) -> SortedCells:
@@ -131,7 +134,8 @@ class SortedMatrix:
         block = read_rows(scores, slice(0, scores.shape[0]))
         attempts = np.empty_like(block.values)
         attempts[:, block.candidates] = block.values
-        codes, rejected = scores.codes, scores.nan == "reject"
+        codes = scores.codes
+        rejected = scores.nan == "reject"
         own = columns_of_probes(scores)
         return cls(attempts, rejected, codes.probe, codes.gallery, ~codes.no_person, own)
 

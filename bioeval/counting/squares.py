@@ -188,7 +188,8 @@ class Squares:
         """Whether a tile may hold comparisons of a probe with its own subject."""
         if self.symmetric:
             return i == j
-        (first, last), (low, high) = self._ends[0][i], self._ends[1][j]
+        (first, last) = self._ends[0][i]
+        (low, high) = self._ends[1][j]
         return last >= low and first <= high
 
     @cached_property
@@ -210,7 +211,8 @@ class Squares:
 
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                rows, across = self.rows[i], self.columns[j]
+                rows = self.rows[i]
+                across = self.columns[j]
                 self.complete(i, j, tile)
                 line, place = self._same_subject(i, j)
                 row, column = self.row[rows][line], self.column[across][place]

@@ -101,10 +101,12 @@ class Rule:
                     expected += f".{suggestion}"
             return DataError(f"{subject(input_name)} is {received(threshold)}; {expected}")
 
-        name, parts = "fixed", [threshold]
+        name = "fixed"
+        parts = [threshold]
         if isinstance(threshold, str) and not is_number(threshold):
             name, equals, numbers_text = threshold.partition("=")
-            name, parts = name.strip().lower(), numbers_text.split(",") if equals else []
+            name = name.strip().lower()
+            parts = numbers_text.split(",") if equals else []
             if name in _MIN_DCF:
                 if not parts:
                     raise wrong("expected its prior, such as min-dcf=0.01")
@@ -208,7 +210,8 @@ def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
 def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
     """Return the thresholds of a rule, arrays (parts,)."""
     parts = len(attempts.defined)
-    threshold, defined = np.full(parts, np.nan), attempts.defined
+    threshold = np.full(parts, np.nan)
+    defined = attempts.defined
     if rule.name == "fixed":
         fixed = np.full(parts, rule.values[0])
         return ChosenThreshold(fixed, np.ones(parts, dtype=bool), threshold)
@@ -216,12 +219,14 @@ def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
         defined = np.zeros(parts, dtype=bool)
     elif rule.name == "eer":
         error = attempts.equal_error()
-        threshold, defined = error.eer_threshold, ~np.isnan(error.eer)
+        threshold = error.eer_threshold
+        defined = ~np.isnan(error.eer)
     elif rule.name == "far":
         threshold = attempts.at_far(np.array(rule.values))[1][:, 0]
     elif rule.name == "frr":
         strictest, has_one = attempts.at_frr(np.array(rule.values))
-        threshold, defined = strictest[:, 0], has_one[:, 0]
+        threshold = strictest[:, 0]
+        defined = has_one[:, 0]
     else:
         attempted = attempts.genuine_attempts, attempts.impostor_attempts
         curve = attempts.corners
@@ -248,9 +253,11 @@ def wanted_cells(
     may be rejected, the first cell says what is at -inf.
     """
     is_needed = np.zeros(len(counts), dtype=bool)
-    below, impostors = np.append(0, np.cumsum(counts)), int(counts.sum()) + failed[1]
+    below = np.append(0, np.cumsum(counts))
+    impostors = int(counts.sum()) + failed[1]
     attempts = len(cells) + failed[0]
-    upto, rejected = below[1:], attempts - np.cumsum(np.bincount(cells, minlength=len(counts)))
+    upto = below[1:]
+    rejected = attempts - np.cumsum(np.bincount(cells, minlength=len(counts)))
     if rule.name == "fixed":
         is_needed[given] = True
     if rule.name in ("none", "fixed") or not (attempts and impostors):
@@ -276,7 +283,8 @@ def wanted_cells(
     else:
         last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
     # The score before may be of either class: others lie in its cell, of parts that are judged.
-    genuine_before, counted = cells[: cells.searchsorted(last)], np.flatnonzero(counts[:last])
+    genuine_before = cells[: cells.searchsorted(last)]
+    counted = np.flatnonzero(counts[:last])
     is_needed[genuine_before[-1:]] = is_needed[counted[-1:]] = True
     if not len(genuine_before) and not len(counted):
         is_needed[0] = True

@@ -45,7 +45,8 @@ def curve_thresholds(thresholds: Any, n_thresholds: Any) -> CurveThresholds:
 
 def check_thresholds(thresholds: Any, name: str = "thresholds") -> np.ndarray:
     """Return thresholds, a number or several, as an increasing float64 array."""
-    thresholds, argument = as_numpy(thresholds, name), f"`{name}`"
+    thresholds = as_numpy(thresholds, name)
+    argument = f"`{name}`"
     try:
         array = np.atleast_1d(np.asarray(thresholds))
     except (ValueError, TypeError, RuntimeError) as error:
@@ -188,7 +189,8 @@ def extent_of(scores: np.ndarray) -> tuple[float, float, bool, bool]:
 
 
 # Places of the guide into thresholds: at least this many, and about four a threshold.
-LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
+LEAST_GUIDE = 1 << 12
+LARGEST_GUIDE = 1 << 20
 
 
 def places_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
@@ -221,6 +223,7 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
             scale = float(np.float64(places - 1) / (finite[-1] - base))
         place = (thresholds - base) * scale
     if not np.isfinite(scale):
-        scale, place = 0.0, np.zeros(len(thresholds))
+        scale = 0.0
+        place = np.zeros(len(thresholds))
     place = np.where(place > 0, np.minimum(place, places - 1), 0).astype(np.int64)
     return base, scale, np.searchsorted(place, np.arange(places + 1))

@@ -37,7 +37,8 @@ class TooFewTemplates(Reducer):
 
     def add(self, block: Block) -> None:
         for side in block.sides():
-            nearest, fused = side.by_person("best"), side.by_person(self.rule)
+            nearest = side.by_person("best")
+            fused = side.by_person(self.rule)
             self.impostor += _lost(nearest.values, fused.values)
 
     def result(self) -> tuple[int, int, int]:

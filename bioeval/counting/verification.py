@@ -127,7 +127,8 @@ class CollectAttempts(Reducer):
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty.kept, empty.failed = [], 0
+        empty.kept = []
+        empty.failed = 0
         if self.counter is not None:
             empty.counts = [self.counter.start()]
         return empty
@@ -220,7 +221,8 @@ class Verified:
             self.about = about
         self.claims: Claims | None = None
         self.not_enrolled: Claims | None = None  # claims of probes who are not enrolled, drawn
-        self.claims_of, self.skipped_claims = "all" if claims is None else "explicit", 0
+        self.claims_of = "all" if claims is None else "explicit"
+        self.skipped_claims = 0
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
         #: The user's thresholds, as distances, or their number; None is a default. And the
@@ -244,7 +246,8 @@ class Verified:
             claims = claims.probe[enrolled], claims.subject[enrolled]
         if index_of(claims) is not None:
             ordered = in_order(claims, self.scores.probe_names, "`claims`")
-            self.scores, claims = self.scores.with_remarks(*ordered.remarks), ordered.values
+            self.scores = self.scores.with_remarks(*ordered.remarks)
+            claims = ordered.values
         listed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
         self.claims = Claims(*listed)
 
@@ -282,7 +285,8 @@ class Verified:
     @cached_property
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
-        attempts, thresholds = self.attempts, self.grid
+        attempts = self.attempts
+        thresholds = self.grid
         if self.given is None:
             thresholds, accepted = attempts.default_curve()
             return thresholds, accepted.astype(np.int64)
@@ -341,7 +345,8 @@ class Verified:
     @property
     def compares_all(self) -> bool:
         """Whether everybody is compared with all people of the other side, as in a matrix."""
-        people, is_listed = self.about.people, self.scores.layout == "pairs"
+        people = self.about.people
+        is_listed = self.scores.layout == "pairs"
         if is_listed or self.claims is not None or people is None or self.compared is None:
             return False
         return self.compared.pairs == ComparedPeople.from_sides(*people).pairs
@@ -357,7 +362,8 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     too_few = {fusion: y for fusion in fusions for y in TooFewTemplates.counters(fusion)}
     reducers = [x.reducer_for(parts) for x in by_blocks]
     results = reduce(parts, *reducers, *too_few.values(), *further)
-    attempts, results = results[: len(reducers)], results[len(reducers) :]
+    attempts = results[: len(reducers)]
+    results = results[len(reducers) :]
     lost = dict(zip(too_few, results, strict=False))
     for verified, attempts_of in zip(by_blocks, attempts, strict=True):
         verified.take(attempts_of, lost.get(verified.use.fused, (0, 0, 0)))
@@ -379,13 +385,15 @@ def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndar
 
     Each template of the claimed person makes one attempt, unless they are fused.
     """
-    values, claim_of_each = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    values = [np.empty(0)]
+    claim_of_each = [np.empty(0, dtype=np.int64)]
     with threads_for(scores):
         for block in blocks_of(scores):
             low, high = np.searchsorted(
                 claims.probe, [block.number, block.number + len(block.values)]
             )
-            claim, position = np.arange(high - low), claims.group[low:high]
+            claim = np.arange(high - low)
+            position = claims.group[low:high]
             if fusion is None:
                 assert block.columns is not None
                 assert block.columns.starts is not None

@@ -44,12 +44,14 @@ class LabelCodes:
         """Code the labels; messages call them by `name`."""
         self.labels = array = (as_subjects if may_be_missing else as_labels)(labels, name)
         coded = Codes(array, array, name, of_any_type=NO_PERSON)
-        self.values, self.codes = coded.values, coded.gallery
+        self.values = coded.values
+        self.codes = coded.gallery
         if array.dtype.kind == "O":
             order = _canonical_order(coded.values.tolist())
             place = np.empty(len(order), dtype=np.int64)
             place[order] = np.arange(len(order))
-            self.values, self.codes = coded.values[order], place[coded.gallery]
+            self.values = coded.values[order]
+            self.codes = place[coded.gallery]
         self.counts = np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
 
     def __len__(self) -> int:
@@ -79,8 +81,10 @@ class LabelCodes:
         part.__dict__.pop("_numbers", None)
         codes = self.codes[index]
         counts = np.bincount(codes, minlength=len(self))
-        part.labels, part.values = self.labels[index], self.values[counts > 0]
-        part.codes, part.counts = (np.cumsum(counts > 0) - 1)[codes], counts[counts > 0]
+        part.labels = self.labels[index]
+        part.values = self.values[counts > 0]
+        part.codes = (np.cumsum(counts > 0) - 1)[codes]
+        part.counts = counts[counts > 0]
         return part
 
     def combined(self, other: LabelCodes) -> LabelCodes:
@@ -131,9 +135,11 @@ class SplitInput:
             raise DataError(f"{splitter}: {listed} samples; expected as many in each")
         if self.n == 0:
             raise DataError(f"{splitter}: there are no samples to divide")
-        self._labels, self._source = y, "y"
+        self._labels = y
+        self._source = "y"
         if groups is not None:
-            self._labels, self._source = groups, "groups"
+            self._labels = groups
+            self._source = "groups"
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and X.layout != "pairs":
@@ -232,7 +238,8 @@ class SplitInput:
 
     def _strata_of_subjects(self, stratify: str) -> np.ndarray:
         """Return the code of each subject's value in a column that is constant within a subject."""
-        subjects, column = self.subjects, self.labelled(stratify)
+        subjects = self.subjects
+        column = self.labelled(stratify)
         out = np.empty(len(subjects), dtype=np.int64)
         out[subjects.codes] = column.codes
         differs = np.flatnonzero(out[subjects.codes] != column.codes)

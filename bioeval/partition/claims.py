@@ -127,7 +127,8 @@ class ClaimSampler(Parameters):
         row, claimed = _draw_other_subjects(
             numbers, np.where(is_enrolled, place, -1), len(enrolled), draws
         )
-        row, claimed = np.append(row, genuine), np.append(claimed, place[genuine])
+        row = np.append(row, genuine)
+        claimed = np.append(claimed, place[genuine])
         order = np.lexsort((claimed, row))
         labels = scores.codes.values[enrolled[claimed[order]]]
         return DrawnClaims(row[order], labels, is_enrolled[row[order]])
@@ -183,7 +184,8 @@ def _draw_other_subjects(
     Each subset is as probable as any other of its size (Floyd's algorithm; Bentley and Floyd
     1987, *Communications of the ACM* 30, 754-757).
     """
-    rows, claimed = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    rows = [np.empty(0, dtype=np.int64)]
+    claimed = [np.empty(0, dtype=np.int64)]
     for size in np.unique(numbers[numbers > 0]).tolist():
         row = np.flatnonzero(numbers == size)
         is_enrolled = probe_subject[row] >= 0
@@ -208,9 +210,11 @@ def parse_claims(
     if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
         probes, subjects = claims
         if number_of_probes == 2 and np.ndim(probes) == 0:
-            probes, subjects = np.arange(number_of_probes), claims
+            probes = np.arange(number_of_probes)
+            subjects = claims
     else:
-        probes, subjects = np.arange(number_of_probes), claims
+        probes = np.arange(number_of_probes)
+        subjects = claims
     probes = require_array("claims", probes)
     if probes.ndim != 1 or probes.dtype.kind not in "iu":
         raise DataError(
@@ -240,6 +244,7 @@ def parse_claims(
             f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
             '`unenrolled_claims="skip"` leaves them out and counts them'
         )
-    probes, groups = probes[~missing], groups[~missing]
+    probes = probes[~missing]
+    groups = groups[~missing]
     order = np.argsort(probes, kind="stable")
     return (probes[order].astype(np.int64), groups[order]), int(missing.sum())

@@ -97,7 +97,9 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
     _parts = ProbesGallery
 
     def __post_init__(self) -> None:
-        splitter, quality, enrol = type(self).__name__, self.quality, self.enrol
+        splitter = type(self).__name__
+        quality = self.quality
+        enrol = self.enrol
         if not isinstance(self.by, str | Sequence) or "subject" not in self._by:
             raise DataError(
                 f"{splitter}: by is {received(self.by)}; expected 'subject', or a list of it and "
@@ -255,7 +257,8 @@ class Enrolment:
 
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
         self._rule, self._samples, self._draws = rule, samples, draws
-        subjects, units = samples.subjects, self._units()
+        subjects = samples.subjects
+        units = self._units()
         self._may_enrol = may = self._allowed()
         candidates = np.bincount(units.codes[may], minlength=len(units))
         needed = self._wanted(candidates)
@@ -281,7 +284,9 @@ class Enrolment:
 
         Some subjects are not enrolled where it is said how many are not, or how many are.
         """
-        rule, samples, subjects = self._rule, self._samples, self._samples.subjects
+        rule = self._rule
+        samples = self._samples
+        subjects = self._samples.subjects
         random = self._draws.gallery if rule._random_gallery else None
         gallery = shuffling.flags(self._within.drawn(random, count)[:, self._enrolled], samples.n)
         probe = ~(
@@ -322,7 +327,8 @@ class Enrolment:
     def _outside(
         self, count: int, unenrolled: float | int | None, enrolled: float | int | None
     ) -> np.ndarray:
-        subjects, name = self._samples.subjects, self._samples.splitter
+        subjects = self._samples.subjects
+        name = self._samples.splitter
         if unenrolled is not None:
             size = shuffling.as_size(name, "unenrolled", unenrolled)
             number = shuffling.number_of_units(size, len(subjects), up=True)
@@ -382,7 +388,8 @@ class Enrolment:
 
     def _quality(self) -> np.ndarray | None:
         """Return the numbers that rank templates; None without a column."""
-        samples, name = self._samples, self._rule.quality
+        samples = self._samples
+        name = self._rule.quality
         if name is None:
             return None
         values = samples.numbers(name)
@@ -402,7 +409,8 @@ class Enrolment:
 
     def _too_few(self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return flags of subjects with too few templates; `wanted` of `candidates` enrol."""
-        rule, subjects = self._rule, self._samples.subjects
+        rule = self._rule
+        subjects = self._samples.subjects
         subject = np.empty(len(units), dtype=np.int64)
         subject[units.codes] = subjects.codes
 
@@ -411,7 +419,8 @@ class Enrolment:
             np.add.at(sums, subject, numbers)
             return sums
 
-        available, needed = of_subjects(candidates), np.maximum(of_subjects(wanted), 1)
+        available = of_subjects(candidates)
+        needed = np.maximum(of_subjects(wanted), 1)
         enrolled = needed if rule.enrol is None else available
         has_too_few = (available < needed) | (subjects.counts - enrolled < 1)
         if has_too_few.any() and rule.too_few == "raise":

@@ -150,7 +150,8 @@ class Experiment(Division[ExperimentParts]):
                 shuffling.as_size(experiment, name, getattr(self, name))
         self._galleries = self._gallery_split()
         unit = None if self.by_subject else self.unit
-        parts, enrols = "`train=0.5`", "`gallery_templates=2`"
+        parts = "`train=0.5`"
+        enrols = "`gallery_templates=2`"
         for name, value, is_met, needed in (
             ("unit", unit, self.chooses, parts),
             ("unseen", self.unseen, not self.by_subject, '`unit="sample"`'),
@@ -237,7 +238,8 @@ class Experiment(Division[ExperimentParts]):
             None if _absent(x) else shuffling.as_size(samples.splitter, "size", x)
             for x in (self.unenrolled, self.enrolled)
         )
-        test, chosen = np.flatnonzero(split[2]), np.flatnonzero(split[4])
+        test = np.flatnonzero(split[2])
+        chosen = np.flatnonzero(split[4])
         part = samples.select(test)
         enrolment = Enrolment(rule, part, draws[0])
         split[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
@@ -277,7 +279,8 @@ class Experiment(Division[ExperimentParts]):
         only tested.
         """
         subjects = samples.subjects
-        able, unseen = np.flatnonzero(subjects.counts > 1), 0
+        able = np.flatnonzero(subjects.counts > 1)
+        unseen = 0
         if not _absent(self.unseen):
             size = shuffling.as_size(samples.splitter, "unseen", self.unseen)
             unseen = shuffling.number_of_units(size, len(able), up=True)

@@ -292,7 +292,8 @@ class _FoldsByColumn(Splitter[TrainTest]):
             )
         number = np.full(len(labels), -1, dtype=np.int64)
         number[tested] = np.arange(len(tested))
-        self._fold, self.n_splits = number[labels.codes], len(tested)
+        self._fold = number[labels.codes]
+        self.n_splits = len(tested)
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         if samples.n != len(self._fold):

@@ -196,10 +196,14 @@ def drawn_parts(
 ) -> Iterator[np.ndarray]:
     """Yield the samples of the part of each size, bool (splits, sizes, n), of some repeats."""
     if by_subject:
-        unit, purpose, units = samples.subjects.codes, shuffling.SUBJECT_PARTS, "subjects"
+        unit = samples.subjects.codes
+        purpose = shuffling.SUBJECT_PARTS
+        units = "subjects"
         total = len(samples.subjects)
     else:
-        unit, purpose, units = samples.place, shuffling.SAMPLE_PARTS, "samples"
+        unit = samples.place
+        purpose = shuffling.SAMPLE_PARTS
+        units = "samples"
         total = samples.n
     counts = _count_units(samples.splitter, sizes, total, units)
     ends = np.cumsum(counts)

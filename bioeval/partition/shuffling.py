@@ -35,7 +35,8 @@ _PARTITION = 0x50415254
 ) = range(10)
 
 # Samples of all repeats that are drawn at once, and of all splits whose parts are flags at once.
-_DRAWN, _FLAGGED = 1 << 15, 1 << 18
+_DRAWN = 1 << 15
+_FLAGGED = 1 << 18
 
 
 def stream(seed: np.random.SeedSequence, purpose: int, key: int = 0) -> Stream:
@@ -91,7 +92,8 @@ class Shuffle:
             number = int(self._strata.max()) + 1
             stratum = self._of_strata.permutations(count, number)[:, stratum[0]]
             drawn = self._draws.grouped(count, stratum, number)
-            order, stratum = self._members[drawn], np.sort(stratum, axis=1)
+            order = self._members[drawn]
+            stratum = np.sort(stratum, axis=1)
         # The same number of each stratum to each fold, but neighbours stay together.
         dealt = np.sort(stratum * folds + np.arange(units) % folds, axis=1) % folds
         fold = np.empty(order.shape, dtype=np.int64)
@@ -121,7 +123,9 @@ class Within:
     def __init__(self, sample: np.ndarray, group: np.ndarray, groups: int):
         """Group samples, whose groups are numbered from 0; the order within a group is kept."""
         order = np.argsort(group, kind="stable")
-        self.sample, self.group, self.groups = sample[order], group[order], groups
+        self.sample = sample[order]
+        self.group = group[order]
+        self.groups = groups
         number = np.bincount(self.group, minlength=groups)
         self.place = np.arange(len(order)) - (np.cumsum(number) - number)[self.group]
 
@@ -159,7 +163,8 @@ def number_of_units(size: int | float, total: int, *, up: bool) -> int:
     """Return the number of units of a size; a proportion is rounded up or down."""
     if isinstance(size, int):
         return size
-    exact, dust = size * total, 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001
+    exact = size * total
+    dust = 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001
     if up:
         return math.ceil(exact - dust)
     return math.floor(exact + dust)

@@ -155,7 +155,8 @@ def _check_retrieval(values: Mapping[str, Values]) -> None:
     if not {"reid", "gom"} <= set(values):
         return
     for key in Retrieval.fields():
-        value, of_reid = values["gom"][key], values["reid"][key]
+        value = values["gom"][key]
+        of_reid = values["reid"][key]
         if value != of_reid:
             _refuse(
                 "gom",

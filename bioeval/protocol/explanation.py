@@ -128,7 +128,9 @@ def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[
     """Return a text as lines of a width, below its label if there is a label."""
     hanging = indent + _LABEL if label else indent
     if label and width - hanging < _LEAST:
-        text, label, hanging = f"{label}: {text}", "", indent + 2
+        text = f"{label}: {text}"
+        label = ""
+        hanging = indent + 2
     return textwrap.wrap(
         " ".join(text.split()),
         width,

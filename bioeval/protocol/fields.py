@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 
 from bioeval.base.errors import CardError
 
-SQUARE, RECTANGULAR, PAIRS = "all-against-all", "probe-against-gallery", "pairs"
+SQUARE = "all-against-all"
+RECTANGULAR = "probe-against-gallery"
+PAIRS = "pairs"
 EVERY_LAYOUT = (SQUARE, RECTANGULAR, PAIRS)
 SEARCHABLE = (SQUARE, RECTANGULAR)
 
@@ -171,7 +173,8 @@ def fields_of(owner: type) -> dict[str, Field]:
                 # The text of the type, such as ``tuple[int, ...] | None``: evaluating all of them
                 # would take longer than reading a card.
                 word = str(item.type).removeprefix("tuple[").split(",")[0].split(" ")[0]
-                kind, is_list = KINDS[word], str(item.type).startswith("tuple[")
+                kind = KINDS[word]
+                is_list = str(item.type).startswith("tuple[")
                 described[item.name] = replace(item.metadata["card"], kind=kind, many=is_list)
         _FIELDS[owner] = described
     return _FIELDS[owner]

@@ -24,7 +24,8 @@ CARD_OF_LAYOUT = {
 }
 
 #: The card of ranked lists, which is one of the layout of a matrix with probes and a gallery.
-LISTS, CARD_OF_LISTS = "top-k", "top-k"
+LISTS = "top-k"
+CARD_OF_LISTS = "top-k"
 
 #: The card of each layout, for names that stand for one of them.
 _BY_LAYOUT = {

@@ -63,7 +63,8 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         raise ProtocolError(
             f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
-    codes, templates = scores.codes.gallery, scores.shape[0]
+    codes = scores.codes.gallery
+    templates = scores.shape[0]
     place, decided_by = places_in_order(scores.probe_meta, templates, scores.probe_names)
     first = np.full(templates, rule == "unordered")
     in_order = np.argsort(place)

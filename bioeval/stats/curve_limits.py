@@ -80,7 +80,8 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
 def _levels(total: int) -> np.ndarray:
     steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
     ratios = _SINGLE * _FACTOR ** np.arange(steps)
-    by_ones, nearly_all = np.arange(1, _SINGLE), total * (1 - _REJECTED)
+    by_ones = np.arange(1, _SINGLE)
+    nearly_all = total * (1 - _REJECTED)
     return np.concatenate([by_ones, ratios[ratios < total], nearly_all, [total]])
 
 
@@ -139,15 +140,20 @@ class CurveLimits:
         each, at the threshold that has each target on the data.
         """
         values = columns[:, 0]
-        curve, shape = self.curve, (len(self.curve.far), len(columns))
+        curve = self.curve
+        shape = (len(self.curve.far), len(columns))
         of_data = [np.broadcast_to(x[:, :1], shape) for x in (curve.far, curve.frr)]
         data = ErrorColumns(of_data[0], of_data[1], curve.failed)
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
         if of == "far":
-            errors, curve_limits, rate_at = frr, self.frr, data.frr_at_far
+            errors = frr
+            curve_limits = self.frr
+            rate_at = data.frr_at_far
             ends = self.far.limits_at(far[:, 0])
         else:
-            errors, curve_limits, rate_at = far, self.far, data.far_at_frr
+            errors = far
+            curve_limits = self.far
+            rate_at = data.far_at_frr
             ends = self.frr.limits_at(frr[:, 0])
         fixed = curve_limits.limits_at(values)
         low, high = student(columns, self.confidence)

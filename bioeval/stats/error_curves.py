@@ -91,7 +91,8 @@ class ErrorColumns:
 
     def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column with FAR and FRR `inside`, as in all rows before."""
-        number, columns = self._number, self.far.shape[1]
+        number = self._number
+        columns = self.far.shape[1]
         low, high = np.full(columns, -1), np.full(columns, number)
         for _ in range(number.bit_length()):
             middle = (low + high) // 2
@@ -108,7 +109,8 @@ class ErrorColumns:
 
     def _ended(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
         far, frr = self.far, self.frr
-        nothing, units = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+        nothing = np.zeros((1, far.shape[1]))
+        units = np.ones((1, far.shape[1]))
         ends = (far[-1:], frr[-1:]) if failed and len(far) else (units, nothing)
         return np.concatenate([nothing, far, ends[0]]), np.concatenate([units, frr, ends[1]])
 
@@ -119,7 +121,8 @@ class ErrorColumns:
     def equal_error(self) -> np.ndarray:
         """Return the interpolated EER of each column."""
         before = self._last(lambda far, frr: far < frr)
-        (f0, r0), (f1, r1) = self.at_row(before), self.at_row(before + 1)
+        (f0, r0) = self.at_row(before)
+        (f1, r1) = self.at_row(before + 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
             crossing = f0 + share * (f1 - f0)
@@ -182,7 +185,8 @@ class ErrorsByRow(ErrorColumns):
         return len(self.far_row)
 
     def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        number, columns = len(self.far_row), self.far.shape[1]
+        number = len(self.far_row)
+        columns = self.far.shape[1]
         row = np.broadcast_to(row, columns)
         place = np.clip(row, 0, max(number - 1, 0))
         is_strict = row < 0

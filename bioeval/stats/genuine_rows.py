@@ -35,7 +35,8 @@ class GenuineRows(NamedTuple):
         # Where attempts failed, what accepts all others accepts less than all.
         rows = np.append(scores, [np.inf] if attempts.missed else [])
         before = np.nextafter(scores, -np.inf)
-        tied, has_score_below = below < upto, below > np.append(0, upto[:-1])
+        tied = below < upto
+        has_score_below = below > np.append(0, upto[:-1])
         far = below / max(attempts.impostor_attempts, 1)
         eer = verified.points.equal_error.eer
         is_near_eer = has_score_below & (far >= eer / _AROUND) & (far <= eer * _AROUND)

@@ -90,9 +90,11 @@ class Attempted(NamedTuple):
         weights: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the rate of hits up to each point, (points, 1 + people), or at weights."""
-        hits, losses = self.hits, self.losses
+        hits = self.hits
+        losses = self.losses
         if rank is not None:
-            hits, losses = hits.up_to_rank(rank), losses.up_to_rank(rank)
+            hits = hits.up_to_rank(rank)
+            losses = losses.up_to_rank(rank)
         if weights is not None:
             drawn = linear_forms(hits.of_each(along, grid, len(self.made)), weights)
             np.cumsum(drawn, axis=0, out=drawn)
@@ -118,7 +120,8 @@ class Attempted(NamedTuple):
         hits = self.hits if rank is None else self.hits.up_to_rank(rank)
         order = np.argsort(hits.distance)
         order = order[: np.count_nonzero(~np.isnan(hits.distance))]
-        distance, weight = hits.distance[order], hits.weight[order]
+        distance = hits.distance[order]
+        weight = hits.weight[order]
         attempts = linear_forms(self.made[None], weights)
         is_whole = bool((weight == 1).all())
         is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # in 32 bits
@@ -152,7 +155,8 @@ class SearchColumns:
 
         `subjects` are those of the probes, negative for what is of no person and always stays.
         """
-        self.options, self.new_people = options, left_out is not None
+        self.options = options
+        self.new_people = left_out is not None
         mated = np.flatnonzero(searches.mates > 0)
         probes, ranks, weights = searches.rank_weights(mated, ties)
         rows = searches.impostor_probes(searches.impostor_role(impostors))
@@ -160,19 +164,24 @@ class SearchColumns:
         self._failed = any(bool(np.isnan(x).any()) for x in distances)
         self.weights: np.ndarray | None = None
         if left_out is not None:
-            person, number = left_out.person, left_out.people
+            person = left_out.person
+            number = left_out.people
             self.no_person: np.ndarray = np.zeros(number, dtype=bool)
             self.most = left_out.ranks
         else:
             if subjects is None:
                 raise TypeError(f"{options.method} intervals need the subjects of the probes")
             people, person = np.unique(subjects, return_inverse=True)
-            person, number, self.no_person = person.reshape(-1), len(people), people < 0
+            person = person.reshape(-1)
+            number = len(people)
+            self.no_person = people < 0
             self.most = np.iinfo(np.int64).max
             if options.resamples:
                 self.weights = options.weights(number, self.no_person)
         self.people = int((~self.no_person).sum())
-        group, groups, fewest = np.arange(number), number, FEWEST
+        group = np.arange(number)
+        groups = number
+        fewest = FEWEST
         if left_out is None:
             fewest = 2
             group, groups = groups_of_people(self.no_person)
@@ -205,7 +214,8 @@ class SearchColumns:
         if left_out is None:
             self.impostor = attempted(impostor, rows, 1, None, nobody)
         else:
-            nearest, second = left_out.nearest[rows], left_out.second[rows]
+            nearest = left_out.nearest[rows]
+            second = left_out.second[rows]
             only = np.isnan(second)  # without that subject there is nobody to be taken for
             closest = impostor._replace(person=nearest)
             further = Hits(nearest[~only], second[~only], unit[~only], -unit[~only])
@@ -308,14 +318,16 @@ class SearchColumns:
         """Return the limits of an open-set result, at the ranks that tables show."""
         limits = {x: np.full((2, *dataset[x].shape), np.nan) for x in ("dir", "dir_at_far")}
         eer: Limits = (np.array(np.nan), np.array(np.nan))
-        far, targets = dataset["far"].values, dataset["far_target"].values
+        far = dataset["far"].values
+        targets = dataset["far_target"].values
         far_limits: Limits | None = None
         for rank in {*RANKS} & {*dataset["rank"].values[: self.most].tolist()}:
             missed = 1 - dataset["dir"].values[:, rank - 1]
             values = dataset["dir_at_far"].values[:, rank - 1]
             if self.weights is None:
                 curve = self.curve(rank)
-                errors, of_missed = curve.curve, curve.frr
+                errors = curve.curve
+                of_missed = curve.frr
                 at_targets = self.at_targets(curve, targets, values)[1]
             else:
                 errors = self._errors(rank)
@@ -378,7 +390,8 @@ class SearchColumns:
 
 
 def _moved(searches: Searches, left_out: LeftOut, ties: str) -> Hits:
-    probe, subject = left_out.probe, left_out.subject
+    probe = left_out.probe
+    subject = left_out.subject
     facts = (searches.closer, searches.tied, searches.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
     counts = [x[probe] for x in facts]

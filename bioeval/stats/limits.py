@@ -58,7 +58,8 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = without_person - without_person.mean(axis=-1, keepdims=True)
         squares *= squares
-        total, fourth = squares.sum(axis=-1), np.einsum("...i,...i", squares, squares)
+        total = squares.sum(axis=-1)
+        fourth = np.einsum("...i,...i", squares, squares)
         # Where all differ alike the divisor is 0, or rounding.
         freedom = 2 * total**2 / np.maximum(fourth - total**2 / people, 0.0)
     freedom = np.where(total > _NOTHING, freedom, np.where(np.isnan(total), np.nan, 0.0))
@@ -70,7 +71,8 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
 
     The number of trials need not be whole. Limits are NaN where the rate is, or without a trial.
     """
-    rate, trials = np.clip(rate, 0.0, 1.0), np.asarray(trials, dtype=np.float64)
+    rate = np.clip(rate, 0.0, 1.0)
+    trials = np.asarray(trials, dtype=np.float64)
     rate = np.where(trials > 0, rate, np.nan)
     errors = rate * trials
     low, high = exact_limits(errors, trials - errors, miss)
@@ -111,7 +113,8 @@ def moved_by_many(columns: np.ndarray) -> np.ndarray:
 
     That is less than :func:`enough`: everyone moves a threshold, so that limits hold with fewer.
     """
-    freedom, people = jackknife(columns)[1], columns.shape[-1] - 1
+    freedom = jackknife(columns)[1]
+    people = columns.shape[-1] - 1
     with np.errstate(invalid="ignore"):
         return freedom >= min(_MOVING, 0.4 * max(people - 1, 1))
 
@@ -137,7 +140,8 @@ def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, .
         variance, freedom = jackknife(columns)
         is_known &= variance > _NOTHING
         alone = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
-        trials, of_rates = np.full(rate.shape, np.nan), np.full(rate.shape, np.nan)
+        trials = np.full(rate.shape, np.nan)
+        of_rates = np.full(rate.shape, np.nan)
         of_rates[is_known] = alone[is_known] * _narrower(freedom[is_known], miss)
         variance, freedom = jackknife(scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0)))
         of_logits = _narrower(freedom, miss) / (rate * (1 - rate))[is_known] / variance
@@ -178,7 +182,8 @@ def doubled(columns: np.ndarray, sides: int) -> np.ndarray:
     of the attempts, ``d_a`` is missing from the rate of `n` people. Counted twice, ``d_a`` is
     added, times the share that is left without the person over that with both.
     """
-    rate, without_person = columns[..., 0], columns[..., 1:]
+    rate = columns[..., 0]
+    without_person = columns[..., 1:]
     share = sides / max(without_person.shape[-1], 1)
     number_doubled = min(DOUBLED, without_person.shape[-1])
     least = without_person
@@ -271,10 +276,8 @@ class RateCurve(NamedTuple):
             return np.nan
         if place == len(self.rate):
             return float(self.rate[-1])
-        (first, last), (low, high) = (
-            self.rate[place - 1 : place + 1],
-            self.high[place - 1 : place + 1],
-        )
+        (first, last) = self.rate[place - 1 : place + 1]
+        (low, high) = self.high[place - 1 : place + 1]
         return float(first + (last - first) * (limit - low) / (high - low))
 
     def complement(self) -> RateCurve:
@@ -316,8 +319,10 @@ def limits_of_rate(
     Where too few people err they are those of so many independent `units`. An attempt is of one
     person, or of two: `sides`.
     """
-    miss, rate = (1 - confidence) / 2, columns[..., 0]
-    attempts, units = np.asarray(attempts, dtype=np.float64), np.asarray(units, dtype=np.float64)
+    miss = (1 - confidence) / 2
+    rate = columns[..., 0]
+    attempts = np.asarray(attempts, dtype=np.float64)
+    units = np.asarray(units, dtype=np.float64)
     trials, _, is_known = _trials(columns, miss, sides)
     trials = np.clip(np.where(is_known, trials, units), np.fmin(units, attempts), attempts)
     one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
@@ -370,7 +375,9 @@ def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
     Every person moves the threshold: the degrees of freedom are all. Where `few` people move it
     the limits are these. They hold the value.
     """
-    miss, value, people = (1 - confidence) / 2, columns[..., 0], columns.shape[-1] - 1
+    miss = (1 - confidence) / 2
+    value = columns[..., 0]
+    people = columns.shape[-1] - 1
     variance, _ = jackknife(columns)
     with np.errstate(invalid="ignore", divide="ignore"):
         alone = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
@@ -415,7 +422,8 @@ def percentile(
     Of rates over independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without
     errors have no replicate with one. Limits are NaN without replicates, or where the value is.
     """
-    value, drawn = columns[..., 0], columns[..., 1:]
+    value = columns[..., 0]
+    drawn = columns[..., 1:]
     if not drawn.shape[-1]:
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     tail = (1 - confidence) / 2
@@ -455,7 +463,8 @@ def open_limits(
     """
     bound = zero_error_bound(units, confidence)
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
-    none, all_ = value <= ROUNDING, value >= 1 - ROUNDING
+    none = value <= ROUNDING
+    all_ = value >= 1 - ROUNDING
     low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
     high = np.where(none, bound, np.where(all_, 1.0, high))
     units = np.asarray(units)

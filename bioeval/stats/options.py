@@ -212,9 +212,11 @@ class IntervalMethod:
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""
-        unit, about = "attempts", "new attempts"
+        unit = "attempts"
+        about = "new attempts"
         if self.by_subject:
-            unit, about = "people", "new people"
+            unit = "people"
+            about = "new people"
         attrs: dict[str, str | int | float] = {
             "interval_method": self.method,
             "confidence": self.confidence,

@@ -107,7 +107,8 @@ class PeopleCounts:
     @cached_property
     def impostor_accepted(self) -> np.ndarray:
         """The attempts of each pair that each threshold accepts."""
-        counted, (pairs, _) = self._counted, self._pairs
+        counted = self._counted
+        (pairs, _) = self._pairs
         layers = len(counted.thresholds)
         needed = 8 * len(pairs) * (layers + len(self._rows))
         require_memory(needed, f"a table of {len(pairs):,} pairs", "expected fewer thresholds")
@@ -262,8 +263,10 @@ class QuadraticForms:
 
     def fresh(self) -> QuadraticForms:
         empty = copy(self)
-        empty._totals, empty._sums = np.zeros_like(self._totals), np.zeros_like(self._sums)
-        empty._products, empty._alone = 0, True
+        empty._totals = np.zeros_like(self._totals)
+        empty._sums = np.zeros_like(self._sums)
+        empty._products = 0
+        empty._alone = True
         return empty
 
     def merge(self, other: QuadraticForms) -> None:
@@ -284,7 +287,8 @@ class QuadraticForms:
         sort: Callable[..., None] = sort_by_layer
         weigh: Callable[..., None] = weigh_pairs
         if self._alone:
-            sort, weigh = sort_by_layer.on_one_thread, weigh_pairs.on_one_thread
+            sort = sort_by_layer.on_one_thread
+            weigh = weigh_pairs.on_one_thread
         sort(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
         weigh(
             pairs.probe_people,
@@ -298,7 +302,8 @@ class QuadraticForms:
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
         """Add attempts without a compiled loop; the sums are exact."""
-        columns, subjects = self.weights.shape[1], len(self.weights)
+        columns = self.weights.shape[1]
+        subjects = len(self.weights)
         probe, claimed = pairs.probe_person, pairs.claimed_person
         key = np.minimum(probe, claimed).astype(np.int64) * subjects + np.maximum(probe, claimed)
         distinct, number = np.unique(key, return_inverse=True)
@@ -420,7 +425,8 @@ class AttemptsOfEach(AttemptsMade):
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty._all, empty._each = np.zeros_like(self._all), np.zeros_like(self._each)
+        empty._all = np.zeros_like(self._all)
+        empty._each = np.zeros_like(self._each)
         return empty
 
     def merge(self, other: Self) -> None:
@@ -450,7 +456,8 @@ class AttemptsOfEach(AttemptsMade):
         groups. The genuine ones are distances and subjects.
         """
         values, people = genuine
-        layer, group = np.searchsorted(thresholds, values), self.group[people]
+        layer = np.searchsorted(thresholds, values)
+        group = self.group[people]
         layers = len(self._all)
         genuine_by_layer = np.bincount(layer, minlength=layers)
         step = max(1, _CURVES_AT_ONCE // layers)

@@ -55,7 +55,8 @@ def discordant(own: Sequence[np.ndarray], shared: Sequence[np.ndarray]) -> np.nd
     numbers = np.zeros((k, k), dtype=np.int64)
     for i in range(k):
         for j in range(i):
-            alone, together = _differ(own[i], own[j]), _differ(shared[i], shared[j])
+            alone = _differ(own[i], own[j])
+            together = _differ(shared[i], shared[j])
             if len(alone) and len(together):
                 together = together & ~alone
             numbers[i, j] = numbers[j, i] = alone.sum() + (together.sum() + 1) // 2
@@ -125,7 +126,8 @@ class Differences:
         step = max(1, _MOST_VALUES // max(columns.shape[1], 1))
         for first in range(0, len(row), step):
             part = slice(first, first + step)
-            i, j = row[part], column[part]
+            i = row[part]
+            j = column[part]
             differences = columns[i] - columns[j]
             variance, freedom[part] = jackknife(differences)
             away[part], below[part] = differences[:, 0], np.sqrt(variance)
@@ -137,7 +139,9 @@ class Differences:
         error = np.where(away > 0, below, above)  # on the side of no difference
         scale = np.maximum(np.abs(values[row]), np.abs(values[column])) + 1.0
         tested = (np.fmin(below, above) > _ROUNDING * scale) & (freedom > 0) & ~np.isnan(away)
-        row, column, freedom = row[tested], column[tested], np.maximum(freedom[tested], 1.0)
+        row = row[tested]
+        column = column[tested]
+        freedom = np.maximum(freedom[tested], 1.0)
         away, below, above, error = (x[tested] for x in (away, below, above, error))
         level = (1 - confidence) / (2 * max(len(row), 1))
         student = -scipy.special.stdtrit(freedom, level)

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 #: Numbers of attempts by threshold and person that are held, and by threshold and replicate: about
 #: 8,000 genuine scores of a thousand people, and 2,000 of 2,000 replicates.
-MOST_CELLS, MOST_DRAWN = 1 << 23, 1 << 22
+MOST_CELLS = 1 << 23
+MOST_DRAWN = 1 << 22
 
 
 def verification_intervals(
@@ -72,7 +73,8 @@ def verification_intervals(
         return out
     import xarray as xr
 
-    attrs, number = VERIFICATION["genuine_subjects"].attrs, np.asarray(subjects, np.int64)
+    attrs = VERIFICATION["genuine_subjects"].attrs
+    number = np.asarray(subjects, np.int64)
     return out.assign(genuine_subjects=xr.Variable((), number, attrs, fastpath=True))
 
 
@@ -141,12 +143,14 @@ class VerificationColumns:
         interpolated linearly between two thresholds, and every column is corrected by the
         interpolation error of the data themselves. `verified` has its operating points.
         """
-        points, measures = verified.points, measures or curve_measures()
+        points = verified.points
+        measures = measures or curve_measures()
         # The limit of the EER bounds that of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
         usual, every_score = thresholds_of(verified)
         people = verified.people
-        thresholds, counted_at = usual, usual
+        thresholds = usual
+        counted_at = usual
         _, groups = groups_of_people(people.no_person)
         genuine_rows = None
         if not every_score:
@@ -156,7 +160,8 @@ class VerificationColumns:
                 verified, MOST_CELLS // (groups + 1) - len(thresholds)
             )
             counted_at = np.union1d(thresholds, genuine_rows.thresholds)
-        forms, drawn_at = None, counted_at
+        forms = None
+        drawn_at = counted_at
         if options.resamples if drawn is None else drawn:
             weights = options.weights(people.number, people.no_person)
             if len(counted_at) * weights.shape[1] > MOST_DRAWN:
@@ -205,9 +210,11 @@ class VerificationColumns:
         return None if rows is None else np.isin(thresholds, rows.untied)
 
     def _without_each(self, measures: Sequence[CurveMeasure], failed: bool) -> None:
-        thresholds, untied = self.counted_at, self._untied(self.counted_at)
+        thresholds = self.counted_at
+        untied = self._untied(self.counted_at)
         rows = thresholds.searchsorted(self.thresholds)
-        parts, curves = [], []
+        parts = []
+        curves = []
         for accepted, genuine_accepted in self.persons.curves(self.genuine, thresholds):
             curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
             parts.append(self._measured(measures, curve, thresholds))
@@ -230,11 +237,14 @@ class VerificationColumns:
         Each is taken from all genuine scores or, where there are too many, from the `usual`
         thresholds and its own alone, so that it is the same whatever else is asked for.
         """
-        points, rows, values = self.verified.points, self.genuine_rows, {}
+        points = self.verified.points
+        rows = self.genuine_rows
+        values = {}
         exact = self.every_score
         shared = self.usual
         if rows is not None and np.isin(rows.thresholds, at).all():
-            exact, shared = rows.exact, np.union1d(self.usual, rows.thresholds)
+            exact = rows.exact
+            shared = np.union1d(self.usual, rows.thresholds)
         for measure in measures:
             chosen = measure.own_thresholds(points)
             targets = measure.targets(points)
@@ -296,7 +306,8 @@ class VerificationColumns:
     def _rate_curves(
         self, far: np.ndarray, limits: Callable[..., RateCurve]
     ) -> tuple[RateCurve, RateCurve]:
-        copies, units = copies_of(self.verified), self._units
+        copies = copies_of(self.verified)
+        units = self._units
         impostors = self.verified.attempts.impostor_attempts / copies
         return (
             limits(far, impostors, units["impostor"], sides=2, raised=True),
@@ -316,7 +327,8 @@ class VerificationColumns:
             counts = by_subject(values, people, grid, number)
             genuine_accepted = np.cumsum(linear_forms(counts, weights), axis=0)
         else:
-            group, groups = self.persons.group[people], self.persons.groups
+            group = self.persons.group[people]
+            groups = self.persons.groups
             counts = np.cumsum(by_subject(values, group, grid, groups + 1), axis=0)
             mated = np.append(counts[-1, :-1] > 0, False)
             genuine_accepted = without_each(counts[:, mated], counts.sum(axis=1))
@@ -345,7 +357,8 @@ class VerificationColumns:
         return limits, remarks
 
     def _limits_of(self, measure: CurveMeasure) -> Limits:
-        of_class, confidence = self._units, self.options.confidence
+        of_class = self._units
+        confidence = self.options.confidence
         units = min(of_class[x] for x in measure.rate_of or of_class)
         if self.options.resamples:
             values = measure.scalar.scaled(self.drawn_values[measure.name])
