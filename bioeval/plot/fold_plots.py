@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,17 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, Display, threshold_label
 from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text, pick
-from bioeval.results.support import is_supported
 from bioeval.results.words import percent
+from bioeval.showing.labels import label_of
+from bioeval.showing.nodes import Node
+from bioeval.showing.rows import Row, rows_of
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.thresholds.answers import new_people
 from bioeval.studies.thresholds.section import folds_of, refusal_of
 from bioeval.views.messages import sentence_about
-from bioeval.views.tasks import OVER, Averaged, averaged, unit_of
-from bioeval.views.writers.lines import written
+from bioeval.views.tasks import OVER, unit_of
+from bioeval.views.terms import task_of, words_of
+from bioeval.views.writers.lines import Lines, written
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -266,11 +269,10 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "spread", single=True)
     ds = systems[0].dataset
-    scalars = [row for row in averaged(ds) if is_supported(ds, row.scalar.name, row.at)]
-    rows = [row for row in scalars if len(row.each())]
+    rows = _spreads(ds)
     number = len(rows)
     plot = Display(systems, ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))
-    plot.drawn = {row.label: row.each() for row in rows}
+    plot.drawn = {row.label: row.each for row in rows}
     ax = plot.ax_
     ax.set(xlim=(-0.02, 1.02), ylim=(max(number, 1) - 0.45, -0.7), xticks=[])
     ax.grid(False)
@@ -290,10 +292,55 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     return plot
 
 
-def _draw_row(ax: Axes, place: int, row: Averaged, style: Mapping[str, Any]) -> None:
+@dataclass(frozen=True)
+class _Spread:
+    """The values of a measure in all folds or partitions, its mean and an interval of the mean."""
+
+    name: str
+    label: str
+    about: Mapping[str, Any]
+    each: np.ndarray
+    mean: float
+    low: float
+    high: float
+
+
+def _spreads(dataset: xr.Dataset) -> list[_Spread]:
+    """Return the spread of each measure that tables have, in test parts, where it is defined."""
+    scalars = dataset.drop_dims("threshold", errors="ignore")
+    over = [str(dim) for dim in OVER if dim in dataset.dims]
+    statistics: dict[Any, dict[str, Row]] = {}
+    for row in rows_of(Node("", "", "", aggregate(scalars, over))):
+        statistics.setdefault(_place_of(row), {})[row.statistic] = row
+    values: dict[Any, list[Row]] = {}
+    for row in rows_of(Node("", "", "", scalars)):
+        is_measured = "direction" in row.about and {*over} <= {*row.places}
+        of_test = row.places.get("part", "test") == "test"
+        if is_measured and of_test and row.is_brief and row.supported is not False:
+            values.setdefault(_place_of(row), []).append(row)
+    lines = Lines(words_of(dataset), task_of(dataset))
+    spreads = []
+    for place, rows in values.items():
+        found = statistics[place]
+        mean = found["mean"]
+        limits = mean.low, mean.high
+        if f"{mean.name}_low" not in mean.node.dataset:  # the middle 95 % of the values
+            limits = found["q0.025"].value, found["q0.975"].value
+        label = lines.write(label_of(rows[0]))
+        label += " (in %)" if rows[0].about["units"] == "proportion" else ""
+        each = np.array([row.value for row in rows])
+        spreads.append(_Spread(mean.name, label, rows[0].about, each, mean.value, *limits))
+    return spreads
+
+
+def _place_of(row: Row) -> Any:
+    point = row.point if row.at else None
+    return row.measure, row.at, point, row.places.get("rank"), row.places.get("part")
+
+
+def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> None:
     """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
-    mean, (low, high) = row.summary("mean"), row.ends()
-    every = np.array([mean, low, high, *row.each()])
+    every = np.array([row.mean, row.low, row.high, *row.each])
     least, width = np.nanmin(every), np.nanmax(every) - np.nanmin(every)
     ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
     mean, low, high, *values = (every - least) / width if width else 0 * every + 0.5
@@ -301,7 +348,7 @@ def _draw_row(ax: Axes, place: int, row: Averaged, style: Mapping[str, Any]) -> 
     heights = 0.62 * counts / counts.max()
     bars: dict[str, Any] = {"color": Style.rule, "alpha": 0.6, "align": "edge", **style}
     ax.bar(edges[:-1], heights, 1 / 30, bottom=place + 0.1 - heights, **bars)
-    colour = Style.colour(Style.hues.get(row.scalar.name, plot_style.BOTH))
+    colour = Style.colour(Style.hues.get(row.name, plot_style.BOTH))
     how: dict[str, Any] = {"color": colour, "zorder": 3}
     ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **how)
     ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **how)
@@ -312,18 +359,18 @@ def _draw_row(ax: Axes, place: int, row: Averaged, style: Mapping[str, Any]) -> 
         ax.text(at, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
 
 
-def _in_digits(row: Averaged) -> str:
-    """Return mean and interval of a row with the decimals of its scalar, a rate in per cent."""
-    low, high = row.ends()
+def _in_digits(row: _Spread) -> str:
+    """Return mean and interval of a row with the decimals of its measure, a rate in per cent."""
     interval = ""
-    if np.isfinite([low, high]).all():
-        interval = f" [{_number(row, low)}, {_number(row, high)}]"
-    return f"{_number(row, row.summary('mean'))}{interval}"
+    if np.isfinite([row.low, row.high]).all():
+        interval = f" [{_number(row, row.low)}, {_number(row, row.high)}]"
+    return f"{_number(row, row.mean)}{interval}"
 
 
-def _number(row: Averaged, value: float) -> str:
-    """Return a value of a row with the decimals of its scalar, a rate in per cent."""
-    factor, decimals = (100, 2) if row.scalar.kind == "rate" else (1, row.scalar.decimals)
+def _number(row: _Spread, value: float) -> str:
+    """Return a value of a row with the decimals of its measure, a rate in per cent."""
+    is_rate = row.about["units"] == "proportion"
+    factor, decimals = (100, 2) if is_rate else (1, row.about.get("decimals", 2))
     return f"{factor * value:.{decimals}f}"
 
 

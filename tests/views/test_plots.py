@@ -391,11 +391,11 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
         "EER (in %)": ds.eer, "AUC": ds.auc,
         "FRR at FAR <= 40 % (in %)": ds.frr_at_far,
     }  # fmt: skip
-    assert list(display.drawn) == list(expected)
+    assert {*display.drawn} == {*expected}
     for name, values in expected.items():
         np.testing.assert_array_equal(display.drawn[name], values.values.ravel())
     ax = display.ax_
-    assert [t.get_text() for t in ax.get_yticklabels()] == list(expected)
+    assert [t.get_text() for t in ax.get_yticklabels()] == list(display.drawn)
     texts = [text.get_text() for text in ax.findobj(mpl.text.Text)]
     found = be.aggregate(ds, ("repeat", "fold")).sel(part="test", statistic="mean")
     mean, low, high = (100 * found[f"frr{x}"].item() for x in ("", "_low", "_high"))

@@ -10,7 +10,12 @@ import xarray as xr
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
 from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
-from bioeval.results.variables import GALLERY, GOM_POINTS, TASKS
+from bioeval.results.variables import (
+    GALLERY,
+    QUERY_MEANS,
+    TASKS,
+    averaged_over_folds,
+)
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import notes_on_scores
 from bioeval.studies.folds.results import (
@@ -22,7 +27,6 @@ from bioeval.studies.folds.splits import Place
 from bioeval.studies.partitions.numbers import PARTITION, NumbersOfParts
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.views.tasks import figure_scalars
 
 
 def partitions_tree(
@@ -105,10 +109,11 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
     if "tied" in values_of and (tied := int(np.nansum(values_of["tied"]))):
         probes = int(np.nansum(values_of[genuine if genuine in values_of else "queries"]))
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
+    measures = [name for name, x in averaged_over_folds().items() if x.label and not x.detail]
     undefined: dict[str, int] = {}
-    for name in filter(arrays.__contains__, figure_scalars()):
+    for name in filter(arrays.__contains__, (*measures, "min_dcf", "cmc", *QUERY_MEANS)):
         dims, values = arrays[name]
-        if "threshold" in dims or name in GOM_POINTS:
+        if "threshold" in dims:
             continue
         for place in np.ndindex(values.shape[1:]):
             missing = int((np.isnan(values[(slice(None), *place)]) & ~lacking).sum())
