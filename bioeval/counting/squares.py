@@ -48,12 +48,7 @@ def begin_tiles(scores: Any) -> bool:
 
     If the matrix would be kept, tiles are counted once: the second time the matrix is computed.
     """
-    if scores.streams:
-        return True
-    if scores.cells.source.counted:
-        return False
-    scores.cells.source.counted = True
-    return True
+    return scores.streams or scores.cells.source.begin_count()
 
 
 class Squares:

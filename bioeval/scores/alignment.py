@@ -89,7 +89,9 @@ def _common_pairs(
         if first.pair_names is not None and second.pair_names is not None:
             rows, other_rows, notes = _common(first.pair_names, second.pair_names, "pairs", called)
             return _part(first, rows, None), _part(second, other_rows, None), notes
-        templates, other_templates, unordered = first.pairs.sides, second.pairs.sides, False
+        templates = first.pairs.sides
+        other_templates = second.pairs.sides
+        unordered = False
         if (
             templates is None
             or other_templates is None
@@ -207,7 +209,8 @@ def _common_attempts(
         return first, second, []
     probe_count, gallery_count = first.shape
     masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
-    lacking, step = [0, 0], max(1, _CELLS // gallery_count)
+    lacking = [0, 0]
+    step = max(1, _CELLS // gallery_count)
     for low in range(0, probe_count, step):
         high = min(low + step, probe_count)
         itself = first.probe_ids[low:high, None] == first.gallery_ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -75,15 +76,23 @@ def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
 
-def rows_of(values: Any) -> str:
-    """Return the source that a matrix is read by rows from, as ``"embeddings"``; else empty."""
-    return str(getattr(values, "rows_of", ""))
+class RowSource(Enum):
+    """The source that computes or reads the rows of a matrix which is no array."""
+
+    EMBEDDINGS = auto()  # computed each time
+    LAZY_MATRIX = auto()  # made of embeddings when rows are first read
+    CONTAINER = auto()
+
+
+def row_source(values: Any) -> RowSource | None:
+    """Return the source of the rows of a matrix; None of an array."""
+    return getattr(values, "row_source", None)
 
 
 def is_stored(values: Any) -> bool:
     """Whether values are an array that a library keeps in chunks."""
     library = type(values).__module__.partition(".")[0]
-    return rows_of(values) == "container" or library in LIBRARIES
+    return row_source(values) is RowSource.CONTAINER or library in LIBRARIES
 
 
 # Rows of a square matrix that are looked at, and the part of its templates that may be nearest to
@@ -94,7 +103,7 @@ _ROWS_LOOKED_AT, _FEW_NEAREST = 1000, 0.25
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
     stored = is_stored(values)
-    base = values if stored or rows_of(values) else as_array(values, "the scores")
+    base = values if stored or row_source(values) else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
         if isinstance(base, np.ndarray):
             raise wrong_dtype("the scores", base)
@@ -107,7 +116,7 @@ def as_values(values: Any) -> Any:
     if 0 in base.shape:
         empty = "there are no probes" if base.shape[1] else "the gallery is empty"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
-    if not stored or rows_of(base):
+    if not stored or row_source(base):
         return base
     from bioeval.scores.stored import StoredRows
 

@@ -160,10 +160,13 @@ class Block(NamedTuple):
         columns = self.columns
         assert columns is not None
         if columns.layers is not None:  # of tiles, which are laid out for the nearest template
-            people, probes = int(columns.layers[0]), len(self.probes)
-            values, shape = self.values[:probes], (probes, people)
+            people = int(columns.layers[0])
+            probes = len(self.probes)
+            values = self.values[:probes]
+            shape = (probes, people)
             if self.turned:
-                values, shape = self.values[:, :probes], (people, probes)
+                values = self.values[:, :probes]
+                shape = (people, probes)
             nearest = np.empty(shape, dtype=values.dtype)
             loop = nearest_of_row_layers if self.turned else nearest_in_layers
             loop(values, columns.layers, nearest)

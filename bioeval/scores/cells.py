@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.kinds import Kind
-from bioeval.scores.arrays import Mask, read_block, rows_of
+from bioeval.scores.arrays import Mask, RowSource, read_block, row_source
 from bioeval.scores.labels import digest_of_values
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ _ROWS_OF_DIGEST = 16
 class Cells:
     """The cells of a matrix, which are read by rows like an array: the source of most scores.
 
-    - `source`: an array, a container, embeddings, or embeddings of which a matrix is yet to be made
-    - `mask`: what each cell of the source is (:class:`Mask`), an array or an object that is read by
-      rows; None if all are attempts
-    - `rows`, `columns` (int64): the selected ones of the source; None for all
+    - `source`: an array, a container, embeddings, or a lazy matrix of embeddings
+    - `mask`: values of :class:`Mask`, an array or an object that is read by rows, of the shape of
+      the source; None if every cell is an attempt
+    - `rows`, `columns` (int64): the selected rows and columns of the source; None for all
     - `is_stored`: whether the values are in a container, whose chunks of `row_chunk` rows are
-      decompressed when they are read
-    - `streams`: whether the rows are computed from embeddings each time they are read
-    - `in_memory`: whether the values are an array, perhaps once it is made
+      decompressed when rows are read
+    - `streams`: whether each reading of rows computes them from embeddings
+    - `in_memory`: whether the values are an array, or a lazy matrix
     """
 
     source: Any
@@ -44,17 +44,18 @@ class Cells:
     ndim = 2
 
     def __post_init__(self) -> None:
-        """Say where the values are, and how many."""
-        (row_count, column_count), where = self.source.shape, rows_of(self.source)
+        row_count, column_count = self.source.shape
+        rows_from = row_source(self.source)
         self.shape = (
             row_count if self.rows is None else len(self.rows),
             column_count if self.columns is None else len(self.columns),
         )
         self.dtype = np.dtype(self.source.dtype)
-        self.streams, self.is_stored = where == "embeddings", where == "container"
+        self.streams = rows_from is RowSource.EMBEDDINGS
+        self.is_stored = rows_from is RowSource.CONTAINER
         self.row_chunk = self.source.chunk_rows if self.is_stored and self.rows is None else 1
-        self._to_make = where == "matrix to be made"
-        self.in_memory = isinstance(self.source, np.ndarray) or self._to_make
+        self._is_lazy = rows_from is RowSource.LAZY_MATRIX
+        self.in_memory = isinstance(self.source, np.ndarray) or self._is_lazy
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle source, mask and selection; a matrix made of embeddings is an array."""
@@ -63,17 +64,17 @@ class Cells:
     @property
     def are_computed(self) -> bool:
         """Whether the values are of embeddings, computed each time or made once."""
-        return self.streams or self._to_make
+        return self.streams or self._is_lazy
 
     @property
     def base(self) -> Any:
-        """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
-        return self.source.made() if self._to_make else self.source
+        """The values; a lazy matrix is made now, and kept."""
+        return self.source.matrix() if self._is_lazy else self.source
 
     @property
     def embeddings(self) -> EmbeddingSource | None:
         """The embeddings that the values are computed from; None of values in memory."""
-        if self._to_make:
+        if self._is_lazy:
             return self.source.source
         return self.source if self.streams else None
 
@@ -116,7 +117,8 @@ class Cells:
         i, j = taken(self.rows, rows), taken(self.columns, columns)
         if self.in_memory:
             return self.base[i, j]
-        cells, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
+        cells = np.empty(len(i), dtype=self.dtype)
+        order = np.argsort(i, kind="stable")
         starts = np.flatnonzero(np.diff(i[order], prepend=-1))
         for places in np.split(order, starts[1:]) if len(order) else ():
             cells[places] = np.asarray(self.base[i[places[0]] : i[places[0]] + 1])[0, j[places]]
@@ -160,8 +162,8 @@ class Cells:
         selected = self.rows is not None or self.columns is not None
         return Cells(self if selected else self.source, mask)
 
-    def held(self, limit: int) -> Cells:
-        """Return the values of a container in memory if they take at most so many bytes."""
+    def loaded(self, limit: int) -> Cells:
+        """Return a container's values in memory if they take at most `limit` bytes."""
         base = self.source
         size = math.prod(base.shape) * base.dtype.itemsize
         if not self.is_stored or self.rows is not None or size > limit:

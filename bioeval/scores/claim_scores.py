@@ -121,7 +121,8 @@ def claim_scores(
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
     fused = by_closeness(fusion, scores.kind)
-    excluded, unselected = left_out(scores), scores
+    excluded = left_out(scores)
+    unselected = scores
     first = number = np.arange(scores.shape[0])
     if attempts is not None:
         _attempts_of(scores, attempts)  # the column is there
@@ -137,9 +138,11 @@ def claim_scores(
     distances, column = claimed.distance, claimed.column
     is_attempt = ~np.isnan(distances)  # else no template is left to compare with
     is_genuine = scores.codes.probe[first][:, None] == scores.codes.gallery[column]
-    nan, mask = scores.nan, None
+    nan = scores.nan
+    mask = None
     if nan == "reject" and is_attempt.any():  # a claim that failed is NaN as well
-        distances, mask = scored(distances), None if is_attempt.all() else is_attempt
+        distances = scored(distances)
+        mask = None if is_attempt.all() else is_attempt
     elif not is_attempt.all():
         nan = "exclude"
     meta = dict(scores.gallery_meta)
@@ -231,7 +234,8 @@ def deciding_tries(
     distance = sign * alone.values[:, claims.gallery_ids[column]]
     distance = np.where(tries_of_claims.number[candidates, None] == attempt, distance, np.nan)
     nearest = candidates[np.nanargmin(distance, axis=0)]
-    unselected, ids = tries_of_claims.given, tries_of_claims.enrolled.probe_ids[nearest]
+    unselected = tries_of_claims.given
+    ids = tries_of_claims.enrolled.probe_ids[nearest]
     order = np.argsort(unselected.probe_ids, kind="stable")
     return order[np.searchsorted(unselected.probe_ids[order], ids)], unselected.probe_meta
 
@@ -265,7 +269,8 @@ class _ClaimDistances(NamedTuple):
 def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) -> _ClaimDistances:
     """Return the distances of claims; `number` (tries,) is the attempt of each probe."""
     column = scores.gallery_order.columns[0]
-    fuses, may_be_few = templates == "multi", templates == "multi" and order_of(fusion) > 1
+    fuses = templates == "multi"
+    may_be_few = templates == "multi" and order_of(fusion) > 1
     if fuses:
         column = column[scores.gallery_order.starts[:-1]]
     attempts = int(number.max()) + 1
@@ -311,7 +316,8 @@ def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
     A try that the protocol does not compare with any template of the subject is not missing.
     """
     left_out = left_out_by_protocol(scores, block.probes)[:, block.candidates]
-    compared, starts = ~np.isnan(block.values) & ~left_out, scores.gallery_order.starts
+    compared = ~np.isnan(block.values) & ~left_out
+    starts = scores.gallery_order.starts
     if templates == "multi":
         compared = np.logical_or.reduceat(compared, starts[:-1], axis=1)
         left_out = np.logical_and.reduceat(left_out, starts[:-1], axis=1)
@@ -323,7 +329,8 @@ def _in_float64(block: Block) -> np.ndarray:
     values = block.values.astype(np.float64)
     if not block.rejected:
         return values
-    failed, infinite = block.values == np.inf, block.values == np.finfo(block.values.dtype).max
+    failed = block.values == np.inf
+    infinite = block.values == np.finfo(block.values.dtype).max
     values[infinite] = np.inf
     return with_failures(values, failed)
 
@@ -396,7 +403,8 @@ def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
     order = np.argsort(number, kind="stable")
     is_last = np.ones(len(order), dtype=bool)
     is_last[:-1] = np.diff(number[order]) > 0
-    distance, size_of = own[order], size[number[order]]
+    distance = own[order]
+    size_of = size[number[order]]
     has_distance = ~np.isnan(distance)
     ended = distance[has_distance & is_last & (size_of < size.max())]
     before = distance[has_distance & ~is_last]
@@ -436,7 +444,8 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """
     scores._require_kept(column, "attempts", scores.probe_meta)
     values = _known_column(scores.probe_meta, column, "attempts", "probe")
-    subject, value = scores.codes.probe, Codes(values, values, column).probe
+    subject = scores.codes.probe
+    value = Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
     _, first, attempt = np.unique(key, return_index=True, return_inverse=True)
     _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)
@@ -469,7 +478,8 @@ def _joined_visits(scores: Scores, number: np.ndarray, column: str | None) -> li
     for reason, joined in reasons.items():
         if joined.any():
             probe = int(_first(number)[np.argmax(joined)])
-            visit, person = scores.probe_meta[column][probe], scores.probe_labels[probe]
+            visit = scores.probe_meta[column][probe]
+            person = scores.probe_labels[probe]
             about = {"visits": int(joined.sum()), "why": reason, "column": column}
             messages.append(Message("visits-joined", **about, visit=str(visit), person=str(person)))
     return messages

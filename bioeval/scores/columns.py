@@ -38,7 +38,9 @@ class CodedSides:
     """
 
     def __init__(self, values: Sequence[Any], a: np.ndarray, b: np.ndarray):
-        self.values, self.a, self.b = list(values), a, b
+        self.values = list(values)
+        self.a = a
+        self.b = b
 
     @classmethod
     def from_names(

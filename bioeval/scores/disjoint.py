@@ -52,7 +52,8 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     columns = np.flatnonzero(~codes.no_person[codes.gallery])
     columns = columns[np.argsort(codes.gallery[columns], kind="stable")]
     subject, starts = np.unique(codes.gallery[columns], return_index=True)
-    number, complete = len(codes.values), True
+    number = len(codes.values)
+    complete = True
     pairs = [np.empty((2, 0), dtype=np.int64)]
     step = max(1, _CELLS // max(gallery_count, 1))
     for low in range(0, probe_count if len(columns) else 0, step):

@@ -43,7 +43,8 @@ class TemplateTiles:
         cls, starts: np.ndarray, most: int, side_by_side: int = SIDE_BY_SIDE
     ) -> TemplateTiles:
         """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
-        sizes, template_count = np.diff(starts), int(starts[-1])
+        sizes = np.diff(starts)
+        template_count = int(starts[-1])
         cuts = [0]
         while cuts[-1] < len(sizes):
             last = int(np.searchsorted(starts, starts[cuts[-1]] + most, side="right")) - 1
@@ -95,7 +96,10 @@ class EmbeddingTiles:
     def __init__(
         self, source: EmbeddingSource, rows: TemplateTiles, columns: TemplateTiles, symmetric: bool
     ):
-        self.source, self.rows, self.columns, self.symmetric = source, rows, columns, symmetric
+        self.source = source
+        self.rows = rows
+        self.columns = columns
+        self.symmetric = symmetric
         self._left = _PaddedSide(source, 0, rows)
         self._right = self._left if symmetric else _PaddedSide(source, 1, columns)
 
@@ -121,12 +125,14 @@ class EmbeddingTiles:
 
     def compute(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
         """Return the distances of a tile, filled up with NaN, in the memory of `buffer`."""
-        source, shape = self.source, (self._left.sizes[i], self._right.sizes[j])
+        source = self.source
+        shape = (self._left.sizes[i], self._right.sizes[j])
         tile = buffer[: shape[0] * shape[1]].reshape(shape)
         if source.metric in ("cosine", "l2"):
             (rows, left), (columns, right) = self._left[i], self._right[j]
             np.matmul(left, right.T, out=tile)
-            near_share, cosine = source._near, source.metric == "cosine"
+            near_share = source._near
+            cosine = source.metric == "cosine"
             finish_euclidean.on_one_thread(tile, 0, rows, columns, near_share, cosine)
             if source._scale != 1.0:
                 tile[...] = source._unscaled(tile)
@@ -153,7 +159,8 @@ class _PaddedSide:
     @cached_property
     def _filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Vectors of products (total, f), squared lengths (total,), rows in the source (total,)."""
-        side, total = self.side, self.starts[-1]
+        side = self.side
+        total = self.starts[-1]
         place = np.repeat(self.starts[:-1], self.tiles.sizes())
         place += np.arange(len(place)) - np.repeat(self.tiles.starts[:-1], self.tiles.sizes())
         vectors = np.zeros((total, side.products.shape[1]), dtype=side.products.dtype)

@@ -37,7 +37,7 @@ from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.threads import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
+from bioeval.scores.arrays import RowSource, in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.blocks import is_few
 from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values, plain
 
@@ -66,8 +66,8 @@ _CACHED = 1 << 16
 # with distances of 4 bytes: of longer rows, memory may not hold as many as a tile has.
 TILE, MOST_COLUMNS = 256, 1 << 17
 
-# Distances of a matrix that is made only where its rows are needed.
-MANY_TO_MAKE = 1 << 23
+# A matrix of at least so many distances is made only where its rows are needed.
+LEAST_LAZY = 1 << 23
 
 # The rows and the columns of a product are filled up to a multiple of the first number, and to the
 # second at least: most kernels of linear algebra take the same steps everywhere in it then.
@@ -195,7 +195,7 @@ class EmbeddingSource:
     and ``(n, f)``, and returns ``(b, n)`` distances; they are computed and given in `dtype`.
     """
 
-    rows_of = "embeddings"
+    row_source = RowSource.EMBEDDINGS
 
     ndim = 2
 
@@ -214,11 +214,13 @@ class EmbeddingSource:
                 f"probe embeddings have {probe.shape[1]} features and gallery embeddings "
                 f"{gallery.shape[1]}; expected the same number"
             )
-        self.metric, self.dtype = metric, np.dtype(dtype)
+        self.metric = metric
+        self.dtype = np.dtype(dtype)
         #: Both sides as they were given.
         self.sides = probe, gallery
         self.shape = (len(probe), len(gallery))
-        self._scale, self._near = 1.0, self.dtype.type(NEAR[self.dtype.name])
+        self._scale = 1.0
+        self._near = self.dtype.type(NEAR[self.dtype.name])
         #: Rows that are computed together, whichever of them are read; 1 for those that are read.
         self.tile = TILE
         if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
@@ -257,11 +259,12 @@ class EmbeddingSource:
         if self.tile == 1:
             out[...] = self[low:high]
             return out
-        is_large = math.prod(self.shape) >= MANY_TO_MAKE
+        is_large = math.prod(self.shape) >= LEAST_LAZY
         if is_large and high - low < TILE and same_in_any_tile(self.features, self.dtype):
             out[...] = self._block(slice(low, high))  # a tile would have more rows
             return out
-        bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
+        bands = range(low // TILE, -(-high // TILE))
+        columns = range(-(-self.shape[1] // TILE))
         places = [*product(bands, columns)]
         if self.symmetric:  # those below the diagonal are taken from those above
             places = [(i, j) for i, j in places if i <= j or j not in bands]
@@ -324,14 +327,14 @@ class EmbeddingSource:
         """Return the same probes against part of the gallery, computed alone."""
         return _SomeColumns(self, columns)
 
-    def matrix(self) -> np.ndarray | MatrixToMake:
+    def matrix(self) -> np.ndarray | LazyMatrix:
         """Return all rows, now or where they are needed; of small matrices, now.
 
         Until then distances are computed by other tiles, which must have the same bits.
         """
-        is_large = math.prod(self.shape) >= MANY_TO_MAKE
+        is_large = math.prod(self.shape) >= LEAST_LAZY
         if is_large and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
-            return MatrixToMake(self)
+            return LazyMatrix(self)
         return self.whole()
 
     def whole(self) -> np.ndarray:
@@ -411,35 +414,42 @@ class EmbeddingSource:
             return distances / self.dtype.type(self._scale)
 
 
-class MatrixToMake:
+class LazyMatrix:
     """A matrix of distances that is made when its rows are first read, and kept.
 
-    All scores that are views of it share it.
+    Scores that are views of each other share the matrix.
     """
 
-    rows_of = "matrix to be made"
+    row_source = RowSource.LAZY_MATRIX
 
     def __init__(self, source: EmbeddingSource):
         self._source = source
         self._matrix: np.ndarray | None = None
-        self.shape, self.dtype = source.shape, source.dtype
-        #: Whether the distances were computed once without the matrix: the next time it is made.
-        self.counted = False
+        self.shape = source.shape
+        self.dtype = source.dtype
+        #: Whether the distances were counted once without the matrix.
+        self.is_counted = False
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the matrix once the matrix is made, before that time the embeddings."""
         if self._matrix is not None:
             return np.asarray, (self._matrix,)
-        return MatrixToMake, (self._source,), {"counted": self.counted}
+        return LazyMatrix, (self._source,), {"is_counted": self.is_counted}
 
     @property
     def source(self) -> EmbeddingSource | None:
         """The source of the distances; None once the matrix is made."""
         return self._source if self._matrix is None else None
 
-    def made(self) -> np.ndarray:
-        """Return the matrix."""
+    def begin_count(self) -> bool:
+        """Return whether distances can be counted without the matrix: only the first time."""
+        is_first = not self.is_counted
+        self.is_counted = True
+        return is_first
+
+    def matrix(self) -> np.ndarray:
+        """Return the matrix, which the first call makes."""
         with self._lock:
             if self._matrix is None:
                 self._matrix = self._source.whole()
@@ -667,7 +677,8 @@ def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) ->
 
 
 def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
-    exact, factor = plain, np.ones(len(plain))
+    exact = plain
+    factor = np.ones(len(plain))
     if metric in ("l1", "linf"):  # which make no products; failed templates have no length either
         squared = np.where(np.isnan(plain).any(axis=1), np.nan, factor)
         return _Side(plain, plain, factor, squared)
@@ -682,7 +693,8 @@ def _units(
     plain: np.ndarray, metric: str, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return unit vectors in a dtype, embeddings, and the factors between the two."""
-    products, length = np.empty(plain.shape, dtype), np.empty(len(plain))
+    products = np.empty(plain.shape, dtype)
+    length = np.empty(len(plain))
     step = max(1, _BLOCK // plain.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for low in range(0, len(plain), step):
@@ -778,12 +790,14 @@ def average_embeddings(
     templates, first, template = np.unique(groups[0], return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     is_valid = ~np.isnan(embeddings).any(axis=1)
-    values, keys = embeddings[is_valid], np.column_stack(groups)[is_valid]
+    values = embeddings[is_valid]
+    keys = np.column_stack(groups)[is_valid]
     for depth in range(len(names), 0, -1):
         values, keys = _means(values, keys[:, :depth])
     means = np.full((len(templates), embeddings.shape[1]), np.nan)
     means[np.searchsorted(templates, keys[:, 0])] = values
-    shared, left_out = {}, {}
+    shared = {}
+    left_out = {}
     for name, column in columns.items():
         codes = Codes(column, column).gallery
         differ = codes != codes[first][template]
@@ -798,7 +812,8 @@ def average_embeddings(
                 f"subjects; {names[0]} {columns[names[0]][row]!r} has {column[row]!r} in row "
                 f"{row} and {column[before]!r} in row {before}; expected one subject per template"
             )
-        clip, values = plain(columns[names[0]][row]), [*map(plain, column[[before, row]])]
+        clip = plain(columns[names[0]][row])
+        values = [*map(plain, column[[before, row]])]
         left_out[name] = (
             f"differs within a {side} template: {names[0]} {clip!r} has {values[0]!r} in row "
             f"{before} and {values[1]!r} in row {row}"

@@ -32,7 +32,8 @@ def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
         )
     for text in texts:
         require_text("exclude", text)
-        exclusion, sides = Exclusion.parse(text), (scores.probe_meta, scores.gallery_meta)
+        exclusion = Exclusion.parse(text)
+        sides = (scores.probe_meta, scores.gallery_meta)
         scores._require_kept(exclusion.column, "exclude", *sides)
         exclusion.require(*sides)
     if texts and not scores._labelled:

@@ -210,7 +210,8 @@ class Exclusions:
     @cached_property
     def of_columns(self) -> tuple[np.ndarray, Exclusions]:
         """Gallery templates that are left out for every probe, in order, and the other rules."""
-        columns, further_rules = np.zeros(0, dtype=np.int64), []
+        columns = np.zeros(0, dtype=np.int64)
+        further_rules = []
         for rule in self.rules:
             probe = rule.codes.probe
             if rule.exclusion.of_all and len(probe) and (probe == probe[0]).all():

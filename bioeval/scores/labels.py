@@ -387,7 +387,9 @@ class Codes:
     def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:
         """Return codes that need no numbering; all `values` must occur."""
         codes = cls.__new__(cls)
-        codes.values, codes.probe, codes.gallery = values, probe, gallery
+        codes.values = values
+        codes.probe = probe
+        codes.gallery = gallery
         return codes
 
     def code(self, label: Any) -> int:
@@ -419,7 +421,8 @@ class Codes:
             return by_label
         order = np.argsort(no_person, kind="stable")  # people first
         place = np.argsort(order).astype(by_label.probe.dtype)
-        values, people = by_label.values[order], int(np.count_nonzero(~no_person))
+        values = by_label.values[order]
+        people = int(np.count_nonzero(~no_person))
         sides = place[by_label.probe], place[by_label.gallery]
         distractors = [side >= people for side in sides]
         templates = [probe_ids[distractors[0]], gallery_ids[distractors[1]]]
@@ -430,7 +433,8 @@ class Codes:
         for side, is_distractor, ids_of_side in zip(sides, distractors, templates, strict=True):
             side[is_distractor] = people + np.searchsorted(distinct, ids_of_side)
         codes = Codes.known(values[np.append(np.arange(people), labels)], *sides)
-        codes._people, codes._labels = people, values
+        codes._people = people
+        codes._labels = values
         codes._label = np.append(np.arange(people), labels)
         return codes
 
@@ -457,7 +461,8 @@ class Codes:
             by_label.values[np.append(order, 0)], place[by_label.probe], place[by_label.gallery]
         )
         codes.probe[no_person[by_label.probe]] = number
-        codes._people, codes._labels = int(np.count_nonzero(~no_person)), by_label.values
+        codes._people = int(np.count_nonzero(~no_person))
+        codes._labels = by_label.values
         codes._label = np.append(order, 0)
         return codes
 

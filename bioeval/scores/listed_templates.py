@@ -165,7 +165,8 @@ class ListedTemplates:
     def _count_by_sorting(self) -> None:
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
-        same, again = change < 4, change < 2
+        same = change < 4
+        again = change < 2
         self.distinct = len(keys) - int(same.sum())
         self.in_both_orders = int((same & ~again).sum())
         wrong = same & (change & 1).astype(bool)

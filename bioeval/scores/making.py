@@ -363,10 +363,13 @@ def compared_embeddings(
             "labels: are they transposed? Expected a row for each template; give embeddings.T"
         )
     side.join(names)
-    subjects, probe_meta = as_subjects(side.labels, "labels", len(left)), side.meta
+    subjects = as_subjects(side.labels, "labels", len(left))
+    probe_meta = side.meta
     if not (named or names_features(getattr(probe, "columns", ()))):
         require_features(left, subjects, "probe embeddings")
-    right, template_names, remarks = left, (side.order.names, None), side.order.remarks
+    right = left
+    template_names = (side.order.names, None)
+    remarks = side.order.remarks
     if gallery is not None:
         right = as_embeddings(gallery, "gallery embeddings")
         other_side = _embedded_side(gallery, gallery_labels, gallery_meta, names, 1)
@@ -378,7 +381,8 @@ def compared_embeddings(
         template_names = side.order.names, other_side.order.names
         remarks |= other_side.order.remarks
     listed = [average] if isinstance(average, str) else require_list("average", average)
-    rows, averaged = len(left), tuple(require_text("average", name) for name in listed)
+    rows = len(left)
+    averaged = tuple(require_text("average", name) for name in listed)
     left_out: dict[str, str] = {}
     if averaged:
         template_names = (None, None)  # the embeddings have these names, and not the templates

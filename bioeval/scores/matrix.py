@@ -452,7 +452,8 @@ class Scores(ScoreViews):
         """
         searches = cls.__new__(cls)
         searches._set(**checked_words(kind, "raise", name), **memory_attributes())
-        metas, queries = (probe_meta, gallery_meta), (leave_out_query, query_positions)
+        metas = (probe_meta, gallery_meta)
+        queries = (leave_out_query, query_positions)
         searches._set(
             **searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *queries)
         )

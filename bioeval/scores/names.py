@@ -307,7 +307,8 @@ def _where_once(searched: pd.Index, names: pd.Index) -> np.ndarray:
 
 
 def _missing(names: pd.Index, own: pd.Index, is_missing: np.ndarray, what: str) -> DataError:
-    row, number = int(np.argmax(is_missing)), int(is_missing.sum())
+    row = int(np.argmax(is_missing))
+    number = int(is_missing.sum())
     name = "without a name" if names[row] is None else repr(plain(names[row]))
     return DataError(
         f"{what} has no value of the template {name} (row {row}), and of {number:,} of "
@@ -363,7 +364,8 @@ class RowOrder:
         #: Whether an index names the rows: values without names beside it are taken by place.
         self.is_indexed = names is None and index_names(values, axis) is not None
         self.names = index_names(values, axis) if names is None else names
-        self.of, self.remarks = of, dict[Message, None]()
+        self.of = of
+        self.remarks = dict[Message, None]()
         self._counts = names is None and index_of(values, axis) is not None
 
     def bring(self, values: Any, what: str, *, may_be_plain: bool = False) -> Any:
@@ -408,7 +410,10 @@ class GivenSide:
     """
 
     def __init__(self, labels: Any, meta: Any, order: RowOrder, called: tuple[str, str]):
-        self.labels, self.meta, self.order, self.called = labels, meta, order, called
+        self.labels = labels
+        self.meta = meta
+        self.order = order
+        self.called = called
 
     def join(self, names: Any) -> None:
         """Bring labels and metadata into the order; `names` is the argument of :class:`Scores`."""

@@ -202,12 +202,12 @@ class PairList:
         """Return some pairs, which keep their positions in the list."""
         if gallery is not None:
             raise ProtocolError("a pair list has no gallery to select from; give probes= alone")
-        return replace(self.kept(rows), ids=self.pair_ids[rows])
+        return replace(self.take(rows), ids=self.pair_ids[rows])
 
-    def kept(self, rows: np.ndarray) -> PairList:
+    def take(self, rows: np.ndarray) -> PairList:
         """Return the list of some pairs, by their places or by a boolean selection."""
 
-        def taken(array: Any) -> Any:
+        def taken_of(array: Any) -> Any:
             if array is None:
                 return None
             return array.take(rows) if isinstance(array, CodedSides) else array[rows]
@@ -215,7 +215,7 @@ class PairList:
         names = ("values", "genuine", "folds", "people", "templates", "attack", "ids")
         return replace(
             self,
-            **{name: taken(getattr(self, name)) for name in names},
+            **{name: taken_of(getattr(self, name)) for name in names},
             meta={name: column.take(rows) for name, column in self.meta.items()},
             missing=0,
             failed_at=None,
@@ -241,7 +241,7 @@ class PairList:
         See :meth:`examined`.
         """
         keep, notes = self.examined(rules, kind, where, no_person=no_person)
-        attempt_pairs = self if keep is None else self.kept(keep)
+        attempt_pairs = self if keep is None else self.take(keep)
         places = np.arange(len(self.values)) if keep is None else np.flatnonzero(keep)
         return replace(attempt_pairs, unordered=rules.unordered), places, tuple(notes)
 
@@ -327,7 +327,8 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
     """The metadata of one side of pairs; a column is made when it is asked for."""
 
     def __init__(self, columns: Mapping[str, CodedSides], side: int):
-        self._columns, self._side = columns, side
+        self._columns = columns
+        self._side = side
 
     def __getitem__(self, name: str) -> np.ndarray:
         return fixed(self._columns[name].side(self._side))

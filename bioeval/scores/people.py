@@ -91,7 +91,8 @@ class People:
 
     def __init__(self, codes: Codes, probe: np.ndarray, claimed: np.ndarray):
         people = np.unique(np.concatenate([probe, claimed]))
-        self.number, self.names = len(people), codes.values[people].tolist()
+        self.number = len(people)
+        self.names = codes.values[people].tolist()
         self.no_person = codes.no_person[people]
         self.of_code = np.full(len(codes.values), -1, dtype=np.int64)
         self.of_code[people] = np.arange(len(people))
@@ -120,7 +121,8 @@ def require_people(scores: ScoreData, purpose: str = "", *, method: str | None =
         return
     instead = ""
     if method is not None:
-        purpose, wilson = f'`interval="{method}"`', '`interval="wilson"`'
+        purpose = f'`interval="{method}"`'
+        wilson = '`interval="wilson"`'
         independent = "pairs" if scores.layout == "pairs" else "attempts"
         instead = f"; or give {wilson} to take all {independent} as independent"
     if scores.layout != "pairs":
@@ -190,7 +192,8 @@ def are_enrolled(scores: ScoreData) -> np.ndarray:
 
 def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows (places in `probes`) and columns of other templates of their subject."""
-    gallery, subjects = scores.codes.gallery, scores.codes.probe[probes]
+    gallery = scores.codes.gallery
+    subjects = scores.codes.probe[probes]
     order = np.argsort(gallery, kind="stable")
     first = np.searchsorted(gallery[order], subjects, side="left")
     size = np.searchsorted(gallery[order], subjects, side="right") - first
@@ -207,7 +210,8 @@ def comparisons(scores: ScoreData) -> tuple[int, int]:
         np.bincount(side, minlength=len(codes.values)) for side in (codes.probe, codes.gallery)
     )
     itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
-    same, nobody = probe * gallery, codes.no_person
+    same = probe * gallery
+    nobody = codes.no_person
     genuine = int(same.sum())
     of_nobody = int(probe[nobody].sum() * gallery[nobody].sum() - same[nobody].sum())
     return genuine - itself, probe_count * gallery_count - genuine - of_nobody

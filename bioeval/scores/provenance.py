@@ -277,7 +277,8 @@ def _sizes(scores: Scores) -> dict[str, Any]:
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if knows_people(scores):
-        codes, people = scores.codes, ~scores.codes.no_person
+        codes = scores.codes
+        people = ~scores.codes.no_person
         probing = present(codes.probe, len(people)) & people
         enrolled = present(codes.gallery, len(people)) & people
     probes, gallery = int(np.count_nonzero(probing)), int(np.count_nonzero(enrolled))

@@ -21,7 +21,7 @@ def require_all_scores(scores: Any) -> None:
     """Raise unless `scores` are :class:`bioeval.Scores` of the whole gallery: no top-K lists."""
     require_scores(scores)
     if scores.layout == "top-k":
-        scores.lists.made()
+        scores.lists.refuse_matrix()
 
 
 def require_subjects(scores: ScoreData, input_name: str) -> None:

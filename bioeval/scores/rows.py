@@ -50,7 +50,8 @@ MAPPED = 1 << 30
 def bytes_of(scores: Scores) -> tuple[int, int]:
     """Return about how many bytes are needed however few rows are read together; and by a row."""
     probe_count, gallery_count = scores.shape
-    genuine, copies = 0, 1
+    genuine = 0
+    copies = 1
     if scores._labelled:
         size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
         genuine = int(size[scores.codes.probe].sum())
@@ -167,7 +168,8 @@ def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.nd
 
 def rows_per_block(scores: Scores) -> int:
     """Return the number of rows that are read together."""
-    gallery_count, chunk = scores.shape[1], scores.cells.row_chunk
+    gallery_count = scores.shape[1]
+    chunk = scores.cells.row_chunk
     limit = rows_within(scores, chunk)
     if scores.streams:
         # The rows of one matrix product: enough for it to be quick, and few enough for what
@@ -185,7 +187,8 @@ def rows_per_block(scores: Scores) -> int:
 def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[Block]:
     """Yield all rows in order; those done are `reported` to the option `progress`."""
     tell = reporter() if reported else report
-    probe_count, step = scores.shape[0], rows_per_block(scores)
+    probe_count = scores.shape[0]
+    step = rows_per_block(scores)
     for low in range(0, probe_count, step):
         high = min(low + step, probe_count)
         yield read_rows(scores, slice(low, high))
@@ -202,9 +205,13 @@ def read_rows(
     """
     gallery = scores.gallery_order if gallery is None else gallery
     if isinstance(rows, slice):
-        cells, low, high = scores.cells, rows.start, rows.stop
+        cells = scores.cells
+        low = rows.start
+        high = rows.stop
     else:
-        cells, low, high = scores.cells.select(rows, None), 0, len(rows)
+        cells = scores.cells.select(rows, None)
+        low = 0
+        high = len(rows)
     raw = cells.read(low, high, gallery.order)
     itself = gallery.probe_position[rows]
     lines_with_itself = np.flatnonzero(itself >= 0)
@@ -276,7 +283,9 @@ def _check_mask(
     if not scores._labelled:
         return
     codes = scores.codes
-    nobody, probe, gallery = codes.no_person, codes.probe[rows], codes.gallery[order.columns[0]]
+    nobody = codes.no_person
+    probe = codes.probe[rows]
+    gallery = codes.gallery[order.columns[0]]
     genuine = probe[:, None] == gallery
     wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
     wrong &= ~(nobody[probe][:, None] & nobody[gallery])  # no attempt, whatever the mask says

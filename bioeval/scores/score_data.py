@@ -247,7 +247,8 @@ class ScoreData:
         if self.layout == "top-k":
             return f"<Scores {self.lists.in_words()}, {len(self.subjects)} subjects>"
         if self.layout == "pairs":
-            source, people = f"{self.pairs.in_words()}, ", ""
+            source = f"{self.pairs.in_words()}, "
+            people = ""
         else:
             source = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
             people = f"{len(self.subjects)} subjects, " if self._labelled else ""
@@ -258,7 +259,7 @@ class ScoreData:
     def cells(self) -> Cells:
         """The matrix of values; a :class:`ProtocolError` where there is none."""
         if isinstance(self._source, TopKLists):
-            self._source.made()
+            self._source.refuse_matrix()
         if isinstance(self._source, PairList):
             raise ProtocolError("this needs a matrix of scores; these are fixed pairs")
         return self._source

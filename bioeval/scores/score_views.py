@@ -214,8 +214,8 @@ class ScoreViews(ScoreData):
         """Return values computed from these scores; `origin` says how, in words."""
         return self.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
 
-    def held(self) -> Self:
-        """Return a view of the values of a container in memory, for more than one pass.
+    def loaded(self) -> Self:
+        """Return a view with a container's values in memory, for more than one pass.
 
         The same scores where a limit is stated, the values would take more than a matrix of
         embeddings may, some rows are selected, or there is a mask without labels: the last digits
@@ -224,7 +224,7 @@ class ScoreViews(ScoreData):
         if self._limited or not self._labelled or not self.cells.is_stored:
             return self
         with stage("reading"):
-            return self._with(_source=self.cells.held(MEMORY_LIMIT))
+            return self._with(_source=self.cells.loaded(MEMORY_LIMIT))
 
     def __getitem__(self, index: Any) -> Self:
         if isinstance(index, tuple) and named_choice(index) is None:

@@ -86,7 +86,8 @@ def chosen_sides(
         is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"
         if is_choice and index_of(index) is not None:  # true or false by template
             in_scores_order = in_order(index, names, argument)
-            scores, index = scores.with_remarks(*in_scores_order.remarks), in_scores_order.values
+            scores = scores.with_remarks(*in_scores_order.remarks)
+            index = in_scores_order.values
         sides.append(_unless_all(index))
     return scores, sides[0], sides[1]
 
@@ -128,7 +129,8 @@ def pairs_at(
 
     refuse(scores.probe_ids[i] == scores.gallery_ids[j], "of a template with itself")
     nobody = codes.no_person[codes.probe[i]], codes.no_person[codes.gallery[j]]
-    of_nobody, notes = nobody[0] & nobody[1], list[Message]()
+    of_nobody = nobody[0] & nobody[1]
+    notes = list[Message]()
     if genuine is None:
         if not scores._labelled:
             raise DataError("genuine is missing: these scores have no labels to derive it from")

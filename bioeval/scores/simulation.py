@@ -297,9 +297,13 @@ def simulate(
     }
     animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
     of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
-    options, refused, other_model = of_embeddings, of_scores, MODELS[1]
+    options = of_embeddings
+    refused = of_scores
+    other_model = MODELS[1]
     if model == "gaussian-scores":
-        options, refused, other_model = of_scores, of_embeddings, MODELS[0]
+        options = of_scores
+        refused = of_embeddings
+        other_model = MODELS[0]
     for name, value in refused.items():
         if value is not None:
             raise DataError(
@@ -390,7 +394,9 @@ session_sd, cameras, camera_sd, first_subject, random_state
         for name, sd in offsets.items()
     )
     spread = _within(within, design.people)
-    gallery, seed, days_of_each = design.gallery, design.seed, sessions or 1
+    gallery = design.gallery
+    seed = design.seed
+    days_of_each = sessions or 1
     sides = [gallery] if design.probes is None else [gallery, design.probes]
     samples = sum(map(len, sides))
     # Centres and offsets in float64; embeddings in float32, one side after the other, then joined,
@@ -408,7 +414,8 @@ session_sd, cameras, camera_sd, first_subject, random_state
     for side, key, first in zip(
         sides, (_TEMPLATE_NOISE, _PROBE_NOISE), (0, len(gallery)), strict=False
     ):
-        noise, first_value = Stream(seed, key), np.ones(len(side), dtype=np.int64)
+        noise = Stream(seed, key)
+        first_value = np.ones(len(side), dtype=np.int64)
         session = side.meta.get("session", first_value) - 1
         camera = side.meta.get("camera", first_value) - 1
         for low in range(0, len(side), step):
@@ -445,7 +452,8 @@ def _gaussian_scores(
         for key, (name, sd) in enumerate(animals.items(), _OFFSETS)
     )
     shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
-    columns, square = design.gallery, design.probes is None
+    columns = design.gallery
+    square = design.probes is None
     rows = columns if design.probes is None else design.probes
     size = f"{len(rows):,} x {len(columns):,} scores"
     require_memory(4 * len(rows) * len(columns), size, _FEWER)
@@ -508,7 +516,8 @@ def _design(
         require_memory(_TEMPLATE_BYTES * total, f"{total:,} templates", _FEWER)
         person = np.repeat(np.arange(len(counts)), counts)
         index = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
-        low, meta = min(low, high), {}
+        low = min(low, high)
+        meta = {}
         span = high - low + 1
         if sessions is not None:
             meta["session"] = low + index % span
@@ -516,7 +525,8 @@ def _design(
             meta["camera"] = 1 + (before[person] + index // span) % cameras
         return _Samples(person, meta, person + first_subject)
 
-    none, last = np.zeros(people, dtype=np.int64), sessions or 1
+    none = np.zeros(people, dtype=np.int64)
+    last = sessions or 1
     if layout == SQUARE:
         if probes is not None:
             raise DataError(

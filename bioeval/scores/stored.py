@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
+from bioeval.scores.arrays import RowSource
 
 
 class StoredRows:
@@ -23,12 +24,14 @@ class StoredRows:
     """
 
     ndim = 2
-    rows_of = "container"
+    row_source = RowSource.CONTAINER
 
     def __init__(self, array: Any, input_name: str = ""):
         """Find the chunks of the container; nothing is read."""
-        self.array, self.input_name = array, input_name or _described(array)
-        self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
+        self.array = array
+        self.input_name = input_name or _described(array)
+        self.shape = tuple(array.shape)
+        self.dtype = np.dtype(array.dtype)
         #: The rows and columns of a chunk.
         chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
         self.chunk_rows, self.chunk_columns = chunks
@@ -81,12 +84,15 @@ class StoredRows:
                 start = low - low % self.chunk_rows
                 before = last_rows[:0]
                 if first <= low < first + len(last_rows):  # the next block of a pass
-                    start, before = first + len(last_rows), last_rows[low - first :]
+                    start = first + len(last_rows)
+                    before = last_rows[low - first :]
                 stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
                 rows = self._read(start, stop)
                 if len(before):
-                    start, rows = low, np.concatenate([before, rows])
-                first, last_rows = start, rows
+                    start = low
+                    rows = np.concatenate([before, rows])
+                first = start
+                last_rows = rows
                 # All at once is kept by whoever reads it.
                 self._kept = (0, rows[:0]) if high - low == self.shape[0] else (start, rows)
             return last_rows[low - first : high - first]
@@ -124,8 +130,10 @@ class _Columns:
     """Consecutive columns of an array in a container."""
 
     def __init__(self, rows: StoredRows, low: int, high: int):
-        self.rows, self.low = rows, low
-        self.shape, self.dtype = (rows.shape[0], high - low), rows.dtype
+        self.rows = rows
+        self.low = low
+        self.shape = (rows.shape[0], high - low)
+        self.dtype = rows.dtype
         self.chunks = (rows.chunk_rows, high - low)
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -138,7 +146,8 @@ class _Dataset:
     """A dataset of an HDF5 file, identified by file and name."""
 
     def __init__(self, file: str, name: str):
-        self.file, self.name = file, name
+        self.file = file
+        self.name = name
 
     def opened(self) -> Any:
         import h5py

@@ -48,7 +48,8 @@ def is_symmetric(scores: Scores) -> bool:
     if source is not None:
         return not callable(source.metric)  # the named metrics are symmetric
     sampled_cells = cells.select(sample, sample)
-    rows, step = [], len(sample) if mapped_pages(scores) is None else 1
+    rows = []
+    step = len(sample) if mapped_pages(scores) is None else 1
     for k in range(0, len(sample), step):
         rows.append(sampled_cells.read(k, k + step))
         give_back(scores)
@@ -57,7 +58,8 @@ def is_symmetric(scores: Scores) -> bool:
 
 
 def _listed_both_ways(scores: Scores) -> bool:
-    codes, people = scores.codes, np.uint64(len(scores.codes.values))
+    codes = scores.codes
+    people = np.uint64(len(scores.codes.values))
     sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
     for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
         piece = slice(low, low + _PAIRS_AT_ONCE)

@@ -34,7 +34,8 @@ def template_columns(
     Values with names are joined by them.
     """
     names = scores.probe_names, scores.gallery_names
-    argument, remarks = f"`{input_name}`", dict[Message, None]()
+    argument = f"`{input_name}`"
+    remarks = dict[Message, None]()
 
     def joined(values: Any, side: int) -> np.ndarray:
         in_scores_order = in_order(values, names[side], argument)

@@ -112,8 +112,8 @@ class TopKLists:
             distances = np.take_along_axis(distances, order, axis=1)[:, :places]
         return TopKLists(indices[:, :places], distances, self.gallery_size)
 
-    def made(self) -> NoReturn:
-        """Raise: the scores of entries that are not listed are missing."""
+    def refuse_matrix(self) -> NoReturn:
+        """Raise :class:`ProtocolError`, since entries outside of the lists have no scores."""
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
             f"has the {self.depth} nearest alone. Evaluate top-K lists by "
@@ -125,7 +125,8 @@ class TopKLists:
     def require_kind(self, kind: Kind) -> None:
         """Raise :class:`DataError` unless the distances of a list are in its order."""
         require_choice("kind", kind, VALUED)
-        values, listed = self.distances, self.indices >= 0
+        values = self.distances
+        listed = self.indices >= 0
         if values is None:
             return
         if (np.isnan(values) & listed).any():
@@ -232,7 +233,8 @@ class OwnEntries:
         That is the entry at their place, or one of their label at a distance of about 0.
         """
         lists, codes = self.lists, self.codes
-        query_count, nearest = len(lists.indices), lists.indices[:, 0]
+        query_count = len(lists.indices)
+        nearest = lists.indices[:, 0]
         first = int((nearest == np.arange(query_count)).sum()) if self._begins_gallery else 0
         if lists.distances is not None and self.kind not in LARGER_IS_CLOSER:
             usual = np.median(np.abs(lists.distances[lists.indices >= 0]))

@@ -74,7 +74,7 @@ class CardTasks:
                 "select one: scores.select(gallery=...)"
             )
         if card.verification is not None:  # its operating points may take another look
-            scores = scores.held()
+            scores = scores.loaded()
         scores = with_exclusions(scores, card)
         #: What counts re-identification and GOM.
         self.retrieval: dict[str, Callable[[], CountedTask]] = {}

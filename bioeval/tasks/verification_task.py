@@ -164,7 +164,7 @@ def verification(
     """
     limits = interval_of(interval)
     require_all_scores(scores)
-    scores = scores.held()  # operating points may take another look
+    scores = scores.loaded()  # operating points may take another look
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     wanted = PointsWanted(

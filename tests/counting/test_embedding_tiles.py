@@ -277,7 +277,7 @@ def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
 
 
 def test_a_matrix_that_is_yet_to_be_made_is_counted_by_tiles_once(monkeypatch):
-    monkeypatch.setattr("bioeval.scores.embeddings.MANY_TO_MAKE", 0)
+    monkeypatch.setattr("bioeval.scores.embeddings.LEAST_LAZY", 0)
     x = np.random.default_rng(0).integers(0, 5, (40, 16)).astype(float)
     scores = be.Scores.from_embeddings(x, np.arange(40) // 4, metric="l1")
     if scores.cells.embeddings is None:

@@ -155,12 +155,12 @@ class Arrays:
     def require(self, name: str, option: Any) -> None:
         """Raise unless an array that an argument names is in the file, and can be read."""
         if name not in self.arrays:
-            raise missing(self.path, "array", name, [*self.arrays], option, self.held)
+            raise missing(self.path, "array", name, [*self.arrays], option, self.contents)
         if self.arrays[name].dtype.hasobject:
             self.arrays[name].read()  # raises, with the reason
 
     @property
-    def held(self) -> str:
+    def contents(self) -> str:
         """The arrays with shape and type."""
         return listing([f"{name} {array}" for name, array in self.arrays.items()])
 
@@ -273,7 +273,7 @@ class Arrays:
         if shape != (count,):
             raise DataError(
                 f"{self.path}: the labels {name!r} have shape {shape}; expected ({count},), one "
-                f"for each of the {count} {what}. It holds: {self.held}"
+                f"for each of the {count} {what}. It holds: {self.contents}"
             )
         values = self.read(name)
         if pattern := self.given.take("names_of"):
@@ -289,13 +289,14 @@ class Arrays:
         """
         arrays: tuple[dict[str, str], dict[str, str]] = ({}, {})  # the array of each column
         for name in self._left_over(plain):
-            side, column = int(name.startswith("gallery_")), re.sub("^(probe|gallery)_", "", name)
+            side = int(name.startswith("gallery_"))
+            column = re.sub("^(probe|gallery)_", "", name)
             fits = self.shape(name) == (counts[side],)
             pickled = self.arrays[name].dtype.hasobject
             if pickled and column != name and self.is_own:
                 self.arrays[name].read()  # raises, with the reason
             if side and self.square:
-                self._require_twin(name)
+                self._require_same_metadata(name)
             elif fits and not pickled:
                 arrays[side][column] = name
             elif self.is_own and (column != name or self._is_column(name)):
@@ -346,9 +347,9 @@ class Arrays:
             f"({count},), one value for each"
         )
 
-    def _require_twin(self, name: str) -> None:
-        twin = f"probe_{name.removeprefix('gallery_')}"
-        same = twin in self.arrays and np.array_equal(self.read(name), self.read(twin))
+    def _require_same_metadata(self, name: str) -> None:
+        probe_name = f"probe_{name.removeprefix('gallery_')}"
+        same = probe_name in self.arrays and np.array_equal(self.read(name), self.read(probe_name))
         if self.is_own and not same:
             raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
 
@@ -366,7 +367,8 @@ class Arrays:
         if self.square and "labels" in self.given:
             return  # columns of the file of labels
         for name, array in self.given.all_meta().items():
-            column, option = re.sub("^(probe|gallery)_", "", name), f'`columns={{"{name}": ...}}`'
+            column = re.sub("^(probe|gallery)_", "", name)
+            option = f'`columns={{"{name}": ...}}`'
             sides = [(0, name, f"probe_{array}"), (1, name, f"gallery_{array}")]
             if self.square:
                 sides = [(0, name, array if array in self.arrays else f"probe_{array}")]
@@ -397,7 +399,7 @@ class Arrays:
             f"{self.path}: no labels, the subject of each of {m} rows{columns}; name the arrays "
             'with `columns={"labels": ...}` and, if the columns are other templates, '
             '`columns={"gallery_labels": ...}`, or give CSV files with `labels` and '
-            f"`gallery`. It holds: {self.held}"
+            f"`gallery`. It holds: {self.contents}"
         )
 
 
@@ -460,7 +462,7 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
         raise DataError(
             f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
             f"{backquoted('columns.scores', next(matrices, None))} or "
-            f'`columns={{"embeddings": ...}}`. It holds: {file.held}'
+            f'`columns={{"embeddings": ...}}`. It holds: {file.contents}'
         )
     name = file.name("scores") or ""
     shape = arrays[name].shape
@@ -519,7 +521,8 @@ def _oriented(file: Arrays, *names: str) -> bool:
 
 
 def _matrix(file: Arrays, name: str) -> Scores:
-    arguments, array = file.given, file.arrays[name]
+    arguments = file.given
+    array = file.arrays[name]
     turned = _oriented(file, name)
     probe_count, gallery_count = array.shape[::-1] if turned else array.shape
     gallery = file.labels("gallery", gallery_count, "gallery templates")
@@ -532,7 +535,7 @@ def _matrix(file: Arrays, name: str) -> Scores:
         raise DataError(
             f"{file.path}: {name!r} is {probe_count} x {gallery_count}, not square, and there are "
             "no gallery labels; "
-            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.held}'
+            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.contents}'
         )
     file.set_square(gallery is None and probe is not None)
     probe_meta, gallery_meta = file.metadata(
@@ -594,7 +597,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _Listed
             raise DataError(
                 f"{file.path}: {listed.path.name} numbers the images of each subject, but there "
                 f"are no whole numbers called {_IMAGE_NUMBER!r}; name them with "
-                f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.held}'
+                f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.contents}'
             )
         numbers = meta[_IMAGE_NUMBER].tolist()
         names = [f"{person} {i}" for person, i in zip(_people(file, labels), numbers, strict=True)]
@@ -632,7 +635,9 @@ def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> S
 
 
 def _pairs(file: Arrays, name: str) -> Scores:
-    arguments, genuine, count = file.given, file.name("genuine"), max(file.arrays[name].shape)
+    arguments = file.given
+    genuine = file.name("genuine")
+    count = max(file.arrays[name].shape)
     values = arguments.with_failures(file.read(name))
     options: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
     if genuine is None and "trials" in arguments:
@@ -641,7 +646,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
     if genuine is None:
         raise DataError(
             f"{file.path}: {name!r} is a list of {count} scores without classes; name the array of "
-            f'0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.held}'
+            f'0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.contents}'
         )
     pairs = Scores.from_pairs(
         values,
@@ -790,7 +795,8 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
 
 
 def _lists(file: Arrays) -> Scores:
-    arguments, name = file.given, file.name("indices") or ""
+    arguments = file.given
+    name = file.name("indices") or ""
     lists = file.arrays[name].read()
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
         expected = "integers (queries, K), the nearest gallery entries of each query"
@@ -852,7 +858,7 @@ def _gallery_size(file: Arrays) -> int:
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
             "entry, listed or not: an array gallery_labels, or a CSV file by `gallery`. It holds: "
-            f"{file.held}"
+            f"{file.contents}"
         )
     return prod(file.shape(name))
 
@@ -879,7 +885,8 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
         raise DataError(
             f'`kind="{kind}"` has no meaning for embeddings; they are compared by distances'
         )
-    name, of_gallery = file.name("embeddings") or "", file.name("gallery_embeddings")
+    name = file.name("embeddings") or ""
+    of_gallery = file.name("gallery_embeddings")
     for key in filter(None, (name, of_gallery)):
         shape = file.arrays[key].shape
         if len(shape) != 2:
@@ -896,7 +903,8 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
     probe_meta, gallery_meta = file.metadata(
         (probe, gallery), (probe_count, gallery_count), plain=True
     )
-    metric, mask = file.word("metric", "cosine", METRICS), file.name("mask")
+    metric = file.word("metric", "cosine", METRICS)
+    mask = file.name("mask")
     left = right = _features(file, name, turned)
     if of_gallery:
         right = _features(file, of_gallery, turned)
@@ -919,14 +927,18 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
         )
     side = GivenSide(probe.columns()[0], probe_meta, RowOrder(None), ("labels", "probe_meta"))
     side.join(arguments.names)
-    labels, names = as_subjects(side.labels, "labels", probe_count), side.order.names
+    labels = as_subjects(side.labels, "labels", probe_count)
+    names = side.order.names
     probe_meta = as_meta(side.meta, probe_count, "probe_meta")
     require_features(left, labels, f"{file.path}: {name}")
     if average := arguments.take("average", ()):
         columns = {"": labels, **probe_meta}
         left, templates, _ = average_embeddings(left, columns, average, "probe")
-        labels, probe_meta = templates.pop(""), dict(templates)
-        right, probe_count, names = left, len(left), as_names(probe_meta[average[0]])
+        labels = templates.pop("")
+        probe_meta = dict(templates)
+        right = left
+        probe_count = len(left)
+        names = as_names(probe_meta[average[0]])
     listed = _look_up(file, labels, probe_meta, names)
     pairs = Scores.from_pairs(
         EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),

@@ -115,7 +115,8 @@ def _read_matrix(
     gallery = gallery if is_matrix(gallery) else None
     if gallery is None and "metric" not in given and "average" not in given:
         row_count, column_count = _checked(path, values).shape
-        sides, kind = labels_of_matrix(path, given, row_count, column_count), given.take("kind")
+        sides = labels_of_matrix(path, given, row_count, column_count)
+        kind = given.take("kind")
         nan = given.take("nan", "raise")
         sides |= {"kind": kind or "distance", "nan": nan, "name": path.stem, "names": given.names}
         scores = Scores(values, **sides)
@@ -162,11 +163,13 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             f"the templates of its {len(values):,} rows are missing",
             "give the list of images with their templates and media as `labels`",
         )
-    features, templates = as_embeddings(values, str(path)), read_templates(given.take("labels"))
+    features = as_embeddings(values, str(path))
+    templates = read_templates(given.take("labels"))
     if (owners := templates.columns.get("subject")) is not None and len(owners) == len(features):
         require_features(features, owners, str(path))
     average = given.take("average", ())
-    images, number = len(templates.columns["template"]), len(templates.names)
+    images = len(templates.columns["template"])
+    number = len(templates.names)
     if len(features) != (images if average else number):
         raise fault(
             path,
@@ -177,7 +180,8 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
         )
     listed = read_comparisons(given.take("trials"), given)
     enrolled, probe, _ = look_up(listed, templates.names)
-    genuine, subject_of = listed.genuine, templates.subjects()
+    genuine = listed.genuine
+    subject_of = templates.subjects()
     if genuine is None and subject_of is None:
         raise fault(
             listed.path,
@@ -197,7 +201,8 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
                 "first, as in template,media"
             )
         features, _, _ = average_embeddings(features, templates.columns, average, "template")
-    metric, subjects = given.take("metric", "cosine"), None
+    metric = given.take("metric", "cosine")
+    subjects = None
     notes: tuple[Message, ...] = ()
     if subject_of is not None:
         owner = np.array([subject_of[name] for name in templates.names], dtype=object)
@@ -206,11 +211,9 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             genuine, is_attempt = classes_of_subjects(owner[enrolled], owner[probe], no_person)
             if not is_attempt.all():
                 notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
-                enrolled, probe, genuine = (
-                    enrolled[is_attempt],
-                    probe[is_attempt],
-                    genuine[is_attempt],
-                )
+                enrolled = enrolled[is_attempt]
+                probe = probe[is_attempt]
+                genuine = genuine[is_attempt]
         subjects = np.column_stack([owner[enrolled], owner[probe]])
     pairs = Scores.from_pairs(
         EmbeddingSource(features, features, metric).pairs(enrolled, probe),

@@ -71,7 +71,8 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
     """Return which rows are genuine, by a column of words of one meaning."""
     is_genuine = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
     for code in np.flatnonzero(is_genuine < 0)[:1]:
-        row, cell = int(np.argmax(column.codes == code)), column.values[code]
+        row = int(np.argmax(column.codes == code))
+        cell = column.values[code]
         raise DataError(
             f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
             "target, match, 0, false, impostor, nontarget, nonmatch"
@@ -139,7 +140,8 @@ def read_lfw(path: Path) -> Comparisons:
             "pairs in each, as '10 300', or the latter alone"
         )
     numbers = [int(number) for number in first.split()]
-    folds, class_size = (numbers[0] if len(numbers) == 2 else 1), numbers[-1]
+    folds = numbers[0] if len(numbers) == 2 else 1
+    class_size = numbers[-1]
     if not folds * class_size or len(rows) != 2 * folds * class_size:
         expected = (
             f"expected {folds} x 2 x {class_size} = {2 * folds * class_size:,}, from its first line"
@@ -153,10 +155,8 @@ def read_lfw(path: Path) -> Comparisons:
         if match is None:
             form = "'name i j', two images of one subject" if genuine else "'name i other j'"
             raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
-        first_image, second_image = (
-            (match["a"], int(match["i"])),
-            (match["a" if genuine else "b"], int(match["j"])),
-        )
+        first_image = (match["a"], int(match["i"]))
+        second_image = (match["a" if genuine else "b"], int(match["j"]))
         if first_image[0] == second_image[0] and (first_image == second_image or not genuine):
             compared = "one image with itself" if genuine else "images of one subject as impostors"
             raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
@@ -266,7 +266,8 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
         if genuine is not None:  # which has a score in its own order
             back[distinct.isin(score_keys)[back]] = -1
         place = np.where(place < 0, back, place)
-    is_listed, trial = place >= 0, lines[place]
+    is_listed = place >= 0
+    trial = lines[place]
     exchanged = scored[0] != listed_names[0][trial]
     if unordered:  # where both orders are listed, the score has that of its own
         exchanged &= ~key(scored).isin(key(listed_names))

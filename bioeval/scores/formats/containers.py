@@ -224,7 +224,8 @@ def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
         raise ValueError(
             f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores {stored:,}"
         )
-    shape, dtype = item.shape[::-1] if kind else item.shape, item.dtype
+    shape = item.shape[::-1] if kind else item.shape
+    dtype = item.dtype
     if kind == "char":
         shape, dtype = shape[:1], np.dtype(f"U{min(prod(shape[1:]), _WIDEST)}")
     elif text:
@@ -320,7 +321,8 @@ def _variable(path: Path, offset: int, kind: int, size: int, order: str) -> tupl
     if flags != 6 or count != 8:
         raise ValueError("an array without its flags")
     (word,) = struct.unpack_from(f"{order}I", part, start)
-    number, shape = word & 0xFF, tuple[int, ...]()
+    number = word & 0xFF
+    shape = tuple[int, ...]()
     if number not in {_CHAR, *_OTHERS, *_CLASSES}:
         raise ValueError(f"an array of unknown class {number}")
     if number != _OPAQUE:  # which has no dimensions

@@ -117,7 +117,7 @@ def content(path: Path) -> str:
     return "text"
 
 
-def looks(kind: str) -> str:
+def content_in_words(kind: str) -> str:
     """Return the words for a kind of :func:`content`."""
     words = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
     return words.get(kind, kind)
@@ -134,7 +134,8 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line, byte = raw.count(b"\n", 0, error.start) + first_line, raw[error.start]
+        line = raw.count(b"\n", 0, error.start) + first_line
+        byte = raw[error.start]
         raise DataError(
             f"{path}: line {line}: the byte {byte:#04x} is not UTF-8 text; save it as UTF-8"
         ) from None
@@ -150,7 +151,9 @@ class _Watched(io.RawIOBase):
     """The bytes of a text with line feeds as line ends; a line without end is refused."""
 
     def __init__(self, file: IO[bytes], path: Path, place: IO[bytes], bounded: bool):
-        self._file, self._path, self._place = file, path, place
+        self._file = file
+        self._path = path
+        self._place = place
         self._size = path.stat().st_size
         self._line = 0
         self._room = MOST_TEXT if bounded else None  # bytes that may still be read
@@ -210,7 +213,7 @@ def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
         file = optional(COMPRESSED[kind], path, kind).open(place, "rb")
     elif kind != "text":
         place.close()
-        raise fault(path, f"is {looks(kind)}", "expected text in UTF-8")
+        raise fault(path, f"is {content_in_words(kind)}", "expected text in UTF-8")
     return io.BufferedReader(_Watched(file, path, place, bounded), _BUFFER)
 
 

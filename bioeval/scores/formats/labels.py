@@ -174,7 +174,8 @@ def read_labels(
     The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header; `meta`
     renames the others, which are metadata.
     """
-    path, names_of = Path(path), given.take("names_of")
+    path = Path(path)
+    names_of = given.take("names_of")
     if path.is_file() and content(path) == "npy":
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
@@ -195,7 +196,8 @@ def read_labels(
         _, columns = _read_csv(path, [of_people.casefold()])
     if len(columns) > 1 and of_people not in (chosen, LABEL_COLUMNS[0]):
         given.notes.append(f"subjects from column {of_people!r} of {path.name}")
-    label, index = columns.pop(of_people), columns.pop("", None)
+    label = columns.pop(of_people)
+    index = columns.pop("", None)
     misnumbered = _misnumbered(columns, (*(meta or {}).values(), *_NO_NUMBERS))
     labels = SideLabels(path, label, columns, bool(of_people), misnumbered, index)
     first = str(labels.label[0])
@@ -222,7 +224,8 @@ def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: st
     columns_of_subjects = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
     grouping = [x for x in columns_of_subjects if len({*columns[x].tolist()}) < len(columns[x])]
     for name in grouping[1:]:
-        first, further = columns[grouping[0]].tolist(), columns[name].tolist()
+        first = columns[grouping[0]].tolist()
+        further = columns[name].tolist()
         if not len({*first}) == len({*further}) == len({*zip(first, further, strict=True)}):
             raise fault(
                 path,
@@ -438,7 +441,8 @@ class Templates:
         ``sex``.
         """
         names = {column: name for name, column in renamed.items()}
-        columns, left_out = dict[str, dict[str, str]](), dict[str, str]()
+        columns = dict[str, dict[str, str]]()
+        left_out = dict[str, str]()
         for column, values in self.more.items():
             value_of, first = dict[str, str](), dict[str, int]()
             for row, template in enumerate(self.columns["template"].tolist()):

@@ -294,7 +294,8 @@ def _most(cells: Sequence[bool]) -> bool:
 
 def letter(cells: Sequence[str]) -> str:
     """Return the letter for the content of most cells of a column; see the module."""
-    truths, numbers = [*map(is_truth, cells)], [*map(like_number, cells)]
+    truths = [*map(is_truth, cells)]
+    numbers = [*map(like_number, cells)]
     has_other_numbers = any(
         number and not truth for number, truth in zip(numbers, truths, strict=True)
     )
@@ -502,7 +503,8 @@ def _require_same_sides(
 
 def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
     stated = {word: name for word, name in given.all_meta().items() if word not in layout.named}
-    cells, sides = head.cells[0], dict[str, dict[str, int]]()
+    cells = head.cells[0]
+    sides = dict[str, dict[str, int]]()
     for word, name in stated.items():
         if name not in cells:
             raise _no_column(head, name, word, given)
@@ -575,7 +577,8 @@ def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], give
         return False
     if given.names_templates:
         return True
-    genuine, rows = roles.get("genuine"), head.rows[1:]
+    genuine = roles.get("genuine")
+    rows = head.rows[1:]
     if genuine is None:  # without a pair of equal names, they tell no genuine pair
         return bool(rows) and all(row[first] != row[second] for row in rows)
     return any(TRUTH.get(truth_word(row[genuine])) and row[first] != row[second] for row in rows)
@@ -663,7 +666,9 @@ _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogra
 
 def foreign(head: Any) -> str:
     """Return the description of a text of another program; empty if unknown."""
-    rows, width, names = head.rows, head.width, [*map(folded, head.cells[0])]
+    rows = head.rows
+    width = head.width
+    names = [*map(folded, head.cells[0])]
     named = not any(map(is_number, head.cells[0]))
     kitti = [
         i for i in (0, 2) if i < width and {*map(str.casefold, head.column(i))} <= KITTI_CLASSES

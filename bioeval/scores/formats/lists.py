@@ -169,7 +169,8 @@ def _scores_alone(
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
     header = layout.skips_line or not is_number(head.cells[0][0])
-    names, blanks = {layout.score: "score"}, layout.may_be_blank
+    names = {layout.score: "score"}
+    blanks = layout.may_be_blank
     return read_columns(head, header, {}, names, blanks=blanks).numbers[layout.score]
 
 
@@ -205,7 +206,9 @@ class Listed:
 
     def __init__(self, table: Columns, layout: Layout, given: Given):
         """Find the class and the subjects of each pair."""
-        self.table, self.layout, self.given = table, layout, given
+        self.table = table
+        self.layout = layout
+        self.given = given
         self.values = given.with_failures(table.numbers[layout.score])
         self.rows: Any = slice(None)  # all, or their places
         #: Whether each row that is kept has its names in the other order than its trial.
@@ -258,7 +261,8 @@ class Listed:
         return (genuine & ~nobody[0])[self.rows]
 
     def _join(self) -> np.ndarray:
-        layout, path = self.layout, self.table.path
+        layout = self.layout
+        path = self.table.path
         if not layout.templates:
             trials = Path(self.given.take("trials")).name
             raise fault(
@@ -278,7 +282,9 @@ class Listed:
                 "give the scores alone, one per line, in the order of its pairs",
             )
         joined = join(self.table, layout, listed, self.given)
-        self.rows, self.exchanged, self.notes = joined.rows, joined.exchanged, joined.notes
+        self.rows = joined.rows
+        self.exchanged = joined.exchanged
+        self.notes = joined.notes
         return joined.genuine
 
     def where(self, numbers: Sequence[int]) -> str:
@@ -290,7 +296,10 @@ class Listed:
 
     def scores(self, how: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""
-        table, layout, arguments, rows = self.table, self.layout, self.given, self.rows
+        table = self.table
+        layout = self.layout
+        arguments = self.given
+        rows = self.rows
         as_matrix = arguments.take("lists.as") == "matrix"
         rules = ListRules.parse(**arguments.rules())
         if as_matrix and rules.keep:
@@ -321,7 +330,8 @@ class Listed:
         keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide, self.no_person)
         if keep is not None:
             self.rows = np.flatnonzero(keep) if isinstance(rows, slice) else rows[keep]
-            self.genuine, listed = self.genuine[keep], listed.kept(keep)
+            self.genuine = self.genuine[keep]
+            listed = listed.take(keep)
             self.exchanged = None if self.exchanged is None else self.exchanged[keep]
         if as_matrix:
             scores = self._matrix(rules, how)
@@ -400,7 +410,8 @@ class Listed:
         Filled cells of a column of species win over the class; an attack without a species has the
         word of its class. Two classes alone are those of attack detection.
         """
-        words, column = self.words, self.layout.get("species")
+        words = self.words
+        column = self.layout.get("species")
         by_class = words is not None and has_three_classes(words.values)
         if not by_class and (column is None or self._of_attacks):
             return None
@@ -422,7 +433,9 @@ class Listed:
 
         `has_classes` is whether genuine pairs are known.
         """
-        arguments, table, layout = self.given, self.table, self.layout
+        arguments = self.given
+        table = self.table
+        layout = self.layout
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
         for name, two in layout.meta.items():
             enrolled, probe = (unknown if i is None else table.words[i] for i in two)
@@ -441,7 +454,8 @@ class Listed:
             a, second = layout.subjects
             listed = table.words[a], table.words[second]
         for option in (x for x in ("labels", "subject_from") if x in arguments):
-            (a_names, b_names), all_names = self._names(f"`{option}`"), self._every_name()
+            a_names, b_names = self._names(f"`{option}`")
+            all_names = self._every_name()
             if option == "labels":
                 templates = read_templates(arguments.take(option))
                 words = {k: v for k, v in arguments.all_meta().items() if k not in layout.named}
@@ -519,8 +533,10 @@ class Listed:
         for row in np.flatnonzero(owner[column.codes] != subjects.codes)[:1]:
             code = column.codes[row]
             first = int(np.argmax(column.codes == code))
-            name, stated = column.values[code], subjects.values[subjects.codes[row]]
-            line, stated_before = self.table.lines([first]), subjects.values[owner[code]]
+            name = column.values[code]
+            stated = subjects.values[subjects.codes[row]]
+            line = self.table.lines([first])
+            stated_before = subjects.values[owner[code]]
             before = f"and on {places(self.table.noun, line)}"
             if of != "subject":
                 raise fault(

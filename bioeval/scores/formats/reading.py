@@ -13,7 +13,7 @@ from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
-from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, looks
+from bioeval.scores.formats.files import COMPRESSED, HDF5, content, content_in_words, existing_file
 from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import counts_columns, foreign, like_number, names_columns
 from bioeval.scores.formats.lists import read_list
@@ -89,7 +89,8 @@ def read(
     read.
     """
     if hasattr(path, "iloc"):
-        place, form = Path("DataFrame"), "text"
+        place = Path("DataFrame")
+        form = "text"
     else:
         place = existing_file(path)
         form = recognise(place, given)
@@ -112,7 +113,8 @@ def read(
             reader = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
             arrays = reader(place)
             scores = scores_of(place, arrays, given, form == "mat", only_embeddings)
-        exclude, _ = given.take("exclude", ()), given.take("format")
+        exclude = given.take("exclude", ())
+        _ = given.take("format")
         ids = given.take("distractor_ids", scores.distractor_ids)
         given.refuse_unused(place, _what(scores))
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(given.notes)))
@@ -155,7 +157,8 @@ def recognise(path: Path, given: Given) -> str:
     if (word := given.peek("format")) is not None:
         require_choice("format", word, FORMATS)
         return word
-    kind, suffix = content(path), path.suffix.lower()
+    kind = content(path)
+    suffix = path.suffix.lower()
     promised = next((name for name, (*_, ends, _) in FORMATS.items() if suffix in ends), None)
     if is_text(path):
         if _has_names(path) and "gallery" not in given:
@@ -175,10 +178,10 @@ def recognise(path: Path, given: Given) -> str:
         return form
     if promised is None:
         endings = [end for *_, ends, _ in FORMATS.values() for end in ends]
-        raise fault(path, f"is {looks(kind)}", f"expected {enumerated(endings, 'or')}")
+        raise fault(path, f"is {content_in_words(kind)}", f"expected {enumerated(endings, 'or')}")
     remedy = "write the file again" if kind == "text" else "name it as what it is"
     expected = FORMATS[promised][1]
-    problem = f"is named {path.suffix} but holds {looks(kind)}"
+    problem = f"is named {path.suffix} but holds {content_in_words(kind)}"
     raise fault(path, problem, f"expected {expected}; {remedy}")
 
 

@@ -96,7 +96,9 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         lines.pop()  # cut off
     texts = ((number, decode(line, path, number)) for number, line in enumerate(lines, 1))
     written = ((number, text) for number, text in texts if text.strip())
-    comments, first, first_lines = list[tuple[int, str]](), 0, list[str]()
+    comments = list[tuple[int, str]]()
+    first = 0
+    first_lines = list[str]()
     for number, text in written:
         if not first_lines and text.lstrip().startswith(_COMMENT):
             comments.append((number, text))
@@ -207,7 +209,8 @@ def _lines_of(path: Path, first: int, rows: Set[int]) -> Iterator[tuple[int, int
     """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
     if not rows:
         return
-    row, last = -1, max(rows)
+    row = -1
+    last = max(rows)
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if number < first or not line.strip():
@@ -299,7 +302,8 @@ def _grown(
 ) -> Columns:
     columns = {i: Words() for i in words}
     values = {i: GrowingColumn(np.float64) for i in numbers}
-    rows, limit = 0, physical_memory() // _LINE_BYTES
+    rows = 0
+    limit = physical_memory() // _LINE_BYTES
     for piece in pieces:
         for i, column in columns.items():
             codes, distinct = piece[i].factorize()
@@ -330,7 +334,8 @@ def _checked(
     """Yield lines in pieces; raise where a line has other cells than the first, or a blank cell."""
     import pandas as pd
 
-    rows, width = rows_of(head.path, head.delimiter, first), head.width
+    rows = rows_of(head.path, head.delimiter, first)
+    width = head.width
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
@@ -432,7 +437,8 @@ def _is_name(cell: str) -> bool:
 
 
 def _number(cell: str, where: str, name: str) -> float:
-    text, hint = cell.strip(), ""
+    text = cell.strip()
+    hint = ""
     try:
         if "_" not in text and text.isascii():
             if not overflows(text):

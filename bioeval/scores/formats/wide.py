@@ -95,7 +95,8 @@ def read_wide(head: Head, given: Given) -> Scores | None:
 
 
 def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
-    path, labels = table.path, table.words[0].objects().astype(str)
+    path = table.path
+    labels = table.words[0].objects().astype(str)
     if given.take("lists.as") == "pairs":
         raise fault(
             path,
@@ -136,7 +137,8 @@ def _of_names(
     all_names = [*dict.fromkeys([*rows, *columns])]
     if "labels" in given:
         templates = read_templates(given.take("labels"))
-        subject, (meta, _) = templates.subject_of(), templates.metadata(given.all_meta())
+        subject = templates.subject_of()
+        meta, _ = templates.metadata(given.all_meta())
         templates.require(all_names, path)
     elif "subject_from" in given:
         meta = given.take("subject_from").parts(all_names, lambda name: str(path))
@@ -185,7 +187,8 @@ def read_frame(frame: Any, given: Given) -> Scores:
 
 
 def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
-    path, names = head.path, head.cells[0]
+    path = head.path
+    names = head.cells[0]
     if not rows:
         raise fault(path, "has no rows")
     if is_wide(names, given):
@@ -194,7 +197,8 @@ def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
     layout = with_header(head, given)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    options, words = how_read(path, layout, given), wanted_columns(layout, given)
+    options = how_read(path, layout, given)
+    words = wanted_columns(layout, given)
     labels = {*layout.templates, *layout.subjects}
     table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank, labels)
     return Listed(table, layout, given).scores(options)
@@ -213,8 +217,10 @@ def _columns(
 
     Whole floats of `labels` are integers.
     """
-    text, values = {i: Words() for i in words}, dict[int, GrowingColumn]()
-    rows_read, names = 0, head.cells[0]
+    text = {i: Words() for i in words}
+    values = dict[int, GrowingColumn]()
+    rows_read = 0
+    names = head.cells[0]
 
     def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
         for row in np.flatnonzero(wrong)[:1].tolist():
