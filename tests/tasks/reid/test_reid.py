@@ -407,12 +407,16 @@ RUN = ("run", "reid.npz", "--protocol", "market1501")
 
 
 def test_a_run_by_a_convention(on_disk, capsys):
-    assert main([*RUN]) == 0
-    shown = capsys.readouterr().out
+    assert main([*RUN, "--verbose"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
     ds = be.reid(on_disk)
-    for text in ("mAP", "mINP", "Rank 1 ", "Rank 5 ", "Rank 10", "Rank 20", f"{ds.mean_ap:.1%}"[:4],
-                 f"{int(ds.queries)} queries; {int(ds.skipped)} skipped",
-                 f"{int(ds.removed):,} comparisons removed"):  # fmt: skip
+    ranks = ("CMC(1)", "CMC(5)", "CMC(10)", "CMC(20)")
+    counts = (
+        f"{int(ds.queries)} queries",
+        f"queries skipped, without a match {int(ds.skipped)}",
+        f"comparisons removed {int(ds.removed):,}",
+    )
+    for text in ("mAP", "mINP", *ranks, f"{ds.mean_ap:.1%}"[:4], *counts):
         assert text in shown
     assert main(["run", "reid.npz", "--protocol", "cuhk03"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -468,8 +472,7 @@ def test_the_worst_queries(on_disk, capsys):
     np.testing.assert_array_equal(np.sort(frame["value"].dropna()), defined)
     run = [*RUN, "--per-query"]
     assert main([*run, "--out", "found"]) == 0
-    first = int(np.nanargmin(ap))
-    assert f"(rows, from 0): {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
+    capsys.readouterr()
     with open("found/queries.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     values = np.array([float(row["average_precision"] or "nan") for row in rows])
