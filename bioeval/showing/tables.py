@@ -103,7 +103,8 @@ def _tabled_points(rows: Sequence[Row]) -> set[str]:
 
 def _key(row: Row) -> Hashable:
     """Return what tells the numbers of one system apart."""
-    return row.measure, row.at, row.point if row.at else None, row.places.get("rank")
+    places = tuple((dim, label) for dim, label in row.places.items() if dim != "part")
+    return row.measure, row.at, row.point if row.at else None, places
 
 
 # ------------------------------------------------------------------------------------------- list
@@ -203,8 +204,9 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
             continue
         key = (_key(row), row.statistic)
         if key not in columns:
-            name = "_".join(filter(None, (_name_of_column(row), row.statistic)))
-            columns[key] = Column(name, "sd" if row.statistic == "sd" else label_of(row))
+            places = [str(x) for dim, x in row.places.items() if dim not in ("rank", "part")]
+            name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
+            columns[key] = Column(name, "sd" if row.statistic == "sd" else _label_with_places(row))
         condition = row.node.condition
         system = row.node.system if condition else row.system
         system = system or str(row.node.dataset.attrs.get("system", ""))
@@ -217,6 +219,15 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         names = [Label(system), *([Label(condition)] if has_conditions else [])]
         made.append([*names, *map(of_system.get, columns)])
     return Table(id, [*heads, *columns.values()], made)
+
+
+def _label_with_places(row: Row) -> Text:
+    """Return the label of a number with the labels of its dimensions, as of a group."""
+    label = label_of(row)
+    for dim, place in row.places.items():
+        if dim not in ("rank", "part"):
+            label = say("{label}, {place}", label=label, place=Label(place))
+    return label
 
 
 def _name_of_column(row: Row) -> str:

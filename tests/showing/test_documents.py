@@ -127,3 +127,22 @@ def test_a_user_s_variable_needs_no_description():
     (table,) = tables(section_of(nodes_of(ds)))
     assert [x.heading for x in table.columns[:1]] == ["camera"]
     assert [row[1].value for row in table.rows] == [1.0, 2.0]
+
+
+def test_a_table_of_measures_has_a_column_for_each_species():
+    attack = ["", "", "mask", "mask", "print", "print"]
+    systems = {x: be.pad([3, 1, 2, 0, 0, 0], attack, threshold=x) for x in (1.0, 3.0)}
+    table = be.to_markdown(systems, ["apcer_at_threshold", "bpcer_at_threshold"])
+    head, _, *lines = (x for x in table.splitlines() if x.startswith("|"))
+    species = ("mask", "print", "pooled", "largest")
+    assert [x.split(", ")[-1].strip() for x in head.split("|")[2:-2]] == [*species]
+    rates = [[x.strip() for x in line.split("|")[2:-1]] for line in lines]
+    assert rates[0] == ["50.00 %", "0.00 %", "25.00 %", "50.00 %", "0.00 %"]
+    assert rates[1] == ["0.00 %", "0.00 %", "0.00 %", "0.00 %", "50.00 %"]
+
+
+def test_a_difference_of_two_groups_is_shown_once():
+    light = np.tile(["day", "day", "night", "night"], 40)
+    ds = be.by_group(square(), (light, None), interval="people")
+    (table,) = (x for x in tables(section_of(nodes_of(ds))) if x.id.endswith("other_group"))
+    assert [x.value for row in table.rows for x in row[:2]] == ["day", "night"]

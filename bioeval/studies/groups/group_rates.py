@@ -98,9 +98,9 @@ for _rate, _within in (("far", " within the group"), ("frr", "")):
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
 
-for _rate, _words, _label in (
-    ("frr", "FRR", "{frr}"),
-    ("far", "FAR within groups", "{far} within"),
+for _rate, _attempts, _words, _label in (
+    ("frr", "genuine_attempts", "FRR", "{frr}"),
+    ("far", "impostor_attempts", "FAR within groups", "{far} within"),
 ):
     GROUPS |= {
         f"{_rate}_groups_p": Variable(
@@ -114,6 +114,7 @@ for _rate, _words, _label in (
             label=_label,
             measure=_rate,
             statistic="simultaneous",
+            out_of=_attempts,
         ),
         **{
             f"{_rate}_simultaneous_{_end}": Variable(
