@@ -7,6 +7,7 @@ section of its own here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
@@ -21,7 +22,6 @@ from bioeval.studies.assurance.section import promise_section
 from bioeval.studies.calibration.calibration import calibration_section
 from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.conventions.conventions import conventions_section
-from bioeval.studies.galleries.gallery_size import gallery_size_section
 from bioeval.studies.planning.sample_size import sample_size_section
 from bioeval.studies.planning.workload import workload_section
 from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
@@ -43,7 +43,6 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "calibration": calibration_section,
     "comparison": comparison_section,
     "conventions": conventions_section,
-    "gallery-size": gallery_size_section,
     "workload": workload_section,
     "sample-size": sample_size_section,
     "judged-threshold": judged_threshold_section,
@@ -157,7 +156,8 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
         systems = {node.system for node in nodes}
         system = next(iter(systems)) if len(systems) == 1 else ""
         section = section_of([x._replace(system="") for x in nodes] if system else nodes)
-        made.append((system, Section(section.id, title, section.blocks, section.task)))
+        id = str(nodes[0].dataset.attrs.get("result_type", "results")).replace("-", "_")
+        made.append((system, replace(section, id=id, title=title)))
     for study, by_system in of_studies.items():
         for system, found in by_system.items():
             if len(found) == 1:  # it needs no name beside that of the system
