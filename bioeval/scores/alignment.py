@@ -1,4 +1,4 @@
-"""Systems over the same data: what they have in common, and refused if they differ."""
+"""The common part of systems over the same data; systems of different data are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bioeval.scores.people import knows_people
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What errors call a row and a column.
+#: Nouns of a row and of a column in errors.
 SIDES = ("probe", "gallery template")
 
 # Cells that are looked at together.

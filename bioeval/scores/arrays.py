@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Mask:
-    """Values of a mask: how it takes a comparison."""
+    """Values of a mask."""
 
     IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
@@ -126,10 +126,10 @@ def as_values(values: Any) -> Any:
 def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
     """Return the code of the message on a matrix that seems not to be of all against all.
 
-    ``"half-matrix"``: on one side of the diagonal there is one value alone, such as 0, on the other
-    are scores. ``"not-all-against-all"``: it is not symmetric, and at most a quarter of the
-    templates whose comparison with themselves has a finite score are nearest to themselves; a
-    diagonal of one value was filled in. Empty without a doubt.
+    ``"half-matrix"``: one triangle holds a single value, such as 0, the other triangle scores.
+    ``"not-all-against-all"``: the matrix is not symmetric, and at most a quarter of the templates
+    whose comparison with themselves has a finite score are nearest to themselves; a diagonal of one
+    value was filled in. Empty without a doubt.
     """
     values = values[:_ROWS_LOOKED_AT, :_ROWS_LOOKED_AT]
     if len(values) < 3:
@@ -170,7 +170,7 @@ def _is_symmetric(values: np.ndarray) -> bool:
 def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarray:
     """Return a mask as uint8, checked for its shape and values.
 
-    Of booleans the labels, whose codes are given where there are any, say what is genuine.
+    In a boolean mask, `codes` of the labels decide which cells are genuine.
     """
     array = require_array("mask", joined(mask, "mask", 2))
     if array.shape != shape:
@@ -211,8 +211,8 @@ def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
 def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
     """Return subjects that join both sides of each genuine cell, and if they are consistent.
 
-    They are not where two templates that genuine cells connect also meet in an impostor cell. In a
-    square matrix, row ``i`` and column ``i`` are the same template.
+    Subjects are inconsistent if two templates that genuine cells connect meet in an impostor cell.
+    In a square matrix, row ``i`` and column ``i`` are the same template.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -286,12 +286,12 @@ def read_block(
     if rows is None:
         block = np.asarray(base[low:high])
     elif isinstance(base, np.ndarray):
-        # Few columns are picked one by one; of many, whole rows are copied faster.
+        # Few columns are picked cell by cell; many columns are faster as whole rows.
         if columns is not None and 2 * len(columns) < base.shape[1]:
             return base[np.ix_(rows[low:high], columns)]
         block = base[rows[low:high]]
     else:
-        # Computed and spooled rows are made once each.
+        # Each computed or stored row is read once.
         distinct_rows, place = np.unique(rows[low:high], return_inverse=True)
         block = np.asarray(base[distinct_rows])[place.reshape(-1)]
     if columns is None:
@@ -315,7 +315,7 @@ def writable_alias(array: np.ndarray) -> np.ndarray:
 # At least one in so many steps is a score: all floats of a narrow type are in steps, too.
 _SPARSE_STEPS = 8
 
-# Differences are whole steps within this part of one.
+# Differences are whole numbers of steps within this part of a step.
 _STEP_ROUNDING = 1e-3
 
 
@@ -332,7 +332,7 @@ def lattice_step(values: np.ndarray, least: int) -> float:
         whole_steps = np.rint(steps)
         if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
             return 0.0
-        # The mean step is free of the rounding of one.
+        # The mean step is free of the rounding of a single step.
         return float((values[-1] - values[0]) / whole_steps.sum())
 
 
@@ -345,8 +345,8 @@ def distance_dtype(dtype: np.dtype) -> np.dtype:
 def with_failures(distances: np.ndarray, failed: np.ndarray) -> np.ndarray:
     """Return distances in which failed comparisons are attempts that no threshold accepts.
 
-    They are +inf, after every score. An infinite score, which the infinite threshold accepts, is
-    the largest number of the dtype instead; see :func:`scored`.
+    Failed comparisons are +inf, after every score. An infinite score, which the infinite threshold
+    accepts, is the largest number of the dtype instead; see :func:`scored`.
     """
     attempts = np.minimum(distances, np.finfo(distances.dtype).max)  # NaN stays
     attempts[failed] = np.inf

@@ -1,12 +1,11 @@
 """Blocks and mates: the attempts of a part of the comparisons, and all genuine attempts.
 
-A block holds distances, in C order, float32 or float64, and NaN where there is no attempt: of a
-template against itself, and of what is left out. What sums up blocks gets those of impostor
-attempts, NaN in place of mates: genuine attempts, :class:`Mates`, are few and read first, and what
-is known of them decides how the others are counted. A block of rows that were read has both, and
-gives either. An attempt that failed is +inf, after every score, where failures are rejected; an
-infinite score is then the largest number of the dtype
-(:func:`bioeval.scores.arrays.with_failures`).
+A block holds distances, in C order, float32 or float64, and NaN where there is no attempt: for a
+template against itself, and for comparisons that are left out. Reducers get blocks of impostor
+attempts, with NaN in place of mates: genuine attempts, :class:`Mates`, are few and read first, and
+decide how impostor attempts are counted. A block of rows that were read holds the attempts of both
+classes. An attempt that failed is +inf, after every score, where failures are rejected; an infinite
+score is then the largest number of the dtype (:func:`bioeval.scores.arrays.with_failures`).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from bioeval.scores.gallery_order import BlockLines
 # So many scores are read once, and their attempts are listed and sorted.
 LISTED = 1 << 18
 
-# Templates of each person that NumPy takes one after the other, sooner than person by person.
+# Up to so many templates of each person, NumPy fuses first templates, second templates and so on.
 ALIKE = 16
 
 
@@ -61,14 +60,14 @@ class Block(NamedTuple):
     values: np.ndarray
     probe: np.ndarray
     gallery: np.ndarray
-    number: int  # which part it is; sums of floats are added in this order
-    columns: BlockLines | None = None  # whose the gallery templates are
-    #: Whose the probes are of a tile that stands for its mirror image, too.
+    number: int  # of the part; sums of floats are added in this order
+    columns: BlockLines | None = None  # the people of the gallery templates
+    #: The people of the probes, for a tile that stands for its mirror image, too.
     rows: BlockLines | None = None
     rejected: bool = False  # whether failures are attempts
     turned: bool = False  # whether the probes are along the columns
-    few: bool = False  # whether NumPy alone is to work on it, so that nothing is compiled
-    #: Line and position of the cells of mates, in order, if these are among the values.
+    few: bool = False  # whether NumPy alone works on the block, so that nothing is compiled
+    #: Line and position of the cells of mates, in order, if the values hold mates.
     mated: tuple[np.ndarray, np.ndarray] | None = None
 
     @property

@@ -1,7 +1,7 @@
 """Bona fide presentations alone: only studies of attacks take attack presentations.
 
-The metadata column ``attack`` has their species; it is empty for bona fide presentations, or has a
-mark such as ``-``, ``none`` or ``bona fide``.
+The metadata column ``attack`` has the species of attacks; for bona fide presentations the cell is
+empty, or a mark such as ``-``, ``none`` or ``bona fide``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ R = TypeVar("R")
 # Class words of bona fide presentations, zero-effort impostors among them, as `_letters` has them.
 _WORDS = frozenset(("bonafide", "live", "genuine", "real", "target", "nontarget", "impostor"))
 
-# What a bona fide presentation has in place of a species: nothing, or a word for nothing.
+# Cells of bona fide presentations in a column of species: empty, or a word for nothing.
 _NO_SPECIES = frozenset(("", "none", "n/a", "na", "nan", "<na>", "nat"))
 
 
@@ -142,7 +142,7 @@ def _without_attacks(scores: Any) -> Any:
     """Return scores, or systems by name, without attack presentations; all else unchanged."""
     if isinstance(scores, Scores):
         return without_attacks(scores)
-    # Systems by name. Results are mappings as well, with attributes; they hold no scores.
+    # Systems by name. Results are mappings with attributes, and hold no scores.
     if isinstance(scores, Mapping) and not hasattr(scores, "attrs"):
         items = list(scores.items())
         parts = {name: _without_attacks(system) for name, system in items}

@@ -1,4 +1,4 @@
-"""A matrix of values: where they are read from, its mask, and which rows and columns are meant.
+"""A matrix of values: the source of the values, the mask, and the selected rows and columns.
 
 The values stay as they are (never copied, never converted) and are read in blocks of rows.
 """
@@ -134,7 +134,7 @@ class Cells:
         """Return a digest of the values of some rows, which are spread over the matrix.
 
         A row has the scores of all templates of the gallery: another template changes each row.
-        Which comparisons are left out is no matter: it is that of a protocol, not of the data.
+        Comparisons that are left out do not matter: a protocol decides about exclusions.
         """
         row_count = self.shape[0]
         if not row_count:
@@ -173,7 +173,7 @@ class Cells:
     def of_own_columns(self) -> Cells:
         """Return the same cells, which compute or inflate no columns but their own.
 
-        Of embeddings, the last digits of a distance may be others than in a whole row.
+        The last digits of a distance of embeddings may differ from the digits in a whole row.
         """
         columns = self.columns
         if columns is None or self.mask is not None or 2 * len(columns) > self.source.shape[1]:

@@ -33,8 +33,8 @@ from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.tries import Tries
 
-# Mean numbers of tries that differ less are alike. Visits end when they are accepted if, of so many
-# tries of either at least, all but a share of those that end visits are nearer than the others.
+# Mean numbers of tries with a smaller relative difference are alike. Visits end when accepted if
+# the tries that end visits, all but a share of at least so many, are nearer than the other tries.
 _ALIKE, _LEAST_TRIES, _UNLIKE = 0.02, 10, 0.05
 
 # Tries of a visit beyond which a visit may be several.
@@ -200,7 +200,7 @@ def claim_scores(
 def tries_of(scores: Scores) -> tuple[Scores, np.ndarray]:
     """Return each try at a claim, its scores fused over the templates, and the visit of the try.
 
-    Scores are claims, whose visits may have several tries, or else each probe is a visit of one.
+    A visit of claims may have several tries; each probe of other scores is a visit of one try.
     """
     tries: Tries | None = scores._tries
     if tries is None:
@@ -219,8 +219,8 @@ def deciding_tries(
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]] | None:
     """Return the deciding try of each claim, and the metadata of all tries; None of single tries.
 
-    `row` and `column` are the places of claims that have a score. A try is a row of the scores that
-    the claims were made of; of equal ones it is the first.
+    `row` and `column` are the places of claims with a score. A try is a row of the scores that the
+    claims were made of; among equal tries the first decides.
     """
     tries_of_claims: Tries | None = claims._tries
     if tries_of_claims is None:
@@ -243,7 +243,7 @@ def deciding_tries(
 def _kind(scores: Scores, tries: int, templates: str) -> Kind:
     """Return the kind of claims: ratios where a claim is made of one log-likelihood ratio.
 
-    The largest, a mean or a median of several is no ratio of what was observed.
+    The maximum, mean or median of several ratios is no likelihood ratio.
     """
     of_several = templates == "multi" and int(np.bincount(scores.codes.gallery).max()) > 1
     if scores.kind == "llr" and (tries > 1 or of_several):
@@ -397,7 +397,8 @@ def _numbers_of_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np
 def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
     """Return in words that visits end at the first accepted try, if the scores look like it.
 
-    Then one threshold divides the last tries, but of the longest visits, from those before.
+    A threshold then divides the last tries of visits, except the longest visits, from earlier
+    tries.
     """
     size = np.bincount(number)
     order = np.argsort(number, kind="stable")
@@ -456,8 +457,8 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
 def _joined_visits(scores: Scores, number: np.ndarray, column: str | None) -> list[Message]:
     """Return the message of visits that seem to be several: their names may begin anew each day.
 
-    They have tries of two dates, or of two people while most names have one, or many more tries
-    than others.
+    Such visits have tries of two dates, a name that another person's visit has while most names are
+    of a single person, or many more tries than other visits.
     """
     if column is None:
         return []
@@ -514,7 +515,7 @@ def _written(column: str) -> tuple[str, str]:
 def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores:
     """Return scores with the enrolled templates as the gallery.
 
-    Where all templates are compared with each other, the others are the probes.
+    In all-against-all scores, the templates that are not enrolled are the probes.
     """
     number, column = _parse_enrol(enrol)
     method, order_of_fusion = parse_fusion(fusion)

@@ -1,8 +1,8 @@
 """Whether each probe was compared with all of the gallery.
 
 A comparison is missing if it is masked, not listed, or failed where failures are no attempts
-(``nan="exclude"``), unless the protocol itself leaves it out: a template against itself, what
-`exclude` names, junk and cameras of a convention.
+(``nan="exclude"``), unless the protocol leaves the comparison out: a template against itself, a
+pair of `exclude`, junk and cameras of a convention.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _CELLS = 1 << 20
 
 @dataclass(eq=False)
 class Completeness:
-    """With how many gallery templates each probe was compared, of those it is to be compared with.
+    """Numbers of gallery templates that each probe was compared with, and should be compared with.
 
     - `compared`, `expected` (int64 (m,)): both empty where nothing is missing
-    - `incomplete` (int): how many probes were compared with only a part of the gallery, but with
-      some of it
+    - `incomplete` (int): number of probes that were compared with a part of the gallery, neither
+      all nor none
     """
 
     compared: np.ndarray

@@ -1,4 +1,4 @@
-"""Whether a matrix of one set of templates was given as one of two, and counts its diagonal."""
+"""Whether a matrix of one set of templates was given as two sets, and counts the diagonal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def counts_diagonal(scores: Scores) -> bool:
     except DataError:  # raised again where all scores are counted
         return False
     give_back(view)
-    # The identities of a gallery are 0..n-1, and those of the probes follow.
+    # Identities 0..n-1 are of the gallery, and the identities of probes follow.
     column = view.gallery_ids.searchsorted(view.probe_ids - scores.shape[1])
     row = np.arange(len(values))
     diagonal = values[row, column].copy()

@@ -1,4 +1,4 @@
-"""Pairs of subjects that are compared, and disjoint ones among them: independent trials."""
+"""Pairs of subjects that are compared, and disjoint pairs: independent trials."""
 
 from __future__ import annotations
 

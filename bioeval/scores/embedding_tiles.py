@@ -33,7 +33,7 @@ class TemplateTiles:
     #: int64 (n,): the template at each place of the tiles; int64 (tiles + 1,): where tiles begin.
     order: np.ndarray
     starts: np.ndarray
-    #: int64 (n,): the subject of each place, -1 for one that is not in the gallery.
+    #: int64 (n,): the subject of each place, -1 where the gallery lacks the subject.
     subjects: np.ndarray
     #: The sizes of the layers of each tile: how many subjects have a first template, a second, ...
     layers: Sequence[np.ndarray]
@@ -90,7 +90,7 @@ class EmbeddingTiles:
     """Computes tiles of distances.
 
     - `rows`, `columns` (TemplateTiles): whose orders are places of the embeddings of the source
-    - `symmetric`: whether both are one set, each pair of tiles of which is computed once
+    - `symmetric`: whether both sides are one set, so that each pair of tiles is computed once
     """
 
     def __init__(

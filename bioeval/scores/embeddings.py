@@ -12,10 +12,10 @@ made or streamed. A set compared with itself has one tile for both directions of
 is symmetric. One thread computes a tile, and uses it while it is in the cache of its core.
 
 The last digits of a product depend on the linear algebra library and on the shape of its operands:
-they may be others on other machines, among templates with equal embeddings, and in selections of
-single rows or columns. In float32 a distance is good to about 1e-6
-of the lengths of its vectors, and to 1e-7 of itself where the vectors are near: where the squared
-distance is below a thousandth of the squared lengths.
+digits may differ on other machines, among templates with equal embeddings, and in selections of
+single rows or columns. In float32 a distance is good to about 1e-6 of the lengths of its vectors,
+and to 1e-7 of itself where the vectors are near: where the squared distance is below a thousandth
+of the squared lengths.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _tells_people(values: np.ndarray, labels: np.ndarray) -> bool:
 class _Side:
     """The embeddings of one side."""
 
-    #: (n, f): what matrix products take, in the dtype of the distances: unit vectors (cosine),
+    #: (n, f): vectors of the matrix products, in the dtype of the distances: unit vectors (cosine),
     #: square roots of proportions (Bhattacharyya), else the embeddings.
     products: np.ndarray
     #: float32 or float64 (n, f): ``exact * factor`` are `products` before rounding, from which near
@@ -221,7 +221,7 @@ class EmbeddingSource:
         self.shape = (len(probe), len(gallery))
         self._scale = 1.0
         self._near = self.dtype.type(NEAR[self.dtype.name])
-        #: Rows that are computed together, whichever of them are read; 1 for those that are read.
+        #: Rows that are computed together, although fewer are read; 1 computes the rows read alone.
         self.tile = TILE
         if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
             self.tile = 1
@@ -476,8 +476,8 @@ class _SomeColumns(EmbeddingSource):
 class _OneThread:
     """Limit of the libraries of linear algebra to one thread, while any call needs it.
 
-    Their number of threads is one of the whole process. So calls side by side share the limit: the
-    first sets it, and the last brings the former number back, on whichever threads they are.
+    The number of threads belongs to the whole process. So calls side by side share the limit: the
+    first call sets the limit, and the last call restores the former number, on whichever thread.
     """
 
     def __init__(self) -> None:
@@ -541,7 +541,7 @@ def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None
 def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
     """Whether a product has the same bits in any tile, and with its sides exchanged.
 
-    They are summed over the features in the same order by most libraries, but none promises it.
+    Most libraries sum over the features in the same order, but no library promises this order.
     """
     rng = np.random.default_rng(0)
     probe, gallery = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
@@ -589,7 +589,7 @@ def _finish_few(
         left, right = x.rows[row], y.rows[column]
         difference = x.exact[left] * x.factor[left, None]
         difference = difference - y.exact[right] * y.factor[right, None]
-        # A cumulative sum adds one feature after the other, as the loop does.
+        # A cumulative sum adds feature after feature, as the loop does.
         products[row, column] = np.square(difference).cumsum(axis=1)[:, -1]
     if cosine:
         products *= 0.5

@@ -1,4 +1,4 @@
-"""What of a matrix is no attempt: comparisons that a mask, `exclude` or a protocol leaves out."""
+"""Comparisons of a matrix that are no attempts, by a mask, by `exclude` or by a protocol."""
 
 from __future__ import annotations
 

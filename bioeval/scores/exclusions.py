@@ -23,11 +23,11 @@ FORM_IN_WORDS = (
 
 @dataclass(frozen=True)
 class Exclusion:
-    """One of the forms of `exclude`, such as ``session`` or ``all:camera=3/2``."""
+    """A form of `exclude`, such as ``session`` or ``all:camera=3/2``."""
 
     text: str
     column: str
-    #: The values of the probe and of the gallery template; None: the same value, or another one.
+    #: The values of the probe and of the gallery template; None: the same or different values.
     values: tuple[str, str] | None
     differs: bool
     of_all: bool  # pairs, and not of mates alone
@@ -103,7 +103,7 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class ExclusionRule:
-    """An exclusion as codes: it holds where those of both sides are equal, or where they differ."""
+    """An exclusion as codes: holds for equal codes of both sides, or for different codes."""
 
     exclusion: Exclusion
     codes: Codes
@@ -158,7 +158,7 @@ def exclusions_in_words(texts: Iterable[str]) -> str:
 
 
 class Exclusions:
-    """What scores leave out, of mates and of all pairs.
+    """The exclusions of scores, of mates and of all pairs.
 
     - `of_all` (bool): whether pairs of two subjects are left out, too
     """

@@ -1,4 +1,4 @@
-"""The rules by which the scores of several templates, or of several systems, become one."""
+"""Rules that fuse the scores of several templates, or of several systems."""
 
 from __future__ import annotations
 

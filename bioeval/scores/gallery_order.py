@@ -11,10 +11,10 @@ from bioeval.scores.labels import Codes
 
 
 class BlockLines(NamedTuple):
-    """Whose the templates along one axis of a block are: people side by side, or in layers.
+    """The people of the templates along an axis of a block, side by side or in layers.
 
-    In layers, the first template of each person comes first, then the second of each who has one,
-    and so on, the people with most templates first: a layer is a beginning of the one before.
+    In layers, the first templates of all people come first, then the second templates, and so on,
+    the people with most templates first: the people of a layer begin the layer before.
     """
 
     people: np.ndarray  # int64 (g,): the code of each person
@@ -26,15 +26,15 @@ class BlockLines(NamedTuple):
 class GalleryOrder:
     """The gallery in the order of the kernels: the templates of a subject side by side.
 
-    Where it is not `grouped` the templates are in their own order.
+    If not `grouped`, the templates are in the order of the columns.
     """
 
     def __init__(
         self, codes: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray, *, grouped: bool = True
     ):
         subjects = codes.gallery
-        # Subjects in the order of their first column, so that their names change nothing, not even
-        # the last digit of a sum.
+        # Subjects in the order of their first column, so that names of subjects change nothing, not
+        # even the last digit of a sum.
         first_column = np.full(len(codes.values), -1, dtype=np.int64)
         first_column[subjects[::-1]] = np.arange(len(subjects))[::-1]
         # The subject code of each group.
@@ -47,7 +47,7 @@ class GalleryOrder:
         # The column of each position; None where the columns already are in order.
         self.order = None if is_in_order or not grouped else columns
         self.by_subject = None if is_in_order or grouped else columns
-        # The same as a row, also where they are in order, for stable ties.
+        # The columns as a row, also where columns are in order, for stable ties.
         self.columns = columns[None] if grouped else np.arange(len(columns))[None]
         # Group g is at positions starts[g]:starts[g + 1].
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)

@@ -1,7 +1,7 @@
 """Names of images in public data sets: identity, camera and frame.
 
-Each data set has a pattern of names, with an example and its source; `parse_names` applies one to
-a list of names.
+Each data set has a pattern of names, with an example and its source; `parse_names` applies a
+pattern to a list of names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bioeval.base.errors import DataError, received
 class NamePattern:
     """The form of a data set's image names: a regular expression whose groups are columns.
 
-    It matches a name without its folder.
+    The expression matches a name without its folder.
     """
 
     example: str

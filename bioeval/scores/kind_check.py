@@ -1,7 +1,7 @@
 """Whether scores are of the kind that they are said to be, decided by the scores themselves.
 
-Genuine attempts are closer than impostor attempts. Where they are not, the kind or the labels are
-wrong, and so is every number: the messages of this file are in the results of all calls that count.
+Genuine attempts are closer than impostor attempts, unless the kind or the labels are wrong, and so
+every number: the messages of this file are in the results of all calls that count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHANCE_OF_FUSED = 1 / 3
 # people the square root of n times less. (Simulated: labels that are shuffled, or mean nothing.)
 _MARGIN = 0.75
 
-# People of whom scores near chance are told from others, at least.
+# The fewest people by whom scores near chance are recognised.
 _FEW_PEOPLE = 16
 
 #: The messages that labels or kind of the scores are doubtful: reasons to doubt all results.
@@ -35,7 +35,7 @@ KIND_DOUBTS = ("near-chance", "labels-wrong", "kind-wrong", "kind-or-classes-wro
 
 @dataclass(frozen=True)
 class KindVerdict:
-    """What attempts show of the kind of scores: "ok", a warning or an error with its message."""
+    """The verdict on the kind of scores: "ok", a warning or an error with its message."""
 
     severity: str
     message: Message | None = None
@@ -72,7 +72,7 @@ class KindVerdict:
     ) -> Self:
         """Return the verdict on distances.
 
-        `people` is the number of subjects with genuine attempts, or of these where subjects are
+        `people` is the number of subjects with genuine attempts; of attempts if subjects are
         unknown. The kind of scores by a `metric` of bioeval is certain. Attempts are of `classes`
         that may have been exchanged, where no labels make them.
         """

@@ -35,7 +35,7 @@ ATTACK = "attack"
 #: Names under which the column of identities is recognised, the first that is there wins.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
-#: Metadata columns that hold names of images, and those of templates; the first there is wins.
+#: Metadata columns of names of images, and of names of templates; the first column present wins.
 _IMAGES = (
     *("name", "image", "image_name", "image_path", "image_id", "img_name", "img_path"),
     *("file", "filename", "file_name", "file_path", "path"),
@@ -49,13 +49,13 @@ NUMBER_COLUMNS = ("impression", "image_number")
 #: Names of the column of cameras, the first that is there wins; a camera -1 is unknown.
 CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
 
-# Types of labels that are taken as they are, without a look at each.
+# Types of labels that need no check of each label.
 _SINGLE = {str, int, float, bool, bytes, type(None)}
 
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 
-#: The first whole number that is no float64 of its own: the next one is the same float64.
+#: The first whole number that shares its float64 with the next whole number.
 LEAST_INEXACT = 2.0**53
 
 _PIECE = 1 << 20  # numbers of a digest
@@ -99,7 +99,7 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
 def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
     """Return labels with integers in place of whole floats: 1.0 is 1.
 
-    Raise where floats are so large that two whole numbers may have become one.
+    Raise where floats are so large that two whole numbers may have the same value.
     """
     if array.dtype.kind == "O":
         kinds = {kind for kind in set(map(type, array)) if issubclass(kind, float | np.floating)}
@@ -189,8 +189,8 @@ def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
 def _single_value(label: Any) -> Any:
     """Return a label as one value; raise :class:`DataError` where equal labels are not equal.
 
-    An array or tensor of no dimension is the value that it holds. What Python compares by the place
-    in memory would be another subject each time.
+    An array or tensor of no dimension is the value that it holds. An object that Python compares by
+    its place in memory would be another subject each time.
     """
     if isinstance(label, tuple):
         return tuple(map(_single_value, label))
@@ -232,7 +232,7 @@ def scalar_of(value: Any) -> Any:
     scalar = array[()]
     if isinstance(scalar, np.generic) and scalar.dtype.kind not in "mM":
         return scalar.item()
-    return scalar  # item() of nanoseconds is a number, that of a masked value what is below
+    return scalar  # item() of nanoseconds is a number, and of a masked value the hidden value
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -349,7 +349,7 @@ class Codes:
     Each distractor, and all junk, is a subject of its own once :meth:`apart` is told their labels.
     """
 
-    # The first codes are those of people (None: all), with the label codes and labels of all.
+    # The first codes are of people (None: all codes), beside the codes and values of labels.
     _people: int | None = None
     _label: np.ndarray
     _labels: np.ndarray
@@ -449,7 +449,7 @@ class Codes:
     def unmated(self, ids: Sequence[Any]) -> Codes:
         """Return the codes of labels; probes with a label among `ids` have a code of no person.
 
-        In the gallery all templates with one of these labels are one.
+        In the gallery all templates with a label among `ids` have one code.
         """
         by_label = self.labelled
         no_person = by_label.of_no_person(ids)
@@ -514,7 +514,7 @@ def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
     return Codes.known(codes_of_known.values, *codes)
 
 
-# Zeros before a number, and those after its point.
+# Zeros before a number, and zeros after the point.
 _ZEROS = re.compile(r"(?<![\d.])0+(?=\d)|(?<=\d)\.0+(?![\d.])")
 
 # Values in several spellings are a fault of a file from this part of all values on.
@@ -524,8 +524,8 @@ _MANY = 0.05
 def spelling(value: object) -> str:
     """Return a value as text, without differences that a reader does not see or mean.
 
-    These are case, blanks, characters without a width, forms of Unicode, zeros before a number and
-    those after its point.
+    The differences are case, blanks, characters without a width, forms of Unicode, zeros before a
+    number and zeros after the point.
     """
     text = "".join(str(value).split()).casefold()
     if not text.isascii():
@@ -547,7 +547,8 @@ def spellings(values: np.ndarray) -> list[list[Any]]:
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
 
-#: Labels of no person unless `distractor_ids` says which are; the empty one is any that is missing.
+#: Labels of no person unless `distractor_ids` says which are; the empty label stands for a missing
+#: label.
 NO_PERSON: tuple[Any, ...] = ("", -1)
 NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
 
@@ -738,7 +739,7 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
 def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the index and the columns of a DataFrame of pandas.
 
-    None where it has none: it is no DataFrame, or its rows are merely numbered.
+    None of another object, and of a DataFrame whose rows are merely numbered.
     """
     index: Any = getattr(table, "index", None)
     columns: Any = getattr(table, "columns", None)

@@ -1,7 +1,7 @@
 """Lists that name the templates of both sides: contradictory and repeated pairs.
 
 A pair has one class, whatever its order. The same ordered pair counts once, and a comparison of a
-template with itself is not an attempt; both are so in a matrix, too.
+template with itself is not an attempt, as in a matrix.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ KEEP: tuple[Kept, ...] = get_args(Kept)
 # The examples that a message has, and the most cells a pair of a table of all templates.
 _EXAMPLES, _CELLS = 3, 8
 
-#: Proportion of pairs that are nearly all: in both orders, or in one.
+#: Proportion of pairs that counts as nearly all.
 MOSTLY = 0.9
 
 # Scores of both orders of a pair within this part of the largest score differ by rounding.
 _ROUNDING = 1e-5
 
-#: What names the places of some pairs: ``line 3``, ``lines 3 and 9``.
+#: A function that names the places of pairs: ``line 3``, ``lines 3 and 9``.
 Where = Callable[[Sequence[int]], str]
 
 
@@ -72,7 +72,7 @@ class ListRules:
 
 
 class ListedTemplates:
-    """The pairs of a list whose templates have names, and the faults of some of them.
+    """The pairs of a list whose templates have names, and the faults among these pairs.
 
     - `values`, `genuine`: (p,)
     - `where` (callable): names the places of some pairs, for messages

@@ -1,4 +1,4 @@
-"""What scores are made of: checked labels, identities and metadata of both sides, by attribute."""
+"""Attributes of scores from arguments: checked labels, identities and metadata of both sides."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 #: Attributes of scores.
 Attributes = dict[str, Any]
 
-#: What the labels and the metadata of each side are called as arguments.
+#: The arguments of the labels and of the metadata of each side.
 ARGUMENTS = (("labels", "probe_meta"), ("gallery_labels", "gallery_meta"))
 
 
@@ -189,7 +189,7 @@ def labels_of_table(
 ) -> tuple[Any, Any]:
     """Return the index and the columns of a table as labels of both sides.
 
-    They are refused where both are the same in another order, unless metadata name the templates.
+    Raise where both hold the same labels in another order, unless metadata name the templates.
     """
     if gallery_labels is not None or np.array_equal(rows, columns):
         return rows, gallery_labels
@@ -317,7 +317,7 @@ def _sides_of_mask(
 # ---------------------------------------------------------------- embeddings
 
 
-#: What the comparison of embeddings takes; the rest are arguments of scores.
+#: Arguments of the comparison of embeddings; all other arguments are of scores.
 OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average", "names")
 
 
@@ -339,8 +339,8 @@ def compared_embeddings(
 ) -> tuple[tuple[Any, ...], dict[str, Any], Attributes]:
     """Compare embeddings; with `as_read` no matrix is made, however small it is.
 
-    Columns of the probes that are `named` are features, whatever they hold.
-    Return the first arguments of scores, further ones, and attributes.
+    Columns of the probes that are `named` are features, whatever they hold. Return positional
+    arguments of :class:`Scores`, keyword arguments, and attributes.
     """
     from bioeval.scores.embeddings import (
         EmbeddingSource,

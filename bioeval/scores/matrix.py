@@ -2,8 +2,8 @@
 
 A matrix is made from values or from embeddings (:class:`Cells`), fixed trials are a list of pairs
 (:class:`PairList`), and searches have their nearest entries alone (:class:`TopKLists`); `layout`
-says which. A template has an identity, a number: by it no template is compared with itself, in a
-square matrix and in any selection of one.
+says which. A template has an identity, a number, by which no template is compared with itself, in a
+square matrix and in any selection.
 """
 
 from __future__ import annotations

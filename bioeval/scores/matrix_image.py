@@ -22,8 +22,9 @@ class MatrixImage:
     """A score matrix, reduced to pixels: probes are rows, both sides are sorted by subject.
 
     `image` is the mean of the finite scores under each pixel, NaN where there is none; `state`
-    (uint8) is EXCLUDED, FAILED or INFINITE for these, else 0. `rows` and `columns` are the
-    template at each place, with its label; the edges, in templates, are where pixels begin and end.
+    (uint8) is EXCLUDED, FAILED or INFINITE for pixels without a mean, else 0. `rows` and `columns`
+    are the template at each place, with its label; the edges, in templates, are where pixels begin
+    and end.
     """
 
     image: np.ndarray

@@ -2,7 +2,7 @@
 
 Each side of scores has an index of names, or none. Whatever has a value for each template (labels,
 metadata, a mask, another system, a file) is brought into the order of the scores here: by names
-where both have them, else by place.
+where values and scores have names, else by place.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from bioeval.scores.numbering import numbering_in_other_order, other_order
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The columns that name templates whatever they hold. The others of `NAME_COLUMNS` do so where
-#: each value is there once: faces of one photograph are several templates.
+#: The columns that name templates whatever they hold. Further columns of `NAME_COLUMNS` name
+#: templates if each value stands once: faces of one photograph are several templates.
 _OF_TEMPLATES = ("template", "name", "names")
 
 # Columns whose equal values on both sides are no sign of one template.
 _NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group", "attack", "species"}
 
-# Fewer templates than these may have the same texts on both sides by chance.
+# Fewer templates may have the same texts on both sides by chance.
 _FEW = 5
 
 
@@ -115,7 +115,7 @@ def first_twice(names: pd.Index) -> tuple[Any, list[int]] | None:
 
 @dataclass(frozen=True, eq=False)
 class NamedColumn:
-    """A value for each row of a table, and what may name the rows, the likeliest first."""
+    """A value for each row of a table, and the possible names of rows, the likeliest first."""
 
     values: np.ndarray
     names: tuple[pd.Index, ...]
@@ -201,7 +201,7 @@ def counts_rows(values: np.ndarray) -> bool:
 
 
 class InOrder(NamedTuple):
-    """Values in the order of the templates; the names that they have themselves; and remarks."""
+    """Values in the order of the templates, the names of the values, and remarks."""
 
     values: Any
     names: pd.Index | None = None
@@ -213,8 +213,8 @@ def in_order(
 ) -> InOrder:
     """Return values in the order of the `names` of templates.
 
-    They are joined by names where both have them. Where one of both has none, they are taken by
-    place, with a remark. `what` and `of` call the values and the templates in messages.
+    Values with names are joined by them to templates with names. If either has no names, values are
+    taken by place, with a remark. `what` and `of` call the values and the templates in messages.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def table_in_order(
 
 
 class RowOrder:
-    """The order of rows, such as templates or pairs, into which each of their inputs is brought.
+    """The order of rows, such as templates or pairs, into which all inputs of the rows are brought.
 
     - `names`: of the first input that has names; None until then
     - `remarks`: on inputs that were taken by place
@@ -422,7 +422,7 @@ class GivenSide:
         has_names = order.names is not None
         if not has_names and columns is not None and index_of(self.meta) is None:
             order.take_names(_names_in(columns, names))
-        # With names in a plain column, all that is plain is in one order.
+        # With names in a plain column, all plain columns share one order.
         may_be_plain = order.names is not None and not order.is_indexed
         self.labels = order.bring(self.labels, f"`{of_labels}`", may_be_plain=may_be_plain)
         if columns is None:
@@ -597,8 +597,8 @@ def refuse_unknown_names(
 ) -> None:
     """Raise where columns of both sides that are not known as names seem to be names.
 
-    They hold different texts each, which are not the `labels`, and all of the smaller side's are on
-    the other.
+    Such columns hold different texts, no `labels`, and the larger side has all texts of the
+    smaller.
     """
     texts = [
         {

@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.labels import known_order, natural_places
 
-#: What a column is followed by that says how its dates are written.
+#: Endings of a column's name that say how the dates are written.
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([ap])?\.?(?:m\.?)?"
@@ -47,7 +47,7 @@ def places_of_values(
 ) -> np.ndarray:
     """Return the place of each value in the order of a column, which an argument `enrol` names.
 
-    Values that are compared are those of one `subject`. Raise :class:`DataError` where no order is
+    Only values of the same `subject` are compared. Raise :class:`DataError` where no order is
     known; `written` says whether dates have the day or the month first.
     """
     if order := known_order(values):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ComparedPeople(NamedTuple):
-    """The people of attempts, and the pairs of them that are compared.
+    """The people of attempts, and the pairs of people that are compared.
 
     - `number` (int): on either side
     - `pairs` (int): pairs of two people that are compared, each once, whatever their templates
@@ -45,8 +45,8 @@ class ComparedPeople(NamedTuple):
     def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
         """Take all attempts of scores, perhaps with the disjoint pairs of people.
 
-        Of a matrix a pair is compared where one of its comparisons is an attempt. None where the
-        people are unknown.
+        A pair of people in a matrix is compared if any comparison of the pair is an attempt. None
+        where the people are unknown.
         """
         from bioeval.scores.disjoint import pairs_in_cells
 
@@ -85,7 +85,7 @@ class People:
     """The people of attempts, numbered in the order of their codes.
 
     - `number` (int): how many there are; `names` (list): their labels
-    - `no_person` (bool (number,)): which of them are distractors or junk, and not left out
+    - `no_person` (bool (number,)): which numbers are of distractors or junk that are not left out
     - `of_code` (int64 (codes,)): the number of each code, -1 where it is not among them
     """
 
@@ -156,10 +156,10 @@ def marking(
 
 
 class LearntFrom(NamedTuple):
-    """What is kept of scores that something was learnt from: a fingerprint, and their people."""
+    """The fingerprint and the people of scores that a model was fitted to."""
 
     fingerprint: str
-    people: frozenset[Any]  # empty where they are unknown
+    people: frozenset[Any]  # empty if unknown
 
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Self:

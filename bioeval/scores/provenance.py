@@ -25,7 +25,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.tries import failures_of_tries
 
-# The message that a gallery, or a part of one, has no mate of any probe.
+# The message that a gallery has no mate of any probe.
 _NO_MATE = "no-mate-in-gallery"
 
 # Cells that are looked at together, and spellings of values that are shown.
@@ -205,12 +205,12 @@ class Provenance:
     gallery_subjects: int
     probe_subjects: int
     enrolled_subjects: int  # of the probes
-    #: Subjects of the probes, of the gallery and of both; None where they are unknown.
+    #: Subjects of the probes, of the gallery and of both sides together; None if unknown.
     people: tuple[int, int, int] | None
     fingerprints: tuple[str, ...]
     notes: tuple[Message, ...] = ()
     origin: str = ""
-    metric: str = ""  # that of bioeval by which scores were computed from embeddings
+    metric: str = ""  # of bioeval, by which scores were computed from embeddings
     exclude: str = ""
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
@@ -219,8 +219,8 @@ class Provenance:
     tries: int = 1  # of an attempt, at most
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
-    too_few: tuple[int, int] = (0, 0)  # and those that have too few templates for their fusion
-    #: What is searched, and by which of its probes; None: not searches, or by all.
+    too_few: tuple[int, int] = (0, 0)  # claims with too few templates for their fusion
+    #: The scores that are searched, and the searching probes; None: no searches, or all probes.
     searched: Scores | None = field(default=None, compare=False, repr=False)
     searching_probes: np.ndarray | None = field(default=None, compare=False, repr=False)
 

@@ -1,4 +1,4 @@
-"""What a task or a study needs of scores: a matrix, subjects, templates to rank."""
+"""Requirements of tasks and studies on scores: a matrix, subjects, templates to rank."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Reading rows of a matrix, as many together as memory allows.
 
-A memory limit of the scores holds for what a process takes beyond the interpreter with its
-libraries and compiled kernels. What does not depend on the rows read together is estimated from the
-numbers of templates and genuine scores; a quarter of the limit is for impostor scores around the
-operating points.
+A memory limit of the scores holds for the memory that a process takes beyond the interpreter with
+its libraries and compiled kernels. Memory that does not depend on the rows read together is
+estimated from the numbers of templates and genuine scores; a quarter of the limit is for impostor
+scores around the operating points.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from bioeval.scores.people import knows_people
 # a genuine score: its place, and the score itself, also sorted.
 _TABLES, _TEMPLATE, _GENUINE = 12 << 20, 400, 64
 
-# Copies of the rows of a container: those counted, those that follow, and what inflating takes; and
-# of rows that are computed from embeddings.
+# Copies of the rows of a container: rows counted, rows that follow, and the memory of inflating;
+# and of rows that are computed from embeddings.
 _STORED, _COMPUTED = 5, 6
 
-# Bytes of a cell beside its score: what of it is NaN, left out or constant; and the part of the
-# limit for all but collected scores, with some room for what a library takes for itself.
+# Bytes of a cell beside its score, for flags of NaN and exclusions; and the part of the limit for
+# all but collected scores, with some room for the memory of libraries.
 _CELL, _SHARE = 8, 0.65
 
-# Pages of a mapped file that is larger than this are released where no limit is stated; to map them
-# again takes a third of the time of an evaluation.
+# Pages of a mapped file that is larger than this are released where no limit is stated; mapping the
+# pages again takes a third of the time of an evaluation.
 MAPPED = 1 << 30
 
 
@@ -73,7 +73,7 @@ def stated_memory_limit(scores: Scores) -> int | None:
 def rows_within(scores: Scores, chunk: int) -> int:
     """Return how many rows may be read together under the limit of the scores.
 
-    Raise :class:`DataError` if not even a chunk of rows fits; it says how much would do.
+    Raise :class:`DataError` if not even a chunk of rows fits, with the least limit.
     """
     if not scores._limited:
         return sys.maxsize
@@ -97,8 +97,8 @@ def rows_within(scores: Scores, chunk: int) -> int:
 def give_back(scores: Scores) -> None:
     """Release the pages of a mapped file; they count as memory of the process.
 
-    They stay in the system's cache of files as long as there is room, and are mapped again where
-    they are read again.
+    Released pages stay in the system's cache of files as long as there is room, and a later reading
+    maps them again.
     """
     if (pages := mapped_pages(scores)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)
@@ -172,8 +172,7 @@ def rows_per_block(scores: Scores) -> int:
     chunk = scores.cells.row_chunk
     limit = rows_within(scores, chunk)
     if scores.streams:
-        # The rows of one matrix product: enough for it to be quick, and few enough for what
-        # is made of them to stay below the limit.
+        # The rows of one matrix product: enough for speed, and few enough for the limit.
         size = scores.dtype.itemsize * gallery_count
         tile = scores.cells.base.tile  # fewer rows than a tile compute it again
         pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
@@ -201,7 +200,7 @@ def read_rows(
 ) -> Block:
     """Return adjacent or some rows as a block of genuine and impostor attempts.
 
-    They are in another order of the `gallery` if it is given.
+    Columns are in the order of `gallery`, by default in the order of subjects.
     """
     gallery = scores.gallery_order if gallery is None else gallery
     if isinstance(rows, slice):

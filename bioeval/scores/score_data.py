@@ -48,21 +48,21 @@ class ScoreData:
     _gallery_meta: Mapping[str, np.ndarray] = {}
     _probe_names: pd.Index | None = None
     _gallery_names: pd.Index | None = None
-    #: Of pairs: what the index of their scores calls each; None without one.
+    #: The names of pairs in the index of their scores; None without an index, or of other layouts.
     pair_names: pd.Index | None = None
-    _without_gallery_labels = False  # whether a matrix is all against all for want of others
+    _without_gallery_labels = False  # whether the probes' labels stand for the gallery's
     origin = ""
-    metric = ""  # that of bioeval by which the scores were computed from embeddings
-    is_derived = False  # whether they were made of other scores, by fusion or calibration
+    metric = ""  # of bioeval, by which the scores were computed from embeddings
+    is_derived = False  # whether the values come from other scores, by fusion or calibration
     _memory_limit = MEMORY_LIMIT
     _limited = False  # whether the limit was stated, and holds for all that is counted
     _labelled = True
     exclude: tuple[str, ...] = ()
-    #: What the scores that these were made of left out.
+    #: The exclusions of the scores from which these scores were computed.
     _excluded_before: tuple[str, ...] = ()
-    #: What an attempt of claim scores is, in words; empty: a comparison.
+    #: An attempt of claim scores, in words; empty: a comparison.
     claims = ""
-    #: What the rates of claim scores are of, for a title.
+    #: The attempts of claim scores in few words, for a title.
     claims_title = ""
     #: The tries of an attempt, at most.
     tries = 1
@@ -72,7 +72,7 @@ class ScoreData:
     _too_few: FewTemplates | None = None
     #: The tries of claims of several, as `Tries` of `claim_scores.py`.
     _tries: Any = None
-    #: What was found when a file was read or the scores were made, for every result.
+    #: Remarks from reading the file or computing the scores, for every result.
     remarks: tuple[Message, ...] = ()
     #: Attack presentations that were left out.
     _attacks_left_out = 0

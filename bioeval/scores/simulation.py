@@ -44,7 +44,7 @@ _OFFSETS = 8  # of goats; 9 and 10 of wolves and lambs
 # Bytes of a template without its features: its person, place, labels and what they are made of.
 _TEMPLATE_BYTES = 64
 
-# What to do where a population does not fit into memory.
+# Advice where a population does not fit into memory.
 _FEWER = "expected fewer subjects or templates"
 
 # The largest spread, beyond which distances of float32 embeddings overflow.
@@ -56,7 +56,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class _Samples:
-    """One side, sorted by person, enrolled ones first, with ``session`` and ``camera`` if there."""
+    """The samples of a side, sorted by person, enrolled people first, with the metadata."""
 
     person: np.ndarray
     meta: dict[str, np.ndarray]
@@ -422,7 +422,7 @@ session_sd, cameras, camera_sd, first_subject, random_state
             rows = slice(low, low + step)
             person = side.person[rows]
             block = spread[person, None] * noise.normals(len(person), dimensions)
-            # Added one after the other: the order is part of what makes the numbers the same.
+            # Added in this order, on which the last digits depend.
             block += centres[person]
             block += days[person, session[rows]]
             block += views[camera[rows]]

@@ -16,11 +16,11 @@ from bioeval.scores.arrays import RowSource
 class StoredRows:
     """A matrix of a zarr or HDF5 container, read by rows like an array.
 
-    Whole chunks are read, and the last ones are kept: none is inflated twice in a pass.
+    Whole chunks are read, and the last chunks are kept, so that a pass inflates each chunk once.
 
-    - `array` (array of a library): it has ``shape``, ``dtype``, ``chunks`` (or None), and is read
-      by slices of rows
-    - `input_name` (str): what is read, for messages; by default what the array says of itself
+    - `array` (array of a library): has ``shape``, ``dtype``, ``chunks`` (or None), and is read by
+      slices of rows
+    - `input_name` (str): name in messages; by default the file and the name of the array
     """
 
     ndim = 2

@@ -26,10 +26,11 @@ def template_columns(
     """Return a value for each template of both sides, or `of_probes` alone; and remarks.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
-      one value a template of all-against-all scores; or the values of the probes and those of the
-      gallery (of listed pairs, of the second names and of the first)
+      one value a template of all-against-all scores; or the values of the probes and of the gallery
+      (of listed pairs, of the second and the first names)
     - `input_name`: the argument, for messages
-    - `of_probes`: `columns` is a column of probes, or a value of each; the gallery has none
+    - `of_probes`: `columns` is a column of probes, or a value for each probe, and not of the
+      gallery
 
     Values with names are joined by them.
     """
@@ -69,7 +70,7 @@ def with_known_values(
     """Return the templates with a known value, a remark on the rest, and the known values.
 
     A gallery template without a value stays where the values are `of_probes`. Raise
-    :class:`DataError` where no template of a side has one.
+    :class:`DataError` where no template of a side has a known value.
     """
     sides, remarks = template_columns(scores, columns, input_name, of_probes=of_probes)
     scores = scores.with_remarks(*remarks) if remarks else scores

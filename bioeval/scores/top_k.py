@@ -1,7 +1,7 @@
 """Top-K lists: for each query, its nearest gallery entries alone.
 
-Challenge servers take such lists in place of a matrix. A list determines its first K ranks;
-of the entries below them only a bound is known, and what needs their scores is refused.
+Challenge servers take such lists in place of a matrix. A list determines its first K ranks; entries
+below have no scores, and measures that need their scores are refused.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bioeval.scores.arrays import as_array
 from bioeval.scores.labels import Codes, digest_of_values, fixed
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
-# own vectors: all but equal vectors and what an approximate index misses.
+# own vectors: all but equal vectors and entries that an approximate index misses.
 _NEARLY_ALL, _FEW = 0.9, 10
 
-# A distance that is smaller than this part of the usual one is a rounded 0: searches in float32
-# compute it as a difference of squares.
+# A distance below this part of the usual distance is a rounded 0: searches in float32 compute it as
+# a difference of squares.
 _NEAR_ZERO = 1e-4
 
 
@@ -230,7 +230,8 @@ class OwnEntries:
     def _doubts(self) -> tuple[Message, ...]:
         """Warn, and remark, where nearly all lists seem to begin with their own query.
 
-        That is the entry at their place, or one of their label at a distance of about 0.
+        The first entry is then at the query's place, or of the query's label at a distance of about
+        0.
         """
         lists, codes = self.lists, self.codes
         query_count = len(lists.indices)

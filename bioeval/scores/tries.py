@@ -13,12 +13,12 @@ from bioeval.scores.matrix import Scores
 
 @dataclass(frozen=True, eq=False)
 class Tries:
-    """The tries of which claims were made, to find the one that decided a claim.
+    """The tries of which claims were made, to find the deciding try of a claim.
 
-    - `given`: the scores that claims were made of
-    - `enrolled`: of these, the tries and what they are compared with
-    - `number` (int64 (tries,)): the attempt of each
-    - `first_id`: the identity of the first attempt; those of the claimed begin at 0
+    - `given`: the scores that claims were made of - `enrolled`: the part with the tries as probes
+      and the enrolled templates as gallery
+    - `number` (int64 (tries,)): the attempt of each try
+    - `first_id`: the identity of the first attempt; identities of claimed subjects begin at 0
     - `templates`, `fusion`: as of the claims
     """
 

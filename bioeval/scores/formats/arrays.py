@@ -1,4 +1,4 @@
-"""Named arrays as scores: each has a role, by ``columns`` or by one dictionary of known names.
+"""Named arrays as scores: an array has a role by ``columns`` or by a known name.
 
 Schema 1 of bioeval, of a .npz file and of all files with named arrays, holds either
 
@@ -61,7 +61,7 @@ from bioeval.scores.people import marking
 
 SCHEMA = 1
 
-#: What is said of scores whose kind neither the file nor an argument says.
+#: The remark on scores whose kind is stated by neither the file nor an argument.
 KIND_ASSUMED = "taken as distances: the file does not state the kind of its scores"
 
 _DISTMAT = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
@@ -75,8 +75,8 @@ def _of_side(long: str, short: str, words: Sequence[str]) -> tuple[str, ...]:
     return (*map(f"{long}{{}}".format, words), *map(f"{short}{{}}".format, words))
 
 
-#: The names of arrays by their roles; the first that is there is meant. Those of bioeval's own
-#: layout come first, then those of programs for re-identification.
+#: The names of arrays by their roles; the first name present counts. Names of bioeval's own layout
+#: come first, then names of programs for re-identification.
 NAMES: dict[str, tuple[str, ...]] = {
     "scores": ("scores", *_DISTMAT),
     "embeddings": ("embeddings", "query_f", "query_feature", "query_features", "qf"),
@@ -424,7 +424,7 @@ def scores_of(
     file = Arrays(path, arrays, given, matlab)
     scores = _by_role(file, as_read)
     unused = [name for name in arrays if file._is_column(name) or file._has_two_columns(name)]
-    if unused:  # they might have been meant as metadata
+    if unused:  # perhaps meant as metadata
         remark = Message("arrays-left-out", arrays=unused)
         scores = scores._with(remarks=(*scores.remarks, remark))
     if given.names_arrays:
@@ -582,7 +582,7 @@ class _ListedPairs:
 def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _ListedPairs:
     """Return the pairs of a list among the templates of a file.
 
-    They are found by the `known` names; the images of LFW by their subject and number.
+    Templates are found by the `known` names, images of LFW by their subject and number.
     """
     if not file.square:
         raise DataError(
@@ -699,8 +699,9 @@ def _both_sides(file: Arrays, noun: str, pairs: int) -> np.ndarray | None:
 def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
     """Return the metadata of both templates of each pair.
 
-    They are ``probe_<name>`` and ``gallery_<name>``, arrays of two columns, the enrolled one first,
-    and those that ``columns`` names; one value for each pair is that of both templates.
+    Columns are ``probe_<name>`` with ``gallery_<name>``, arrays of two columns, the enrolled
+    template first, and arrays that ``columns`` names; a single value for a pair is of both
+    templates.
     """
     columns = {}
     roles = {word for side in _SIDES for word in COLUMNS[side]}

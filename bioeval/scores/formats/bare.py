@@ -154,8 +154,8 @@ def _read_matrix(
 def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
     """Return the distances of listed pairs of templates, of features of images or of templates.
 
-    With `average`, each row is an image of `labels`, in its order; without it, each row is a
-    template, in the order in which they are first named.
+    With `average`, each row is an image of `labels`, in its order; without `average`, each row is a
+    template, in the order of the first lines of the templates.
     """
     if "labels" not in given:
         raise fault(

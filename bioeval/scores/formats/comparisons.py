@@ -51,7 +51,7 @@ class Comparisons:
 
     table: Columns  # with the names in its columns
     layout: Layout
-    genuine: np.ndarray | None  # None: all that are listed are genuine
+    genuine: np.ndarray | None  # None: every listed comparison is genuine
     fold: np.ndarray | None = None
     subjects: tuple[Words, Words] | None = None  # of LFW
     hint: str = ""  # on the word for the class
@@ -213,22 +213,21 @@ def look_up(
 
 @dataclass(frozen=True)
 class Joined:
-    """The rows of scores that have a trial, in their order, and which of these are genuine."""
+    """The rows of scores that have a trial, in the order of rows, and the classes of the rows."""
 
     rows: np.ndarray
     genuine: np.ndarray
-    #: Whether each of these rows has its names in the other order than its trial, whose first
-    #: name is enrolled.
+    #: Whether a row has the names in the other order than the trial, whose first name is enrolled.
     exchanged: np.ndarray
-    notes: list[Message]  # on what was left out
+    notes: list[Message]  # on rows and trials left out
 
 
 def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> Joined:
     """Look up the trial of each score by names of templates, in any order of lines and names.
 
-    A trial takes the score of its own order where there is one. Scores of one pair of templates are
-    for the checks of all lists. The trials decide who is enrolled: their first name is, or that
-    which their columns call so.
+    A trial takes the score of the same order of names, if listed. Repeated scores of a pair of
+    templates are left to the checks of all lists. The trials decide which template is enrolled: the
+    first name, or the name in a column of enrolled templates.
     """
     import pandas as pd
 

@@ -1,8 +1,8 @@
 """Files of named arrays (.npz, HDF5, MATLAB 5 to 7.3), each as a dictionary of arrays by name.
 
 Values are read when they are asked for, and never unpickled. MATLAB's arrays are as it shows them:
-in HDF5 it reverses dimensions, and writes characters as numbers. Files of MATLAB 5 to 7 are parsed
-here: SciPy's reader ends the process on some damaged files.
+in HDF5, MATLAB reverses dimensions, and writes characters as numbers. Files of MATLAB 5 to 7 are
+parsed here: SciPy's reader ends the process on some damaged files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WIDEST = 1 << 16  # characters of text, of which a damaged file may claim any n
 
 @dataclass(frozen=True)
 class Lazy:
-    """An array of a file: shape, type, and what reads it; `rows` keeps a matrix in the file."""
+    """An array of a file: shape, dtype and a reader; `rows` keeps a matrix in the file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -156,7 +156,7 @@ def _read_member(path: Path, name: str) -> np.ndarray:
 
 #: Words that may be attributes of the file.
 _WORDS = ("kind", "nan", "metric")
-#: Classes of MATLAB that are no arrays of numbers or of characters, and what to save instead.
+#: Classes of MATLAB that are no arrays of numbers or of characters, and the advice instead.
 _ADVICE = {"cell": "numbers, or names as char(x)", "sparse": "full(x)", "string": "char(x)"}
 _NO_ARRAYS = ("cell", "function_handle", "string")
 

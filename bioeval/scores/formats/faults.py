@@ -1,4 +1,4 @@
-"""What can be wrong with a file, in the few forms that all readers share."""
+"""Errors of files, in the few forms that all readers share."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def refuse_rows(wrong: np.ndarray, table: Any, problem: str, expected: Any = "")
 
 @contextmanager
 def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
-    """Turn whatever a reader raises into a :class:`DataError` that names the file.
+    """Turn any error of a reader into a :class:`DataError` that names the file.
 
     Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
     ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
     bioeval, missing libraries and warnings pass; the original error remains the cause.
 
-    `part` is what is read, as ``"the array 'scores'"``, and `expected` what the file should be, as
-    ``"a .npz file"``.
+    `part` is a noun for the part that is read, as ``"the array 'scores'"``, and `expected` a noun
+    for the file, as ``"a .npz file"``.
     """
     where = f"{place}: {part} " if part else f"{place}: "
     advice = f"expected {expected}, write it again" if expected else "write the file again"

@@ -1,4 +1,4 @@
-"""Opening files by what their first bytes say, and texts line by line."""
+"""Files by the content of their first bytes, and texts line by line."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from bioeval.base.progress import report
 from bioeval.base.replacing import no_folder, no_loop
 from bioeval.scores.formats.faults import fault, guarded
 
-#: What HDF5 files are called in messages.
+#: The noun of HDF5 files in messages.
 HDF5 = "an HDF5 file"
 
-#: What the first bytes of a file that bioeval does not read say it is.
+#: First bytes of files that bioeval does not read as text, and the kind of file.
 FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89HDF\r\n\x1a\n", HDF5),
     (b"\x1f\x8b", "a gzip file"),
@@ -41,7 +41,7 @@ FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "a JPEG image"),
 )
 
-#: Compressed texts: what `content` calls the file, and the module of its decompressor.
+#: Compressed texts: the words of `content`, and the module of the decompressor.
 COMPRESSED = {
     "a gzip file": "gzip",
     "a bzip2 file": "bz2",
@@ -78,7 +78,7 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
         folder = path.parent
         if not folder.is_dir():
             raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
-        siblings = [x for x in os.listdir(folder) if x != path.name]  # it may be a link to nothing
+        siblings = [x for x in os.listdir(folder) if x != path.name]  # not a link to nothing itself
         raise DataError(f"{path}: no such file.{nearest_name(path.name, siblings)}")
     if not path.is_file():
         raise DataError(
@@ -200,7 +200,7 @@ class _Watched(io.RawIOBase):
 def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
     """Open a text, decompressed where it is compressed, with line feeds as line ends.
 
-    A `bounded` one, which is kept as a whole, has at most :data:`MOST_TEXT` bytes.
+    A `bounded` text, which memory holds as a whole, has at most :data:`MOST_TEXT` bytes.
     """
     existing_file(path)
     kind = content(path)

@@ -1,9 +1,9 @@
 """Labels of one side (CSV, an array, names of images), and tables of templates with their subjects.
 
 Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other;
-but a column of whole floats (1.0, as pandas writes a column with blanks) holds integers.
-Only blanks around a cell are dropped, since two subjects never differ by these alone. A blank cell
-is an unknown value of metadata, as ``""`` is in Python; a blank label is of no person.
+but a column of whole floats (1.0, as pandas writes a column with blanks) holds integers. Only
+blanks around a cell are dropped, since no two subjects differ by such blanks alone. A blank cell is
+an unknown value of metadata, as ``""`` is in Python; a blank label is of no person.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ from bioeval.scores.numbering import numbering_in_other_order
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
 
 # Columns that number the rows, if their values do. In a table of few rows, where the sessions may
-# be 2 and 1 by chance, others are metadata; so are, in any table, those of `_NO_NUMBERS`.
+# be 2 and 1 by chance, all other columns are metadata; columns of `_NO_NUMBERS` are metadata in any
+# table.
 _NUMBERS = ("index", "row", "id", "number", "template", "template_id", *IMAGE_COLUMNS)
 _FEW_ROWS = 5
 _NO_NUMBERS = (*NUMBER_COLUMNS, "enrolled_at", "seen_at")
 
-# What pandas calls the only column of a table, or values without a name.
+# The name that pandas gives the only column of a table, or values without a name.
 _ONLY = "0"
 
 _COLUMNS_SHOWN = 8
@@ -136,9 +137,9 @@ def _read_csv(
 ) -> tuple[str | None, dict[str, np.ndarray]]:
     """Return the name of the first known column, or None, and all columns of a CSV file as text.
 
-    A single column has a header only where its first cell is a known name, or one of
-    `LABEL_COLUMNS`; else it is called ``""``, and is known. Of several columns ``""``
-    is the index of pandas. With `numbered`, a single column may be called ``0``.
+    A single column has a header only where the first cell is a known name, or a name of
+    `LABEL_COLUMNS`; else the column has the name ``""``, and is known. Of several columns ``""`` is
+    the index of pandas. With `numbered`, a single column may be called ``0``.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
@@ -171,8 +172,8 @@ def read_labels(
 ) -> SideLabels:
     """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
 
-    The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header; `meta`
-    renames the others, which are metadata.
+    The labels are a column of `LABEL_COLUMNS`, or the only column of a file without a header; all
+    other columns are metadata, which `meta` renames.
     """
     path = Path(path)
     names_of = given.take("names_of")
@@ -372,7 +373,7 @@ _ROLES = {
     "media": ("media_id", "media"),
     "subject": ("subject_id", *LABEL_COLUMNS),
 }
-# Where no column names templates: each image is one.
+# Where no column names templates, each image is a template.
 _ROLES_OF_IMAGES = {"template": IMAGE_COLUMNS, "subject": LABEL_COLUMNS}
 
 

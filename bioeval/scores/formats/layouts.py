@@ -27,8 +27,8 @@ _GENUINE = (
     *("1", "1.0", "+1", f"{1:.18e}", "true", "genuine", "target", "match", "mated", "same"),
     *("client", "bonafide", "bona-fide"),
 )
-#: Spellings of impostor by their meaning; words of two of these rows in one list are refused, but
-#: for attacks beside others. (As np.savetxt writes 0 and -1 where nothing else is asked for, too.)
+#: Spellings of impostor by their meaning; words of two rows in one list are refused, except attacks
+#: beside another row. (As np.savetxt writes 0 and -1 where nothing else is asked for, too.)
 IMPOSTORS = (
     ("0", "0.0", f"{0:.18e}"),
     ("-1", "-1.0", f"{-1:.18e}"),
@@ -40,7 +40,7 @@ TRUTH = dict.fromkeys(_GENUINE, True) | dict.fromkeys(
     ("false", "nonmated", "non-mated", *sum(IMPOSTORS, ())), False
 )
 
-#: Names of columns by the role that they have, the first one there is meant. Side a is enrolled.
+#: Names of columns by role; the first name present counts. Side a is enrolled.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "score": ("score", "scores", "distance", "dissimilarity", "similarity", "llr", "y_score"),
     "genuine": (
@@ -67,7 +67,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "fold": ("fold",),
     "species": ("attack", "species", "attack_type", "pai", "pais"),
 }
-#: Every name of a column of a list but those of species.
+#: Every name of a column of a list, except columns of species.
 HEADER_NAMES = {name for role, names in COLUMNS.items() if role != "species" for name in names}
 #: The kind of scores that the name of their column declares.
 KINDS: dict[str, Kind] = {
@@ -92,7 +92,7 @@ _MOST_UNNAMED = 12  # columns of a list without their names: ASVspoof 2021 has 8
 class Row:
     """A layout of lists without names of columns: its signature, an example, and who has it.
 
-    Without a meaning, it is a variant of the row before.
+    A row without a meaning is a variant of the row before.
     """
 
     pattern: str
@@ -141,7 +141,7 @@ LISTS = (
         "PyEER, FVC",
     ),
 )
-#: Lists whose class another file or the names tell; they come first where an argument says so.
+#: Lists whose class another file or the names tell; tried first where an argument says so.
 KEYED = (
     Row(
         r"(?=.{2,3}$)(?!.[ib]$|[ib].$)[tibw]*(?P<score>f)[tibw]*",
@@ -162,24 +162,24 @@ TRIALS = (
 class Numbered(NamedTuple):
     """The first line of a text without names of columns, as pandas writes it or as data."""
 
-    header: bool  # whether it is none of the data
-    unnamed: int = 0  # columns before the others, without a name: the index of pandas
+    header: bool  # whether the line is no data
+    unnamed: int = 0  # leading columns without a name: the index of pandas
 
 
 @dataclass
 class Layout:
     """The columns of a list by their number; the enrolled side is first."""
 
-    names: list[str] = field(repr=False)  # what the columns are called in messages
+    names: list[str] = field(repr=False)  # of the columns, in messages
     roles: dict[str, int] = field(default_factory=dict)
-    #: The names of the templates of both sides; one alone is the key of an attempt.
+    #: The columns of names of both templates; a single column is the key of an attempt.
     templates: tuple[int, ...] = ()
     header: bool = False  # whether the first line has the names
     #: Columns that pandas numbered, not named: the first line is none of the list.
     numbered: Numbered = field(default_factory=lambda: Numbered(False))
     kind: Kind | None = None  # what the scores are, where the file declares it
     claims: bool = False  # whether enrolled templates are named by their subjects alone
-    #: Columns of metadata by their names: of the enrolled side and of the other, None if unknown.
+    #: Columns of metadata by their names: of the enrolled side and of the probe, None if unknown.
     meta: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
     named: frozenset[str] = frozenset()  # words of ``columns`` that are roles, and no metadata
 
@@ -626,7 +626,7 @@ def trial_layout(head: Any, given: Any) -> Layout:
     letters = signature(head)
     if head.width == 2 and not {*letters}.isdisjoint("wb"):
         _refuse_decimal_commas(head, 1)
-    # What is said of the first line of the scores is about trials that could be asked about, too.
+    # `header` is stated for the scores, and counts for trials with a numbered first line, too.
     arguments = given if counts_columns(head.cells[0]) else of_trials
     layout = matched(head, TRIALS, arguments)
     if layout is not None:
@@ -712,7 +712,7 @@ def _are_even(head: Any) -> bool:
     return even and all(cell.isdigit() for i in (1, 2) for cell in head.column(i))
 
 
-# ------------------------------------------------------------------------- what is not known
+# ------------------------------------------------------------------------- unknown lists
 
 
 def _two_readings(head: Any, columns: list[int], content: str, so: str) -> DataError:

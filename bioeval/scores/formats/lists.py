@@ -202,7 +202,7 @@ def two_classes(
 
 
 class Listed:
-    """The rows of a list that are kept, and what is known about them."""
+    """The rows of a list that are kept, with the classes, subjects and metadata of the rows."""
 
     def __init__(self, table: Columns, layout: Layout, given: Given):
         """Find the class and the subjects of each pair."""
@@ -408,7 +408,7 @@ class Listed:
         """Return the species of each pair, empty for bona fide; None of a list without attacks.
 
         Filled cells of a column of species win over the class; an attack without a species has the
-        word of its class. Two classes alone are those of attack detection.
+        word of its class. Two classes alone are the classes of attack detection.
         """
         words = self.words
         column = self.layout.get("species")
@@ -607,9 +607,9 @@ def _as_matrix(
 ) -> Scores:
     """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
 
-    Where probes and gallery share a name, both are one set of templates. The truth is that of the
-    subjects, else `genuine`. With `unordered`, a comparison that is not listed has the score of the
-    other order.
+    If probes and gallery share a name, all templates are one set. Subjects decide the classes, or
+    without subjects `genuine`. With `unordered`, a comparison that is not listed has the score of
+    the other order.
     """
     shared = len(set(probe.names).intersection(gallery.names))
     square = shared > 0

@@ -33,7 +33,7 @@ ROLES = (
 #: Keys of ``lists``.
 LISTS = ("as", "keep", "unordered", "missing_pairs", "first_index", "leave_out_query")
 
-#: What arguments of :class:`Scores` and of lists are called as arguments of :func:`load`.
+#: Arguments of :class:`Scores` and of lists, as arguments of :func:`load`.
 LOAD_NAMES = {"gallery_labels": "gallery", "names": "columns.name"} | {
     key: f"lists.{key}" for key in ("keep", "unordered", "first_index", "leave_out_query")
 }
@@ -84,7 +84,7 @@ class Given:
         stated |= {f"lists.{k}": v for k, v in lists.items()}
         self.values = {k: _checked(k, v) for k, v in stated.items() if v is not None}
         ListRules.parse(self.peek("lists.keep"), self.peek("lists.unordered"))
-        #: Columns of metadata by their names, of which a reader takes those that it knows.
+        #: Columns of metadata by their names, of which a reader takes the known columns.
         self.meta = {k: v for k, v in columns.items() if k not in ROLES}
         self.notes: list[str] = []  # on columns that were chosen
         self._used: set[str] = set()
@@ -213,7 +213,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class TemplatePattern:
-    """What a regular expression takes out of the name of a template: its subject, and metadata."""
+    """A regular expression that takes subject and metadata from the name of a template."""
 
     def __init__(self, text: Any):
         try:

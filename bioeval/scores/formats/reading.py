@@ -30,8 +30,8 @@ from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import marking
 
-#: What is read: its name as `format`, the content of such a file, what to call it, the suffixes
-#: that promise it, and what it holds.
+#: Formats by their names as `format`: the content of a file, its noun, its suffixes, and the scores
+#: in such a file.
 FORMATS = {
     "npz": (
         "zip",

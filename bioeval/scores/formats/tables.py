@@ -232,12 +232,12 @@ def read_columns(
 ) -> Columns:
     """Read columns of a text; `words` and `numbers` are the names of the columns to read.
 
-    Of words in the columns `digits`, whole numbers may lose a sign and zeros before them; in those
-    of `blanks`, cells may be blank, and a blank number is NaN.
+    In the columns `digits`, words that are whole numbers may lose a sign and leading zeros; in the
+    columns `blanks`, cells may be blank, and a blank number is NaN.
 
     pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
     line is not as expected, the file is read again line by line, so that an error names the line;
-    where only cells in quotes or numbers such as NaN were the reason, these are converted.
+    if only cells in quotes or numbers such as NaN were the reason, such cells are converted.
     """
     import pandas as pd
 
@@ -248,7 +248,7 @@ def read_columns(
                 pieces = _pieces(replace(head, single=single), first, numbers, {*words}, digits)
                 columns = _grown(head, first, pieces, words, numbers)
                 for column in columns.words.values():
-                    # The parser of plain cells cannot read these, nor quotes after a blank.
+                    # The parser of plain cells reads neither blank cells nor quotes after a blank.
                     if any(x[:1] in ("", '"') for x in column.values):
                         raise ValueError("a cell is blank, or in quotes")
                 for i, name in numbers.items():
@@ -387,7 +387,7 @@ def _pieces(
 ) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    # Before 3.1, numbers were the nearest float64 only where that was said.
+    # Before 3.1, pandas read numbers as the nearest float64 only on request.
     version = tuple(map(int, pd.__version__.split(".")[:2]))
     exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
@@ -405,7 +405,7 @@ def _pieces(
             index_col=False,
             dtype={i: np.float64 if i in numbers else object for i in slow},
             na_filter=False,
-            # It takes the parser more time than the cells do.
+            # Skipping blanks takes more time than parsing the cells.
             skipinitialspace=not head.single,
             quoting=csv.QUOTE_NONE if head.delimiter == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",

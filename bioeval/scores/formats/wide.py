@@ -132,7 +132,7 @@ def _of_names(
 ) -> tuple[Callable[[str], str], list[dict[str, list[str]]]]:
     """Return a function from a name above or beside the matrix to its subject, and metadata.
 
-    Names are the subjects; with a table of templates, or a pattern, they are those of templates.
+    Names are the subjects; with a table of templates, or a pattern, names are of templates.
     """
     all_names = [*dict.fromkeys([*rows, *columns])]
     if "labels" in given:

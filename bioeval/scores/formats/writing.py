@@ -33,7 +33,7 @@ _LINES = 1 << 17
 
 @dataclass(frozen=True)
 class Written:
-    """A format that is written: how the names of its files end, and what they cannot hold."""
+    """A format that is written: the endings of file names, and the losses."""
 
     what: str
     endings: tuple[str, ...]
@@ -170,7 +170,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         own = names[side]
         if own is not None and declared_names(meta) is None:  # of an index
             arrays[f"{side}_template"] = own.to_numpy()
-    # Without labels, a mask of equal sides is taken for a square one.
+    # Without labels, a mask of equal sides would be read as a square mask.
     probe_count, gallery_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
     if not square and (shared or not scores._labelled and probe_count == gallery_count):
@@ -233,7 +233,7 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     Of a matrix, each cell that is an attempt is a line, row by row; the enrolled subject is a, the
     probe b.
     """
-    # The name of the column declares what the scores are.
+    # The name of the column declares the kind of the scores.
     score = scores.kind if scores.kind != "order" else "score"
     if scores.layout == "pairs":
         columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
