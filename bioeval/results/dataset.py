@@ -25,7 +25,8 @@ SCHEMA = 1
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (
     *("eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr"),
-    *("recognition_rate", "auc", "d_prime", *QUERY_MEANS),
+    *("zero_far", "zero_frr", "recognition_rate", "auc", "min_dcf", "d_prime", "eer_hull"),
+    *QUERY_MEANS,
 )
 
 #: Variables by name: dimensions and values, or values over the dimensions of the description.
@@ -116,10 +117,10 @@ def threshold_with_next(dataset: xr.Dataset, name: str = "threshold") -> dict[st
     return arguments
 
 
-def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables, those of `FIRST` before the others."""
+def in_order(variables: Mapping[str, Any], first: Sequence[str] = FIRST) -> dict[str, Any]:
+    """Return the variables, some before the others: the order of rows in tables."""
     ordered = {}
-    for name in (*FIRST, *variables):
+    for name in (*first, *variables):
         if name in variables:
             ordered[name] = variables[name]
     return ordered
@@ -167,14 +168,15 @@ def dataset(
     table: Mapping[str, Variable],
     coordinates: Mapping[str, np.ndarray],
     attrs: Mapping[str, str | int | float],
+    first: Sequence[str] = FIRST,
 ) -> xr.Dataset:
-    """Return a Dataset whose variables carry what the table says of them.
+    """Return a Dataset whose variables carry what the table says of them, some in front.
 
     A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
     made = {}
     every = {*variables, *coordinates}
-    for name, value in in_order(variables).items():
+    for name, value in in_order(variables, first).items():
         about = described(table, name)
         if not isinstance(value, tuple):
             value = about.dims if np.ndim(value) else (), value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from bioeval import partition
 from bioeval.base.messages import Message
 from bioeval.counting.points import COSTS
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import Variables, about_attrs, along, dataset, rates_of
+from bioeval.results.dataset import FIRST, Variables, about_attrs, along, dataset, rates_of
 from bioeval.results.support import beyond_scores, support_messages, supported
 from bioeval.results.variables import (
     FOLDS,
@@ -51,6 +52,8 @@ SplitNumbers = Mapping[str, np.ndarray]
 
 #: Described as of folds; all others are described as of one evaluation.
 OF_FOLDS: dict[str, Variable] = {
+    "gar": replace(VERIFICATION["gar"], detail="data"),
+    "grr": replace(VERIFICATION["grr"], detail="data"),
     "threshold": Variable(
         "threshold chosen on the training part",
         "score",
@@ -80,6 +83,9 @@ OF_FOLDS: dict[str, Variable] = {
 
 #: Counts of decisions, which a fold without a threshold does not have.
 _DECISIONS = ("ga", "fr", "fa", "gr", "di", "detected", "fa_unenrolled")
+
+# Rates at the threshold of a fold come before those at a threshold of the test part.
+_FIRST = ("threshold", "far", "frr", "hter", "dir", "cms", *FIRST)
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
@@ -148,7 +154,7 @@ def fold_dataset(
     attrs |= _attrs(options, plan.splitter, about.kind)
     if "shared_subjects" in values:
         attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
-    return dataset(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs, _FIRST)
 
 
 def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
