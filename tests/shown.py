@@ -54,9 +54,9 @@ SHOWN = {
     "gom_from_curves": (lambda: be.gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
     "with_failures": (lambda: be.with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
-    "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
+    "zoo": (lambda: be.zoo(square(), permutations=20), "Kruskal"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
-    "compare": (lambda: be.compare(square(), square(random_state=2)), "Comparison of 2"),
+    "compare": (lambda: be.compare(square(), square(random_state=2)), "Comparison of systems"),
     "cross_evaluate": (
         lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
     ),
@@ -76,7 +76,7 @@ SHOWN = {
     "sample_size": (lambda: be.sample_size(frr=0.05, icc=0.1), "design effect"),
     "workload": (
         lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),
-        "Impostors accepted",
+        "impostors accepted",
     ),
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),

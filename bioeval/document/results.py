@@ -208,7 +208,8 @@ _OF_INTERVALS = {
 
 def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     """Return the method of a result's confidence intervals, and their population."""
-    text = "{level:rate} interval, {method}"
+    limits = "one-sided limits" if attrs.get("limits") == "one-sided" else "interval"
+    text = f"{{level:rate}} {limits}, {{method}}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),
         "method": method_in_words(str(attrs["interval_method"])),
@@ -257,16 +258,6 @@ def is_doubt(message: Message) -> bool:
 def messages_of_result(dataset: xr.Dataset | xr.DataTree) -> list[Message]:
     """Return the messages of a result."""
     return messages_of(dataset.attrs)
-
-
-def people_and_attempts(subjects: int, genuine: int, impostor: int) -> Phrase:
-    """Return the sample size of verification in words."""
-    return say(
-        "{subjects}; {genuine} genuine and {impostor}",
-        subjects=Count(subjects, noun="subjects"),
-        genuine=Count(genuine),
-        impostor=Count(impostor, noun="impostor attempts"),
-    )
 
 
 def attempts_of(dataset: xr.Dataset) -> Phrase:
@@ -450,14 +441,6 @@ def table_of(
         only: Literal["", "data"] = "data" if dims and len(by_system) == 1 else ""
         heads.insert(0, Column("system", "system", grouped=bool(dims), only=only))
     return Table(id, heads, rows, **about)
-
-
-def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
-    """Return what an attempt of verification is compared with, and of which tries it consists."""
-    if "use" in attrs:
-        return str(attrs["use"])
-    templates = "all templates" if attrs.get("templates") == "multi" else "one template"
-    return f"each attempt compares a probe with {templates} of the claimed subject"
 
 
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:

@@ -210,14 +210,7 @@ class Page:
                 title += f": {escape(printable(system))}"
             # Of several systems, the table of the threshold has the thresholds of their studies.
             answering = not first or self._is_answer(section.id)
-            before = len(self.parts.answers)
-            rest = self.parts.rest_of(replace(section, title=""), answering, facts=first)
-            if self.several and section.id == "promise":
-                self.parts.answers[before:] = [
-                    (say("{system:name}: {text}", system=system, text=text), task)
-                    for text, task in self.parts.answers[before:]
-                ]
-            yield title, rest
+            yield title, self.parts.rest_of(replace(section, title=""), answering, facts=first)
 
     def _is_answer(self, section: str) -> bool:
         """Whether the answers of a section beside an evaluation are those of the page."""

@@ -25,8 +25,7 @@ from bioeval.showing.labels import label_of
 from bioeval.showing.nodes import Node
 from bioeval.showing.rows import Row, rows_of
 from bioeval.stats.aggregate import aggregate
-from bioeval.studies.thresholds.answers import new_people
-from bioeval.studies.thresholds.section import folds_of, refusal_of
+from bioeval.studies.thresholds.answers import folds_of, new_people, refusal_of
 from bioeval.views.messages import sentence_about
 from bioeval.views.tasks import OVER, unit_of
 from bioeval.views.terms import task_of, words_of

@@ -329,6 +329,13 @@ def _of_subjects(about: Provenance) -> list[Message]:
 THRESHOLD_STUDY = "threshold-study"
 
 
+#: The parts of a threshold study below it, and what they are, which is their title.
+STUDY_PARTS = {
+    "rates": "rates at the threshold: on all data (optimistic), and expected with new people",
+    "needs": "people needed for the target",
+}
+
+
 def study_in_one(study: xr.DataTree) -> xr.Dataset:
     """Return a threshold study as one dataset: what a test part has is called by its path.
 
@@ -336,7 +343,7 @@ def study_in_one(study: xr.DataTree) -> xr.Dataset:
     needs over ``rule``.
     """
     variables: dict[str, Any] = {}
-    for name in ("rates", "needs"):
+    for name in STUDY_PARTS:
         if name in study.children:
             variables |= {str(x): y for x, y in study[name].to_dataset().data_vars.items()}
     folds = study["folds"].to_dataset().sel(part="test", drop=True)

@@ -56,10 +56,11 @@ def section_of(nodes: Sequence[Node], *, verbose: bool = True) -> Section:
     tasks = [_task(of_task, verbose) for of_task in _by_task(nodes)]
     several = len({(x.system, x.condition) for x in nodes}) > 1
     without = {node.name for task in tasks if not task.is_defined for node in task.nodes}
+    wholes = [x for x in nodes if _whole(x, nodes) is x]
     messages = [
-        _about(message, names, nodes, several)
+        _about(message, names, wholes, several)
         for message, names in _names_of_messages(nodes).items()
-        if len(names) == len(nodes) or not {*names} <= without  # else the title says why
+        if len(names) == len(wholes) or not {*names} <= without  # else the title says why
     ]
     in_answers = [x for m in messages if m.code in ANSWERS for x in (m, *m.arguments.values())]
     blocks: list[Block] = [Messages([x], alarm=True) for x in messages if is_doubt(x)]
@@ -225,11 +226,16 @@ def _of_each(nodes: Sequence[Node], texts: Callable[[xr.Dataset], Iterable[Text]
 
 def _names_of_messages(nodes: Sequence[Node]) -> dict[Message, list[str]]:
     """Return the messages of results, with the names of the results that have them."""
-    names_of: dict[Message, list[str]] = {}
+    names_of: dict[Message, dict[str, None]] = {}
     for node in nodes:
         for message in messages_of(node.dataset.attrs):
-            names_of.setdefault(message, []).append(node.name)
-    return names_of
+            names_of.setdefault(message, {})[_whole(node, nodes).name] = None
+    return {message: list(names) for message, names in names_of.items()}
+
+
+def _whole(node: Node, nodes: Sequence[Node]) -> Node:
+    """Return the study that a dataset is a part of, or the dataset itself."""
+    return next((x for x in nodes if node.name.startswith(f"{x.name}/")), node)
 
 
 def _about(message: Message, names: Sequence[str], nodes: Sequence[Node], several: bool) -> Message:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from bioeval.document.results import (
     sides_in_words,
     threshold_choice,
 )
+from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import excluded_in_words
@@ -81,11 +83,91 @@ def _attacks(attrs: Attributes) -> Text:
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
 
 
+def _people_of_a_day(attrs: Attributes) -> Text:
+    if "impostor_share" not in attrs:
+        return ""
+    return say(
+        "{people:count people} a day, {share:rate} of them {role}",
+        people=int(attrs["people"]),
+        share=float(attrs["impostor_share"]),
+        role="not on the list" if attrs["rates"] == "fpir fnir" else "impostors",
+    )
+
+
+def _ranges(attrs: Attributes) -> Text:
+    if "impostor_share" not in attrs:
+        return ""
+    text = "the number of errors in {share:rate} of the periods, if people are independent"
+    return say(text, share=float(attrs["confidence"]))
+
+
+def _alarms(attrs: Attributes) -> Text:
+    """Return the rate at which a number of false alarms is expected, if it was given."""
+    if "alarms_per_day" not in attrs:
+        return ""
+    with localcontext(prec=4, rounding=ROUND_FLOOR):  # never above what the alarms allow
+        per_cent = float(+Decimal(f"{100 * float(attrs['far']):.12g}"))
+    return say(
+        "{alarms:digits 4} a day, expected at a {rate} of {per_cent:digits 4} %",
+        alarms=float(attrs["alarms_per_day"]),
+        rate="FPIR" if attrs["rates"] == "fpir fnir" else say("{far}"),
+        per_cent=per_cent,
+    )
+
+
+def _operating_point(attrs: Attributes) -> Text:
+    """Return the threshold, or the target, whose errors are counted in use."""
+    if "impostor_share" not in attrs:
+        return ""
+    if "far_target" in attrs:
+        task = rates_are_of(attrs, searches=attrs["rates"] == "fpir fnir")
+        return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
+    if "threshold" not in attrs:
+        return "" if "alarms_per_day" in attrs else "rates as given"
+    after = {x: float(attrs[x]) for x in ("threshold", "threshold_next") if x in attrs}
+    return say("the threshold {threshold:threshold}", **after)
+
+
+def _planned_interval(attrs: Attributes) -> Text:
+    if "frr_width" not in attrs:
+        return ""
+    return say(
+        "{confidence:rate} interval of the {frr} by subject, at most {width:digits 4} pp "
+        "(percentage points) wide with a probability of {assurance:rate}",
+        confidence=float(attrs["confidence"]),
+        width=100 * float(attrs["frr_width"]),
+        assurance=float(attrs["assurance"]),
+    )
+
+
+def _limits_of_differences(attrs: Attributes) -> Text:
+    if "adjust" not in attrs:
+        return ""
+    is_adjusted = attrs["adjust"] == "holm"
+    adjusted = "; conclusions are adjusted for the number of measures (Holm)"
+    text = "of differences hold for all pairs of systems together, for each measure by itself"
+    return f"{text}{adjusted if is_adjusted else ''}"
+
+
+def _measures_of(attrs: Attributes) -> Text:
+    """Return the convention of re-identification that measures were compared by."""
+    is_compared = "convention" in attrs and "adjust" in attrs
+    return f"of re-identification, {attrs['convention']}" if is_compared else ""
+
+
 #: The facts of the header, and what attributes say of each.
 _FACTS: dict[str, Callable[[Attributes], Text]] = {
+    "Training set": _label_of("train_system"),
+    "People": _people_of_a_day,
+    "False alarms": _alarms,
+    "Operating point": _operating_point,
+    "In brackets": _ranges,
+    "Interval": _planned_interval,
     "Made of": _label_of("origin"),
     "Attempts": _text_of("use"),
     "Scores": _scores,
+    "Measures": _measures_of,
+    "Limits": _limits_of_differences,
     "Read": _label_of("reading"),
     "No response": lambda attrs: _NO_RESPONSE.get(str(attrs.get("non_response")), ""),
     "Groups": _groups,
@@ -326,7 +408,7 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
         of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
         least, most = int(np.nanmin(of_part)), int(np.nanmax(of_part))
         sizes[part] = Count(least) if least == most else say("{a} to {b}", a=least, b=most)
-    return say(text, sizes_are_of=str(dataset.attrs["sizes_are_of"]), **sizes)
+    return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
 
 
 # ---------------------------------------------------------------------------------------- left out

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import xarray as xr
 
 from bioeval.base.errors import DataError
+from bioeval.results.dataset import STUDY_PARTS
 from bioeval.views.tasks import datasets, system_of
 
 
@@ -82,6 +83,20 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
         own = system_of(path)
         task = path.removeprefix(own).strip("/") or _task(dataset)
         yield Node("/".join(filter(None, (system, own))), condition, task, dataset)
+
+
+def nodes_of_study(node: Node) -> Iterator[Node]:
+    """Yield the parts of a threshold study in one dataset, without its folds."""
+    by_dims: dict[tuple[Hashable, ...], list[Hashable]] = {(): [], ("part",): [], ("rule",): []}
+    for name, variable in node.dataset.data_vars.items():
+        if variable.dims in by_dims:
+            by_dims[variable.dims].append(name)
+    paths = ("", *(f"/{part}" for part in STUDY_PARTS))
+    titles = (node.dataset.attrs["task"], *STUDY_PARTS.values())
+    for names, path, title in zip(by_dims.values(), paths, titles, strict=True):
+        if names:
+            part = node.dataset[names].assign_attrs(task=title)
+            yield node._replace(task=f"threshold_study{path}", dataset=part)
 
 
 def _task(dataset: xr.Dataset) -> str:

@@ -47,7 +47,7 @@ def _is_chosen_here(row: Row) -> bool:
     """Whether the threshold of a number was chosen on the data that the number is of."""
     if row.threshold_cell is None or "part" in row.places:
         return False
-    is_of_rule = row.about.get("threshold") in ("threshold", "threshold_used")
+    is_of_rule = row.about.get("threshold") in ("threshold", "threshold_used", "assured_threshold")
     return not is_of_rule or "chosen_on" not in row.node.dataset.attrs
 
 

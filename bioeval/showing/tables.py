@@ -127,7 +127,7 @@ def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
         columns.setdefault(name, Column(name, text))
         cells.setdefault(key, {})[name] = row.cell
         if row.statistic == "":
-            of_threshold = name.replace("value", "threshold", 1)
+            of_threshold = f"threshold_{row.system}" if several else "threshold"
             columns.setdefault(of_threshold, Column(of_threshold, "threshold"))
             if (threshold := row.threshold_cell) is not None:
                 cells[key][of_threshold] = threshold

@@ -17,19 +17,11 @@ from bioeval.document.blocks import Paragraph, Section
 from bioeval.document.text import Text
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.showing.document import section_of, table_of_measures
-from bioeval.showing.nodes import Node, nodes_of
-from bioeval.studies.assurance.section import promise_section
+from bioeval.showing.nodes import Node, nodes_of, nodes_of_study
 from bioeval.studies.calibration.calibration import calibration_section
-from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.conventions.conventions import conventions_section
-from bioeval.studies.planning.sample_size import sample_size_section
-from bioeval.studies.planning.workload import workload_section
-from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
-from bioeval.studies.thresholds.section import threshold_study_section
 from bioeval.studies.tracking.section import tracking_section
-from bioeval.studies.tries.tries import tries_section
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs_section
-from bioeval.studies.zoo.results import zoo_section
 from bioeval.tables.ranks import ranks_section
 from bioeval.views.show import Shown
 from bioeval.views.tasks import OVER, datasets
@@ -39,29 +31,20 @@ from bioeval.views.writers.terminal import TerminalDocument
 #: Types of results with a section of their own.
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "ranks": ranks_section,
-    "promise": promise_section,
     "calibration": calibration_section,
-    "comparison": comparison_section,
     "conventions": conventions_section,
-    "workload": workload_section,
-    "sample-size": sample_size_section,
-    "judged-threshold": judged_threshold_section,
-    THRESHOLD_STUDY: threshold_study_section,
     "tracking": tracking_section,
-    "tries": tries_section,
     "worst-pairs": worst_pairs_section,
-    "zoo": zoo_section,
 }
 
 #: Types of which several results share one section, with the attribute that names a single one.
-_TOGETHER = {"calibration": "system", "tries": ""}
+_TOGETHER = {"calibration": "system"}
 
 
 def section_of_its_own(dataset: xr.Dataset) -> str:
     """Return the type of a result that has a section of its own; empty of all others."""
-    if {"statistic", *OVER} & {*dataset.dims} and "result_type" in dataset.attrs:
-        is_study = dataset.attrs["result_type"] == THRESHOLD_STUDY
-        return THRESHOLD_STUDY if is_study else ""
+    if {"statistic", *OVER} & {*dataset.dims}:
+        return ""
     name = str(dataset.attrs.get("result_type", ""))
     return name if name in _SECTIONS else ""
 
@@ -151,7 +134,9 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
             else:
                 name = system if len(results) > 1 else ""
                 title = _title_on_page(dataset)
-                others.setdefault(title, []).append(Node(name, "", path, dataset))
+                node = Node(name, "", path, dataset)
+                is_study = node.result_type == THRESHOLD_STUDY
+                others.setdefault(title, []).extend(nodes_of_study(node) if is_study else [node])
     for title, nodes in others.items():
         systems = {node.system for node in nodes}
         system = next(iter(systems)) if len(systems) == 1 else ""
@@ -180,6 +165,8 @@ _SUMMARIES = {"statistic": "Statistics", "fold": "Folds", "partition": "Partitio
 
 
 def _title_on_page(dataset: xr.Dataset) -> str:
+    if dataset.attrs.get("result_type") == THRESHOLD_STUDY:
+        return "Threshold study"
     for dim, title in _SUMMARIES.items():
         if dim in dataset.dims:
             return title

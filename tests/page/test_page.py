@@ -197,7 +197,7 @@ def test_the_command_opens_a_page_at_its_threshold(inside):
     assert_opens_at(text, scores, 4.0)
     assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
     body = plain(text[text.index("<details") :])
-    named = re.findall(r"(?:Errors at|Operating point) the threshold ([\d.]+)", body)
+    named = re.findall(r"(?:At|Operating point) the threshold ([\d.]+)", body)
     assert len(named) == 2 and {float(x) for x in named} == {4.0}
     assert main(["threshold", "a.npz", "--threshold", "4", *promises, "--report", "q.html"]) == 1
     assert_opens_at((inside / "q.html").read_text(encoding="utf-8"), scores, 4.0)
@@ -265,7 +265,7 @@ def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
     text = (inside / "p.html").read_text(encoding="utf-8")
     promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
     assert promised is not None
-    heads = "Errors at|Operating point|confused with whom at"
+    heads = "At|Operating point|confused with whom at"
     body = plain(text[text.index("<details") :])
     named = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", body)]
     assert len(named) == 3 and len({*named}) == 1

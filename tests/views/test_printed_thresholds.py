@@ -275,7 +275,7 @@ def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound
     assert f"accept where the {kind} {'<=' if kind == 'distance' else '>='} {printed}" in " ".join(
         answer(text)
     )
-    assert f"Errors at the threshold {printed} (accepted if" in plain(text)
+    assert f"At the threshold {printed}, the highest" in plain(text)
     assert made.decided(float(printed)) == made.decided(study["threshold"].item())
     searches = be.open_set(made.scores, thresholds=[float(printed)])
     exact = be.open_set(made.scores, thresholds=[study["threshold"].item()])

@@ -198,7 +198,8 @@ def check_promise(
     if "shown" in verdicts:
         beyond.append(kinds_of_people_absent(max(people)))
     attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", [*answers, *beyond])
-    attrs |= {"confidence": confidence, "interval_method": "people"}
+    attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
+    attrs["chosen_on"] = "given"
     if tries is not None:
         attrs |= {"tries": int(tries), "use": described_tries(scores)}
     coordinates = {"promise": np.array([str(rule) for rule in promises])}

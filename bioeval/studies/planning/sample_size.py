@@ -17,26 +17,9 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
-from bioeval.document.blocks import (
-    Column,
-    Fact,
-    Facts,
-    ResultsBySystem,
-    Section,
-    Table,
-    Vocabulary,
-)
-from bioeval.document.cells import Count, Number
 from bioeval.document.results import (
-    answers,
-    attempts_in_words,
-    cell_of,
     messages_of_result,
-    result_messages,
-    table_of,
-    table_of_variables,
 )
-from bioeval.document.text import Text, say
 from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import RULES, RuleOf, people_with
 from bioeval.results.variables import Variable
@@ -48,7 +31,6 @@ from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
-from bioeval.studies.assurance.section import promise_by_strict_threshold
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warns_of_doubts
@@ -587,105 +569,3 @@ def subjects_for_width(variance: float, kurtosis: float, width: float, confidenc
         return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
 
     return 2 + bisect_left(range(2, MOST), True, key=narrow)
-
-
-def sample_size_section(results: ResultsBySystem) -> Section:
-    """Return the people that an interval needs, then those of the rules of 3 and of 30."""
-    ds = results[""]
-    return Section(
-        "sample-size",
-        "",
-        (
-            _facts(ds),
-            *answers(results),
-            _plans(ds),
-            _people(ds),
-            _people_for_frr(ds),
-            table_of_variables(ds, "rule", id="rules"),
-            result_messages(results),
-        ),
-        task="verification",
-    )
-
-
-def _facts(ds: xr.Dataset) -> Facts:
-    """Return the interval that is planned, and the figures that the plan starts from."""
-    attrs, icc = ds.attrs, float(ds["icc"])
-    interval = say(
-        "{confidence:rate} interval of the {frr} by subject, at most {width} pp (percentage "
-        "points) wide with a probability of {assurance:rate}",
-        confidence=float(attrs["confidence"]),
-        width=Number(100 * float(attrs["frr_width"]), digits=4),
-        assurance=float(attrs["assurance"]),
-    )
-    in_use = "attempts_of_subject" in ds.dims
-    errors = say(
-        "{frr} {value:rate}; correlation of two genuine errors of a subject {icc}"
-        if in_use
-        else "{frr} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
-        "{shared} if they share a template",
-        value=float(ds["frr"]),
-        icc=Number(icc, digits=3),
-        shared=Number(icc + float(ds["template_icc"]), digits=3),
-    )
-    facts = [Fact("Interval", interval), Fact("Expected", errors)]
-    if "use" in attrs:
-        facts.append(Fact("Attempts", attempts_in_words(attrs)))
-    if "pilot_subjects" in ds:
-        subjects = Count(int(ds["pilot_subjects"]), noun="subjects")
-        facts.append(Fact("Pilot", say("{n} with a genuine attempt", n=subjects)))
-    return Facts((*facts, Fact("Terms", Vocabulary())))
-
-
-def _plans(ds: xr.Dataset) -> Table:
-    """Return the people and their templates or attempts, for each number of these."""
-    over = "attempts_of_subject" if "attempts_of_subject" in ds.dims else "templates"
-    what = "attempts" if over == "attempts_of_subject" else "templates"
-    columns = (
-        Column(over, f"{what} of each subject"),
-        Column("subjects", "subjects"),
-        Column(f"all_{what}", f"all {what}", priority=1),
-        Column("design_effect", "design effect", priority=2),
-        Column("subject_sd", only="data"),
-    )
-    title = "Subjects for the width of the interval"
-    return table_of(ds, "plans", columns, over, title=title)
-
-
-def _people(ds: xr.Dataset) -> Table:
-    """Return the people that the FAR needs."""
-    rows: list[tuple[Text | None, ...]] = []
-    aims = "to show the target without a {false accept}", "to expect 30 {false accepts}"
-    for i, (aim, rule) in enumerate(zip(aims, RULES, strict=True)):
-        names = "subjects_for_far", "pairs_for_far"
-        cells = [cell_of(ds, name, {"rule": i}) for name in names]
-        rows.append((say(f"{aim}, rule of {rule}"), *cells))
-    needed = float(ds.get("people_estimated", math.nan))
-    if not math.isnan(needed):
-        promise = promise_by_strict_threshold(float(ds.attrs["confidence"]))
-        rows.append((promise, Count(needed, variable="people_estimated"), None))
-    return Table(
-        "people",
-        (
-            Column("aim", only="readers"),
-            Column("people", "people", only="readers"),
-            Column("pairs", "pairs of people", priority=1, only="readers"),
-        ),
-        rows,
-        title=say("People needed for {far} at most {target:rate}", target=float(ds.attrs["far"])),
-    )
-
-
-def _people_for_frr(ds: xr.Dataset) -> Table:
-    """Return the people that the FRR needs."""
-    aims = (
-        "to show the rate without a {false reject}, rule of 3",
-        "to expect 30 people with an error, rule of 30",
-    )
-    rows = [(say(x), cell_of(ds, "subjects_for_frr", {"rule": i})) for i, x in enumerate(aims)]
-    return Table(
-        "people_for_frr",
-        (Column("aim", only="readers"), Column("people", "people", only="readers")),
-        rows,
-        title=say("People needed for {frr} {value:rate}", value=float(ds["frr"])),
-    )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,33 +16,10 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import DataError, nearest_name, received
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
-from bioeval.document.blocks import (
-    Column,
-    Fact,
-    Facts,
-    ResultsBySystem,
-    Section,
-    Table,
-    Vocabulary,
-)
-from bioeval.document.cells import Number, Threshold
-from bioeval.document.results import (
-    answers,
-    attempts_in_words,
-    cell_of,
-    result_messages,
-    rule_in_words,
-    table_of,
-    table_of_variables,
-    threshold_rule,
-)
-from bioeval.document.terms import rates_are_of
-from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import along, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
-from bioeval.results.words import excluded_in_words
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.completeness import MISSING
 from bioeval.stats.options import IntervalMethod
@@ -481,126 +457,4 @@ def _rate_of(ds: xr.Dataset, name: str, at: Mapping[str, int]) -> Estimate:
     names = (name, f"{name}_low", f"{name}_high")
     return Estimate(
         *(float(ds[x].isel(at, missing_dims="ignore")) if x in ds else math.nan for x in names)
-    )
-
-
-def rate_rounded_down(rate: float) -> float:
-    """Return a rate with four significant digits, never larger than it."""
-    with localcontext(prec=4, rounding=ROUND_FLOOR):
-        return float(+Decimal(f"{rate:.12g}"))  # without the rounding error of a quotient
-
-
-def workload_section(results: ResultsBySystem) -> Section:
-    """Return the errors of a day and of each period."""
-    ds = results[""]
-    attrs = ds.attrs
-    on_list = not _is_verification(ds)
-    people = say(
-        "{people:count people} a day, {share:rate} of them {role}",
-        people=int(attrs["people"]),
-        share=float(attrs["impostor_share"]),
-        role="not on the list" if on_list else "impostors",
-    )
-    facts = Facts(
-        (
-            Fact("People", people),
-            *_alarms(ds),
-            Fact("Operating point", _operating_point(ds)),
-            Fact("Attempts", _attempts(ds)),
-            Fact("Excluded", excluded_in_words({"": attrs})),
-            Fact("Terms", Vocabulary()),
-        )
-    )
-    return Section(
-        "workload",
-        "",
-        (facts, *answers(results), *_errors(ds), result_messages(results)),
-        task=rates_are_of(attrs, searches=on_list),
-    )
-
-
-def _attempts(ds: xr.Dataset) -> Text:
-    """Return what an attempt is, where it is more than a comparison with one template."""
-    attrs = ds.attrs
-    if attrs.get("templates") == "multi" or "use" in attrs:
-        return attempts_in_words(attrs)
-    return ""
-
-
-def _is_verification(ds: xr.Dataset) -> bool:
-    return str(ds.attrs["rates"]) == "far frr"
-
-
-#: The errors, in verification and of a search of a list.
-_TITLES = {
-    "false-alarm": (
-        "Impostors accepted: {far}",
-        "False alarms, people who are not on the list but are found: FPIR",
-    ),
-    "rejected": (
-        "Genuine people rejected: {frr}",
-        "Misses, people on the list who are not found: FNIR",
-    ),
-}
-_OF_DAY = ("people_per_day", "per_day")
-_PERIODS = (
-    Column("days", "days", only="readers"),
-    Column("expected", "expected, known rate", only="readers"),
-    Column("predicted", "estimated rate", priority=1, only="readers"),
-    Column("none_at_all", "probability of none", priority=2, only="readers"),
-)
-
-
-def _errors(ds: xr.Dataset) -> Iterator[Table]:
-    """Yield the errors of each period, and of a day, where their rate is known."""
-    known = ds.isel(event=~np.isnan(ds["rate"].values))
-    for i, name in enumerate(known["event"].values.tolist()):
-        of_day = {x: cell_of(known, x, {"event": i}) for x in ("rate", *_OF_DAY)}
-        words = _TITLES[name][not _is_verification(ds)]
-        text = f"{words} {{rate}}; {{people_per_day}} people and {{per_day}} errors a day"
-        id = f"periods_{name.replace('-', '_')}"
-        of_event = known.isel(event=i)
-        columns = [x for x in _PERIODS if of_event[x.name].notnull().any()]
-        yield table_of(of_event, id, columns, "days", title=say(text, **of_day))
-    yield table_of_variables(known, "event", "days", id="periods")
-    yield table_of(known, "events", ("event", "rate", *_OF_DAY), "event", shown=0)
-
-
-def _alarms(ds: xr.Dataset) -> Iterator[Fact]:
-    """Yield the rate at which a number of alarms is expected, if it was given."""
-    if "alarms_per_day" not in ds.attrs:
-        return
-    rate = Term("far", "verification") if _is_verification(ds) else "FPIR"
-    # Never above the rate that the alarms allow.
-    value = Number(100 * rate_rounded_down(float(ds.attrs["far"])), digits=4)
-    alarms = float(ds.attrs["alarms_per_day"])
-    statement = say(
-        "{alarms} a day {are} expected at a {rate} of {value} %",
-        alarms="1 false alarm"
-        if alarms == 1
-        else say("{n} false alarms", n=Number(alarms, digits=4)),
-        are="is" if alarms == 1 else "are",
-        rate=rate,
-        value=value,
-    )
-    yield Fact("False alarms", statement)
-
-
-def _operating_point(ds: xr.Dataset) -> Text:
-    attrs = ds.attrs
-    task = rates_are_of(attrs, searches=not _is_verification(ds))
-    if "far_target" in attrs:
-        return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
-    if "threshold" not in attrs:
-        return "" if "alarms_per_day" in attrs else "rates as given"
-    rule = threshold_rule(attrs) if "threshold_rule" in attrs else None
-    after = float(attrs.get("threshold_next", math.nan))
-    at = Threshold(float(attrs["threshold"]), next=after)
-    if rule is None:
-        return say("the threshold {at}", at=at)
-    return say(
-        "the threshold {at}: {rule}, chosen on the same data; its rates are optimistic",
-        at=at,
-        rule=rule_in_words(rule),
-        task=task,
     )

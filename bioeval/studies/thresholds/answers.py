@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import threshold_with_next
@@ -128,3 +128,15 @@ def new_people(study: xr.Dataset) -> str:
     """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
     divided = str(study.attrs.get("divided", "subjects"))
     return "new people" if divided == "subjects" else f"new {divided}"
+
+
+def refusal_of(study: xr.Dataset) -> Message | None:
+    """Return why no threshold can be promised; None where one is."""
+    messages = messages_of(study.attrs)
+    return next((x for x in messages if x.code in REFUSED and not x.about), None)
+
+
+def folds_of(study: xr.Dataset) -> xr.Dataset:
+    """Return what the test part of each fold has."""
+    of_folds = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}
+    return xr.Dataset({name.removeprefix("folds/"): x for name, x in of_folds.items()})

@@ -15,21 +15,6 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_two_sets, to_user
-from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Label, Number
-from bioeval.document.results import (
-    answers,
-    attempts_of,
-    cell_of,
-    data_facts,
-    interval_note,
-    result_messages,
-    rule_in_words,
-    table_of_variables,
-    threshold_rule,
-)
-from bioeval.document.terms import rates_are_of
-from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
@@ -179,7 +164,7 @@ def judge_threshold(
         else:
             remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
-        Provenance.from_scores(test), "judged-threshold", "threshold", remarks
+        Provenance.from_scores(test), "judged-threshold", "threshold judged on a test set", remarks
     )
     attrs |= {x: at_threshold.attrs[x] for x in _OF_INTERVALS if x in at_threshold.attrs}
     attrs |= {
@@ -251,57 +236,3 @@ def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
     low, high = limits_of_cost(rates, of_frr, of_far)
     dcf = of_frr * rates["frr"] + of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}
-
-
-#: The rows of the table: a variable of the test set, one of the training set, and the label.
-_ROWS: tuple[tuple[str, str, Text], ...] = (
-    ("far", "far", Term("far")),
-    ("frr", "frr", Term("frr")),
-    ("dcf", "dcf", "DCF (actual)"),
-    ("min_dcf", "dcf", "minDCF"),  # where the threshold was chosen, the cost is the least
-    ("eer", "", "EER"),
-)
-
-
-def judged_threshold_section(results: ResultsBySystem) -> Section:
-    """Return what is said of a threshold of another set."""
-    (ds,) = results.values()
-    train, test = (ds.sel(part=part) for part in ("train", "test"))
-    name, rule = Label(str(ds.attrs["train_system"])), threshold_rule(ds.attrs)
-    trained = say("{name}: {attempts}", name=name, attempts=attempts_of(train))
-    facts = data_facts(results, Fact("Training set", trained), Fact("Test set", attempts_of(test)))
-    blocks: list[Block] = [facts, *answers(results)]
-    if rule.name != "fixed":
-        by = say("By {rule}, chosen on the training set.", rule=rule_in_words(rule))
-        blocks.append(Paragraph(by, "note"))
-    blocks += [
-        _rates(train, test),
-        table_of_variables(ds, "part", id="parts"),
-        *interval_note(results),
-        result_messages(results),
-    ]
-    return Section("judged_threshold", "", blocks, task=rates_are_of(ds.attrs))
-
-
-def _rates(train: xr.Dataset, test: xr.Dataset) -> Table:
-    """Return the errors of both sets at the threshold, and the costs of a target with a prior."""
-    rows = [
-        [label, cell_of(test, name), cell_of(train, of_train)]
-        for name, of_train, label in _ROWS
-        if name in test
-    ]
-    details, best = list[Text](), "EER is at"
-    if "dcf" in test:
-        best = "EER and minDCF are at"
-        prior, miss, accept = (Number(x, digits=6) for x in threshold_rule(test.attrs).values)
-        text = "DCF at prior {prior}: a miss costs {miss} and a {false accept} {accept}"
-        details.append(say(text, prior=prior, miss=miss, accept=accept))
-    headings = {"label": "", "test": "test set", "train": "training set"}
-    return Table(
-        "rates",
-        [Column(name, heading, only="readers") for name, heading in headings.items()],
-        rows,
-        title="At this threshold",
-        details=details,
-        notes=(f"{best} the best threshold of the set itself (optimistic), and not at this one.",),
-    )

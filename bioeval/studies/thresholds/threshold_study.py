@@ -22,7 +22,15 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import verify
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import THRESHOLD_STUDY, Variables, about_attrs, along, dataset, tree_of
+from bioeval.results.dataset import (
+    STUDY_PARTS,
+    THRESHOLD_STUDY,
+    Variables,
+    about_attrs,
+    along,
+    dataset,
+    tree_of,
+)
 from bioeval.results.support import RULES, beyond_scores, people_with
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -60,7 +68,7 @@ STUDY = {
         "score",
         "threshold T",
         shown="threshold",
-        label="threshold without assurance",
+        label="threshold",
     ),
     **entries(VERIFICATION | FOLDS, *RATES),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
@@ -284,14 +292,13 @@ def study_threshold(
     )
     study = dataset(variables, STUDY, {}, described | attrs)
     parts = {"part": np.array(["all", "test"])}
-    about_parts = {"task": "rates at the threshold: all data (optimistic), and test parts"}
-    by_part = dataset(along(("part",), **rates), STUDY, parts, about_parts)
+    by_part = dataset(along(("part",), **rates), STUDY, parts, {"task": STUDY_PARTS["rates"]})
     answers = answers_of_study(study, by_part, rule, messages + support)
     study.attrs |= message_attrs(answers, study.attrs)
     nodes = {"": study, "rates": by_part}
     if needed:
-        about_needs = {"task": "people needed for the target"}
-        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about_needs)
+        about = {"task": STUDY_PARTS["needs"]}
+        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about)
     return tree_of({**nodes, "folds": counted.folds})
 
 

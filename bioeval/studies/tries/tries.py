@@ -19,10 +19,9 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.document.blocks import Block, Column, Messages, ResultsBySystem, Section, Table
+from bioeval.document.blocks import Column, Table
 from bioeval.document.cells import Count
-from bioeval.document.results import answers, cell_of, data_facts, result_messages, threshold_of
-from bioeval.document.terms import rates_are_of
+from bioeval.document.results import cell_of, threshold_of
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import (
     Variables,
@@ -41,7 +40,6 @@ from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.studies.tries.pools import Pools
 from bioeval.views.messages import warns_of_doubts
-from bioeval.views.tasks import system_of, systems
 
 _MOST_TRIES = 10**12
 
@@ -64,7 +62,7 @@ TRIES: dict[str, Variable] = {
 }
 for _class in ("genuine", "impostor"):
     _pairs = f"{_class} pairs of a person and a claimed person with fewer tries, left out"
-    TRIES[f"{_class}_pairs_left_out"] = Variable(_pairs, "pairs", dims=("tries",))
+    TRIES[f"{_class}_pairs_left_out"] = Variable(_pairs, "pairs", dims=("tries",), detail="verbose")
 
 
 @warns_of_doubts
@@ -167,8 +165,8 @@ def tries(
         if undefined:
             messages.append(Message("fewer-tries", role=role, tries=min(undefined)))
     about = Provenance.from_scores(scores)
-    attrs: dict[str, Any] = about_attrs(about, "tries", "verification", messages)
-    attrs |= {"confidence": confidence, "interval_method": "people"}
+    attrs: dict[str, Any] = about_attrs(about, "tries", "claims with several tries", messages)
+    attrs |= {"confidence": confidence, "interval_method": "people", "chosen_on": "given"}
     this_gallery = pools.rate("far", numbers[0]).fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
     if not scores.claims:
@@ -204,63 +202,6 @@ def check_tries(tries: Any) -> list[int]:
     if not numbers:
         raise DataError("`tries` is empty; expected a number of tries, such as 3")
     return numbers
-
-
-def tries_section(results: ResultsBySystem) -> Section:
-    """Return what is said of rates of several tries; beside an evaluation, without its data."""
-    first = next(iter(results.values()))
-    tables = [_table(path, ds, len(systems(results)) > 1) for path, ds in results.items()]
-    messages = result_messages(results)
-    blocks: list[Block] = [data_facts(results), *answers(results), *tables, messages]
-    if "" not in results:
-        own = [x for x in messages.messages if x.code == "fewer-tries"]
-        blocks = [*answers(results), *tables, Messages(own)]
-    return Section("tries", "", blocks, task=rates_are_of(first.attrs))
-
-
-def _table(path: str, ds: xr.Dataset, several: bool) -> Table:
-    """Return the rates at a threshold, with the name of the system where there are several."""
-    rows: list[list[Text | None]] = []
-    for i, k in enumerate(ds["tries"].values.tolist()):
-        rows.append([Count(k), *(cell_of(ds, name, {"tries": i}) for name in _COLUMNS)])
-    notes: list[Text] = []
-    if "far_logged" in ds:
-        notes.append(
-            say(
-                "Of the visits as they are in the log, {far} is {far_logged:rate} and {frr} "
-                "{frr_logged:rate}.",
-                far_logged=ds["far_logged"].item(),
-                frr_logged=ds["frr_logged"].item(),
-            )
-        )
-    notes.append(
-        say(
-            "The tries of all visits of a person at a claim are pooled; each claim counts once. In "
-            "brackets: {confidence:rate} limits by people, for {population}.",
-            confidence=float(ds.attrs["confidence"]),
-            population=str(ds.attrs["interval_for"]),
-        )
-    )
-    left_out = [int(ds[f"{role}_pairs_left_out"].max()) for role in ("genuine", "impostor")]
-    if any(left_out):
-        notes.append(
-            say(
-                "Pairs of a person and a claimed person with fewer tries are left out: up to "
-                "{genuine:count} genuine and {impostor:count impostor pairs}.",
-                genuine=left_out[0],
-                impostor=left_out[1],
-            )
-        )
-    system = say("{name:name}: ", name=system_of(path)) if several else ""
-    title = say(
-        "{system}Claims with several tries, at {threshold}",
-        system=system,
-        threshold=threshold_of(ds),
-    )
-    columns = [Column("tries", "tries")]
-    for name, label in _COLUMNS.items():
-        columns.append(Column(name, label, only="data" if name.endswith("left_out") else ""))
-    return Table("tries", columns, rows, title=title, notes=notes)
 
 
 def table_of_thresholds(results: Sequence[xr.Dataset]) -> Table:

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
-from bioeval.document.blocks import Column, Fact, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Labels
-from bioeval.document.results import (
-    answers,
-    cell_of,
-    data_facts,
-    people_and_attempts,
-    result_messages,
-    table_of,
-    table_of_variables,
-    threshold_choice,
-    threshold_of,
-)
-from bioeval.document.terms import rates_are_of
-from bioeval.document.text import Text, say
 from bioeval.results.dataset import threshold_with_next
 from bioeval.results.variables import Variable
 
@@ -216,128 +199,3 @@ def number_of_best(quantile: float, subjects: int) -> int:
             f"are; expected at least {2 * number} subjects, or a smaller quantile"
         )
     return number
-
-
-_ERRORS = {
-    "fr": "{false rejects}",
-    "fa_as_probe": "{false accepts}, by probe",
-    "fa_as_claimed": "{false accepts}, by claim",
-}
-
-_TESTS = (
-    "goats: subjects differ in genuine scores",
-    "wolves: subjects differ in scores against others",
-    "lambs: subjects differ in others' scores against them",
-)
-
-
-def zoo_section(results: ResultsBySystem) -> Section:
-    """Return what is said of a zoo."""
-    ds = results[""]
-    genuine, impostor, _ = map(int, ds["all_attempts"].values)
-    attempts = people_and_attempts(ds.sizes["subject"], genuine, impostor)
-    return Section(
-        "zoo",
-        "",
-        (
-            data_facts(results, Fact("Over", attempts)),
-            *answers(results),
-            _errors(ds),
-            _most_errors(ds),
-            _animals(ds),
-            _tests(ds),
-            table_of_variables(ds, "subject", id="subjects"),
-            table_of_variables(ds, "error", "subject", id="errors_of_subjects"),
-            result_messages(results),
-        ),
-        task=rates_are_of(ds.attrs),
-    )
-
-
-def _errors(ds: xr.Dataset) -> Table:
-    """Return how many errors there are, and how few subjects make half of them."""
-    rows: list[tuple[Text | None, ...]] = []
-    for i, label in enumerate(_ERRORS.values()):
-        cells = [cell_of(ds, name, {"error": i}) for name in ("all_errors", "all_rate", "gini")]
-        numbers = np.sort(ds["errors"].values[i])[::-1]
-        most = np.searchsorted(2 * numbers.cumsum(), numbers.sum())
-        rows.append(
-            (say(label), *cells, Count(int(most) + 1, noun="subjects") if numbers.any() else None)
-        )
-    given = str(ds.attrs["chosen_on"]) == "given"
-    columns = (
-        Column("errors_of"),
-        Column("errors", "errors"),
-        Column("rate", "rate"),
-        Column("gini", "Gini"),
-        Column("half_made_by", "half are by", priority=1),
-    )
-    title = say(
-        "Errors at the threshold {threshold} (accepted if {sign})",
-        threshold=threshold_of(ds),
-        sign=">=" if str(ds.attrs["kind"]) in LARGER_IS_CLOSER else "<=",
-    )
-    details = ("The threshold was given." if given else threshold_choice(ds.attrs),)
-    return Table("errors", columns, rows, title=title, details=details)
-
-
-def _most_errors(ds: xr.Dataset) -> Table:
-    """Return the subjects with the highest rates of each kind of error."""
-    rows: list[tuple[Text | None, ...]] = []
-    notes = []
-    for error, label in enumerate(_ERRORS.values()):
-        rates = ds["rate"].values[error]
-        listed = highest_rates(ds["errors"].values[error], rates, NAMED)
-        for i in listed:
-            at = {"error": error, "subject": i}
-            cells = [cell_of(ds, x, at) for x in ("errors", "share", "rate", "rate_without")]
-            rows.append((say(label), Label(ds["subject"].values[i].item()), *cells))
-        # Others may have the rate of the last that is listed.
-        last = rates[listed[-1]] if listed else -1.0
-        if more := int((rates == last).sum() - (rates[listed] == last).sum()):
-            text = "{errors}: {more:count more subjects} with the rate of {last}."
-            subject = Label(ds["subject"].values[listed[-1]].item())
-            notes.append(say(text, errors=say(label), more=more, last=subject))
-    columns = (
-        Column("errors_of", grouped=True),
-        Column("subject", "subject"),
-        Column("errors", "errors"),
-        Column("share", "of all", priority=2),
-        Column("rate", "rate"),
-        Column("without", "without", priority=1),
-    )
-    title = "Subjects with the highest error rates (without: the rate over all other subjects)"
-    return Table("most_errors", columns, rows, title=title, notes=notes)
-
-
-def _animals(ds: xr.Dataset) -> Table:
-    """Return the animals, how many there are, and how many would be there by chance."""
-    title = say(
-        "Animals: best and worst {share:rate} by genuine and by impostor mean",
-        share=float(ds.attrs["quantile"]),
-    )
-    note = "p: probability by chance, if the two means were independent"
-    names = ("animal", "animal_count", "animal_expected", "animal_p_more", "animal_p_fewer")
-    table = table_of(ds, "animals", names, "animal", title=title, notes=(note,))
-    columns = [replace(x, name=x.name.removeprefix("animal_")) for x in table.columns]
-    rows = []
-    for row, animal in zip(table.rows, ds["animal"].values, strict=True):
-        of_animal = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
-        rows.append([*row, Labels(of_animal[:NAMED], more=len(of_animal) > NAMED)])
-    columns.append(Column("such_as", "such as", priority=1))
-    return replace(table, columns=columns, rows=rows)
-
-
-def _tests(ds: xr.Dataset) -> Table:
-    """Return the tests of the existence of goats, wolves and lambs."""
-    rows: list[tuple[Text | None, ...]] = []
-    for i, label in enumerate(_TESTS):
-        rows.append((label, *(cell_of(ds, name, {"test": i}) for name in ("correlation", "p"))))
-    kruskal = "Kruskal and Wallis (assumes independent scores)"
-    rows.append((kruskal, None, cell_of(ds, "kruskal_p")))
-    return Table(
-        "tests",
-        (Column("test"), Column("correlation", "correlation"), Column("p", "p")),
-        rows,
-        title="Do goats, wolves and lambs exist?",
-    )

@@ -139,7 +139,7 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     assert main(["workload", *given, "0.7"]) == 0
     text = capsys.readouterr().out
     assert "Expected errors a day, of 2,000 people: 0.7 impostors accepted." in text
-    assert "0.7 false alarms a day are expected at a FAR of 0.35 %" in text and "nan" not in text
+    assert "0.7 a day, expected at a FAR of 0.35 %" in text and "nan" not in text
     assert main(["workload", *given, "1000"]) == 2
     assert "200 people a day can cause a false alarm" in capsys.readouterr().err
     assert main(["workload", *given, "3", "--far", "0.1"]) == 2

@@ -24,7 +24,7 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
     for at, verdict in (("3", "Shown"), ("6", "Refuted")):
         end = main(["threshold", "b.npz", "--threshold", at, "--promise", "far=10%"])
         assert end == (verdict == "Refuted")
-        assert capsys.readouterr().out.startswith(f"{verdict}: the FAR at {at} is ")
+        assert f"\n{verdict}: the FAR at {at} is " in capsys.readouterr().out
     promise = ["threshold", "b.npz", "--threshold", "4", "--promise", "frr=0.2", "--json"]
     assert main(promise) == 0
     result = json.loads(capsys.readouterr().out)
@@ -66,7 +66,7 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
         np.savetxt("who.csv", scores.probe_labels, "%d", header="subject", comments="")
     given = ["--labels", "who.csv"]
     for words, answer in (
-        (["threshold", "x.npy", "--target", "far=1%", "--repeats", "1"], "where chosen"),
+        (["threshold", "x.npy", "--target", "far=1%", "--repeats", "1"], "all data"),
         (["compare", "x.npy", "y.npy", "--replicates", "100"], "FRR at FAR"),
     ):
         assert main([*words, *given]) == 0

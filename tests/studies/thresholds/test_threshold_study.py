@@ -135,8 +135,6 @@ def test_a_study_is_read_from_its_file_as_a_tree(scores, shown, tmp_path):
     assert be.messages(read) == be.messages(study)
     rates = be.to_frame(study).query("task == 'threshold_study/rates'")
     assert rates["part"].unique().tolist() == ["all", "test"]
-    with pytest.raises(be.DataError, match="expected the whole tree"):
-        be.show(study.to_dataset())
     with pytest.raises(be.DataError, match=r"node `folds`"):
         be.plot.folds(study)
     be.plot.folds(study["folds"])

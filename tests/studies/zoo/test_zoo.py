@@ -236,9 +236,8 @@ def test_the_least_p_value_and_subjects_left_out():
 def test_too_few_templates_are_said():
     ds = be.zoo(faces(n_templates=3))
     assert np.isnan(ds.p).values.tolist() == [True, False, False]
-    (message,) = be.messages(ds)
-    assert (message.code, message.arguments["animals"]) == ("animals-not-tested", "goats")
-    assert "4 templates" in message.sentence
+    untested = arguments(ds, "animals-not-tested")
+    assert untested["animals"] == "goats" and "4 templates" in untested["why"]
     one = be.simulate(10, 1, layout="probe-against-gallery", probes=2, random_state=1)
     ds = be.zoo(one)
     assert np.isnan(ds.p).values.tolist() == [True, False, True]
