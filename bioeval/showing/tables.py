@@ -49,6 +49,8 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     pairs: list[Row] = []
     by_places: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
+        if not row.is_defined and row.statistic not in ("", "mean"):
+            continue
         if row.other_system:
             if systems.index(row.system) > systems.index(row.other_system):
                 continue  # the difference the other way round
@@ -118,7 +120,7 @@ def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
     columns: dict[str, Column] = {}
     for row in rows:
         heading = _heading(row, several)
-        if heading is None or not (row.is_defined or row.statistic in ("", "mean")):
+        if heading is None:
             continue
         name, text = heading
         key = _key(row)
