@@ -32,7 +32,7 @@ from bioeval.results.dataset import (
     tree_of,
 )
 from bioeval.results.support import RULES, beyond_scores, people_with
-from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
+from bioeval.results.variables import FOLDS, SUPPORTED, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores
@@ -292,7 +292,11 @@ def study_threshold(
     )
     study = dataset(variables, STUDY, {}, described | attrs)
     parts = {"part": np.array(["all", "test"])}
-    by_part = dataset(along(("part",), **rates), STUDY, parts, {"task": STUDY_PARTS["rates"]})
+    of_parts = along(("part",), **rates)
+    if needed:
+        is_shown = all(message.code != "target-not-shown" for message in support)
+        of_parts |= {f"{rate}{SUPPORTED}": int(is_shown) for rate in RATES}
+    by_part = dataset(of_parts, STUDY, parts, {"task": STUDY_PARTS["rates"]})
     answers = answers_of_study(study, by_part, rule, messages + support)
     study.attrs |= message_attrs(answers, study.attrs)
     nodes = {"": study, "rates": by_part}
