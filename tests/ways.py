@@ -31,7 +31,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "scores.rows.SERIAL_CELLS": 0,
         "scores.rows.BLOCK_VALUES": 50,
     },
-    "sparse tables of people": {"counting.people.MOST_CELLS": 0, "counting.people._HELD": 20},
+    "sparse tables of people": {"counting.people.MOST_CELLS": 0, "counting.people._MOST_KEPT": 20},
 }
 
 

@@ -33,7 +33,7 @@ LARGEST_KEY = 0x7F7FFFFF
 class BitCells:
     """Runs of the bits of float32 differences from a centre; see :mod:`bioeval.kernels.cells`.
 
-    Cell `number` has all scores above the cells, and cell ``number + 1`` what is NaN.
+    Cell `number` has all scores above the cells, and cell ``number + 1`` all NaN.
 
     - `low`: the key from which cells begin
     - `shift`: the bits of keys that cells leave out

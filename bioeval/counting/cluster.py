@@ -1,8 +1,8 @@
 """Scores that are counted by the workers of a cluster: the counts are the same, to the last bit.
 
-Nothing else knows of it. The workers get the scores once, and are asked about parts of them; what
-they answer is put together as it arrives. Values in an HDF5 file, or a mapped one, are not sent:
-each worker opens the file.
+No other file knows of the workers. They get the scores once, and count parts; their counts are
+added as they arrive. Values in an HDF5 file, or a mapped one, are not sent: each worker opens the
+file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bioeval.scores.blocks import Mates
 
 R = TypeVar("R")
 
-# Parts for each thread of a worker: some may be slower.
+# Parts for each thread of a worker; several, since some workers may be slower.
 PARTS = 4
 
 # Seconds to wait for the first worker, and before scores are sent again that workers have lost; and
@@ -54,9 +54,9 @@ class Workers:
         else:
             self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
 
-    def look(self, reducers: Sequence[Any]) -> list[Any]:
+    def count_blocks(self, reducers: Sequence[Any]) -> list[Any]:
         """Show all blocks to copies of reducers, and return the copies, merged."""
-        return self.ask(functools.partial(_look_at_part, reducers=reducers), _joined)
+        return self.ask(functools.partial(_count_part, reducers=reducers), _joined)
 
     def mates(self) -> Mates:
         """Return the genuine attempts of all rows."""
@@ -66,7 +66,8 @@ class Workers:
     def ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
         """Ask about all parts, and join the answers in order.
 
-        Where workers have ended that had what was sent, all parts are asked again.
+        Where workers with the scores have ended, the scores are sent again and all parts are
+        counted anew.
         """
         for _ in range(SENT):
             try:
@@ -109,7 +110,7 @@ class Workers:
         return answers[0]
 
 
-def _look_at_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:
+def _count_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:
     return functools.reduce(_joined, show_blocks(parts, reducers, part))
 
 

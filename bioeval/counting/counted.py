@@ -64,7 +64,7 @@ LOST = 2.0**-12
 # Kept scores from which on equal scores are joined.
 JOIN = 1 << 24
 
-# What a cell of int32 counts to, before its number is added to one of 64 bits.
+# The largest count of an int32 cell, before the cell is added to 64 bits.
 MOST_IN_CELL = (1 << 31) - 1
 
 #: Flags of cells: with thresholds, and whose scores are kept.
@@ -184,10 +184,10 @@ class AttemptCounter:
         self.thresholds_of_dtype = np.empty(0, dtype=dtype)
         self.by_threshold: np.ndarray | None = None  # int64 (2, thresholds): scores below, up to
         self._set_cells(BitCells.spanning(dtype, dtype.type(0)))
-        #: int64: the cells with scores, increasing, and the number in each, once they are counted.
+        #: int64: the cells with scores, increasing, and their numbers of scores, once counted.
         self.filled = self.counts = np.empty(0, dtype=np.int64)
         self.is_counted = False
-        #: The kept scores, distinct and increasing, and how many attempts have each.
+        #: The kept scores, distinct and increasing, and the number of attempts with each score.
         self.values = np.empty(0)
         self.weights = np.empty(0, dtype=np.int64)
         self.moments: Moments | None = None
@@ -277,7 +277,7 @@ class AttemptCounter:
         self.flags = np.zeros(len(self.kept_cells), dtype=np.uint8)
         self.flags[cells] = COUNTED
         self.flags[self.kept_cells] |= KEPT
-        #: How many thresholds are in the cells before each, and in all.
+        #: The number of thresholds in the cells before each cell, and in all cells.
         self.first_threshold = np.zeros(len(self.kept_cells) + 1, dtype=np.int32)
         by_cell = np.bincount(cells, minlength=len(self.kept_cells))
         np.cumsum(by_cell, out=self.first_threshold[1:])
@@ -422,8 +422,8 @@ class AttemptCounter:
     def near(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return thresholds next to given finite thresholds, and the exact false accepts there.
 
-        They are the ends of cells of all keys: of scores far from 0, or that are very far apart, of
-        the cells that were counted.
+        The thresholds are ends of cells of all keys; where scores are far from 0, or very far
+        apart, ends of the counted cells.
         """
         cells = BitCells.spanning(self.dtype, self.cells.centre)
         if self.cells.centre != 0 or self.cells.shift > cells.shift:

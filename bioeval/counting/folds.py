@@ -38,7 +38,7 @@ MOST_CELLS = 1 << 12
 LEAST_CELLS = 1 << 8
 ENTRIES = 1 << 18
 
-# What an entry of int32 counts to, before it is added to one of 64 bits.
+# The largest count of an int32 entry, before the table is added to 64 bits.
 MOST_COUNTED = (1 << 31) - 1
 
 
@@ -113,7 +113,7 @@ class FoldCounts(NamedTuple):
 class FoldAttempts(Reducer):
     """The attempts of parts of divisions of the templates, as far as some rules need them.
 
-    A fold may be any set of templates, such as those of the people of a group.
+    A fold may be any set of templates, such as the templates of a group of people.
 
     Parameters
     ----------
@@ -124,13 +124,13 @@ class FoldAttempts(Reducer):
         The fold of each probe and of each gallery template, from 0, of each division; of listed
         pairs, of both sides of each pair.
     parts : sequence of sequences of tuples of Subset
-        The parts of each division that are wanted; a threshold is chosen on the first of those
-        beside each other, and asked of all of them.
+        The wanted parts of each division, in tuples; a threshold is chosen on the first part of a
+        tuple, and applied to all parts of the tuple.
     *rules : Rule
         What chooses the thresholds.
     """
 
-    lists_fewer = True  # cells of counts serve all folds, and a sorted list each of them alone
+    lists_fewer = True  # counts by cell serve all folds, and a sorted list a single fold
 
     def __init__(
         self,
@@ -144,8 +144,8 @@ class FoldAttempts(Reducer):
         self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
         self.kept: list[Placed] = []
-        #: int32 (sides, ...): what was counted of blocks, and of mirror images, or of both at once;
-        #: in the last there is room for scores. And how many scores it has.
+        #: int32 (sides, ...): counts of blocks, and of mirror images, or of both at once; the last
+        #: table still has room, and `counted` scores.
         self.recent: list[np.ndarray] = []
         self.counted = MOST_COUNTED
 
@@ -187,7 +187,7 @@ class FoldAttempts(Reducer):
             self.counter.kept_cells[:] = False
         shape = divisions, self.folds, self.folds
         self.sides = 1 + (isinstance(parts, TileParts) and parts.squares.symmetric)
-        #: Impostor scores by the folds of probe and gallery, and by cell; and those that failed.
+        #: Impostor scores by the folds of probe and gallery, and by cell; and failed attempts.
         self.tables = np.zeros((*shape, len(self.counter.kept_cells)), dtype=np.int64)
         self.failed = np.zeros(shape, dtype=np.int64)
         self.counting = True
@@ -285,7 +285,7 @@ class FoldAttempts(Reducer):
         ]
         given = [self._cell_of(x.values[0]) if x.name == "fixed" else 0 for x in self.rules]
         is_needed = np.zeros(len(counter.kept_cells), dtype=bool)
-        #: The cells, by number, in which the threshold of parts beside each other may lie.
+        #: The numbers of the cells in which the threshold of a tuple of parts may lie.
         self.cells_with_thresholds: list[list[np.ndarray]] = []
         for k, parts in enumerate(self.parts):
             self.cells_with_thresholds.append([])
@@ -344,7 +344,7 @@ class FoldAttempts(Reducer):
     def by_fold(self, threshold: float) -> FoldCounts:
         """Return the attempts of the folds of the first division, after :meth:`result`.
 
-        The threshold is one that was chosen on everything; NaN accepts nothing.
+        The threshold was chosen on all attempts; NaN accepts nothing.
         """
         limit = rounded_down(np.array([threshold]), self.dtype)
         folds = self.folds
@@ -362,7 +362,7 @@ class FoldAttempts(Reducer):
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
             impostor = impostor.select(self.counter.cells.places_of(impostor.distances) == cell)
-        failures = self.rejected and self.few  # else no failure was kept, and infinite ones are
+        failures = self.rejected and self.few  # else infinite scores were kept, but no failure
         attempts, accepted = counted(impostor, failures=failures)
         if not self.few:
             attempts = self.tables[0].sum(axis=-1) + self.failed[0]

@@ -22,7 +22,7 @@ from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
 
-# Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
+# Ranks up to this number may extend beyond the end of the gallery, so that the curves of several
 # galleries have the same length.
 MOST_RANKS = 10_000
 
@@ -143,7 +143,7 @@ class Searching:
                 "also meet in an impostor cell. Identification needs labels"
             )
         self.scores, self.search, self.about = scores, search, about
-        #: Facts of what is ranked; and of templates, where these are not the same distances.
+        #: Facts of the ranked candidates; and of templates, where their distances differ.
         self.reducers: list[Reducer] = [RankFacts(search.fusion if by_subject else None)]
         if by_subject and search.fusion != "best":
             self.reducers.append(RankFacts())

@@ -26,9 +26,9 @@ class LeftOut:
     nearest: np.ndarray
     #: float64 (m,): distance of the nearest candidate of any further subject; NaN for none.
     second: np.ndarray
-    #: int32 (k,): pairs of a probe and another subject whose absence changes its rank: the
-    #: candidates closer than its best mate, exactly as close, and those of the latter before it in
-    #: the gallery.
+    #: int32 (k,): pairs of a probe and another subject whose absence changes its rank: candidates
+    #: of the subject closer than the best mate, exactly as close, and tied candidates before the
+    #: mate in the gallery.
     probe: np.ndarray
     subject: np.ndarray
     closer: np.ndarray

@@ -20,8 +20,8 @@ from bioeval.scores.arrays import scored
 Places = tuple[np.ndarray, np.ndarray]
 
 
-#: Cells of parts that are counted together. A part counts as a matrix of a 64th of the cells at
-#: least: there is room for all attempts of the matrix in each.
+#: Cells of parts that are counted together. A part counts as a 64th of the cells of the matrix at
+#: least, since each part has room for all attempts of the matrix.
 CELLS_TOGETHER = 1 << 21
 LEAST = 64
 
@@ -43,8 +43,8 @@ def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
     yield slice(first, end)
 
 
-# Nanoseconds that a part, and a cell of it, takes where it is selected and sorted by itself; and
-# that a cell takes of a matrix that is sorted once, a part of it, and a cell of the matrix in each
+# Nanoseconds for a part, and for a cell of the part, that is selected and sorted by itself; for a
+# cell of a matrix that is sorted once, for a masked part, and for a cell of the matrix in each
 # part. First loops are loaded; the very first time they are compiled in two seconds.
 _SELECTED = 1_900_000
 _SELECTED_CELL = 35
@@ -61,7 +61,7 @@ def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
 
 
 class PeopleOfParts(NamedTuple):
-    """Numbers of people of some parts (int64 (parts,)): on each side, on both, and on either."""
+    """Numbers of people in parts (int64 (parts,)): on each side, on both sides, and in all."""
 
     probing: np.ndarray
     enrolled: np.ndarray
@@ -72,7 +72,7 @@ class PeopleOfParts(NamedTuple):
 class MaskedParts:
     """Some parts of a sorted matrix.
 
-    - `rows`, `columns` (int8 (parts, m), (parts, n)): 1 of what is in the part
+    - `rows`, `columns` (int8 (parts, m), (parts, n)): 1 of the templates in the part
     """
 
     def __init__(self, matrix: SortedMatrix, places: Sequence[Places]):
@@ -125,7 +125,7 @@ class MaskedParts:
     def times(self) -> int:
         """How many attempts each comparison of :meth:`attempts` stands for.
 
-        2 where it is one of a pair of templates that has the same score either way.
+        2 where a pair of templates has the same score either way.
         """
         return 2 if self.matrix.is_mirrored and self.are_same.all() else 1
 
@@ -231,7 +231,7 @@ class MaskedParts:
     def searches(self, ties: str = "pessimistic") -> SearchedParts:
         """Search the gallery of each part with all of the part's probes.
 
-        The policy for ties is one under which each probe has one rank.
+        Every policy for ties but expected ties: each probe has a single rank.
         """
         from bioeval.kernels.partitions import rank_in_parts
 

@@ -21,22 +21,24 @@ TOGETHER = 1 << 20
 class MatchLists:
     """The matches of each query that have a rank, from near to far.
 
-    Those as close are by their place in the gallery, and those that failed, which tie with all that
-    failed, at the end.
+    Equally close matches are in gallery order. Failed matches, which tie with each other, are at
+    the end.
 
     - `counts`, `positives` (int64 (m,)): the matches of each query that have a rank, and all
     - `query`, `order` (int64): the query of each match, and its place among the query's, from 1
     """
 
-    #: int64 (m + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    #: int64 (m + 1,): the matches of query ``i`` are ``starts[i]:starts[i + 1]`` of the other
+    #: arrays.
     starts: np.ndarray
     distance: np.ndarray  # float64: of each match, NaN if it failed
-    #: int64: non-matches closer than the match, exactly as close, and those of the latter in an
-    #: earlier column of the gallery; of groups, for each (groups, matches).
+    #: int64: non-matches closer than the match, exactly as close, and tied non-matches in an
+    #: earlier column of the gallery; with groups, (groups, matches).
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray
-    #: int64 (m,): the matches of each query, with those that a list lacks; None: all have a rank.
+    #: int64 (m,): the matches of each query, including matches that a list lacks; None: all have a
+    #: rank.
     all_matches: InitVar[np.ndarray | None] = None
     others: np.ndarray | None = None  # int64 (m,): the non-matches of lists that lack a match
 
@@ -48,7 +50,7 @@ class MatchLists:
 
 
 class MateRanks(Reducer):
-    """How all mates of each query stand among the others, as :class:`MatchLists`.
+    """The ranks of all mates of each query among the other candidates, as :class:`MatchLists`.
 
     Mates that a list of candidates does not have are no more than counted.
 
@@ -70,7 +72,7 @@ class MateRanks(Reducer):
         self.distance = mates.distance.astype(parts.dtype, copy=False)
         self.rejected = mates.rejected
         order = by_distance(mates.probe, self.distance)
-        order = order[~np.isnan(self.distance[order])]  # a list may lack some
+        order = order[~np.isnan(self.distance[order])]  # a list may lack mates
         self.query = mates.probe[order]
         self.gallery = mates.gallery[order]
         self.distance = self.distance[order]
@@ -152,7 +154,7 @@ def lines_of(side: Block) -> np.ndarray:
 class Within(Reducer):
     """How many candidates each query has within each threshold, mates among them.
 
-    - `counts` (int64 (queries, t)): at distances of at most each
+    - `counts` (int64 (queries, t)): candidates at distances up to each threshold
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ class Within(Reducer):
 
     def prepare(self, parts: Parts) -> None:
         mates = parts.mates
-        if mates.rejected:  # no threshold accepts what failed
+        if mates.rejected:  # no threshold accepts a failed comparison
             self.thresholds = np.minimum(self.thresholds, np.finfo(parts.dtype).max)
         self.counts = np.zeros((mates.probes, len(self.thresholds) + 1), np.int64)
         place = np.searchsorted(self.thresholds, mates.distance.astype(np.float64))

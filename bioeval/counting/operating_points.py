@@ -197,8 +197,8 @@ class AttemptsOfParts:
     def at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the strictest thresholds with FRR at most targets, and whether they are defined.
 
-        Each is a genuine score, or rejects all: NaN where some score is -inf. None is defined where
-        failures keep FRR above the target.
+        A threshold is a genuine score, or rejects all: NaN where a score is -inf. It is undefined
+        where failures keep FRR above the target.
         """
         attempts = self._genuine[:, None]
         needed = attempts - allowed_errors(targets, attempts)
@@ -222,13 +222,13 @@ class AttemptsOfParts:
         far = self.fars(self.impostor.upto(np.where(accepts_all, last, np.inf)))
         return self._known(far, accepts_all), self._known(last, accepts_all)
 
-    # -- what needs every score
+    # -- points that need every score
 
     def least_costs(self, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest thresholds.
 
         The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in
-        use; both are (parts, costs).
+        use; costs and thresholds are (parts, costs).
         """
         least, places = least_costs(self.corners, costs, self._genuine, self._impostor)
         return self._known(least), self._known(self.corners.threshold[places])

@@ -50,7 +50,7 @@ VALUES_IN_MEMORY = 1 << 22
 # Genuine scores of a mapped file that are read together.
 TOGETHER = 1 << 11
 
-# Rows, and tiles, that are a sample of all.
+# The numbers of rows, and of tiles, of a sample.
 SAMPLE_ROWS = 256
 SAMPLE_TILES = 32
 
@@ -206,7 +206,7 @@ class RowParts(Parts):
             sampled = rows[low : low + step]
             try:
                 block = read_rows(scores, sampled, self.gallery).impostors()
-            except DataError:  # raised again, with the right rows, when these are counted
+            except DataError:  # raised again, with the right rows, when all rows are counted
                 return []
             groups = min(GROUPS, len(sampled))
             blocks += [block.lines(k, groups) for k in range(groups)]
@@ -353,7 +353,7 @@ class TileParts(Parts):
         def take() -> Callable[..., None]:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 if turn < SAMPLE_TILES:
-                    squares.held.setdefault((i, j), tile.copy())
+                    squares.kept.setdefault((i, j), tile.copy())
                 blocks[turn] = self.blocks(i, j, tile.copy())
 
             return visit
@@ -468,7 +468,7 @@ class PairParts(Parts):
 class ListParts(Parts):
     """Pieces of lists of the nearest candidates of each probe, whose scores are their places.
 
-    A mate that is not listed has not failed: it is no worse than what the list ends with.
+    An unlisted mate has not failed: its score is no better than the last listed score.
     """
 
     dtype = np.dtype(np.float64)
@@ -529,7 +529,7 @@ class ListParts(Parts):
         return Block(values, probe[:, None], gallery, int(probe[0]), few=self.few)
 
 
-# Pairs, or entries of lists, that are read together.
+# The number of pairs, or entries of lists, read together.
 PIECE = 1 << 20
 
 

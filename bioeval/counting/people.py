@@ -22,17 +22,18 @@ from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.people import People
 from bioeval.scores.rows import among_distances
 
-# Counts of all pairs of people that a table has room for; of more, those that occur are listed.
+# The largest table of counts of all pairs of people; with more pairs, only pairs with attempts are
+# listed.
 MOST_CELLS = 1 << 22
 
-# Attempts of which NumPy counts those of each two people, so that nothing is compiled.
+# Up to this number of attempts, NumPy counts the attempts of each two people: nothing is compiled.
 FEW_ATTEMPTS = 1 << 18
 
 # Entries of a list of counts along many thresholds.
 _MOST_ENTRIES = 1 << 21
 
-# Entries that are held before equal ones are added.
-_HELD = 1 << 21
+# Entries that are kept before the counts of equal keys are added.
+_MOST_KEPT = 1 << 21
 
 
 def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,11 +60,11 @@ def _genuine(mates: Mates, person: np.ndarray, fusion: str | None) -> tuple[np.n
 
 
 class CountPeople(Reducer):
-    """Impostor attempts by the person of the probe and the person claimed, and genuine ones.
+    """Impostor attempts by the person of the probe and the claimed person, and genuine attempts.
 
     People are numbered in the order of their codes. Where nothing is left out, two people have as
-    many attempts as the product of their `sizes`; how many more or fewer they have is listed, as
-    what is accepted is. The result has:
+    many attempts as the product of their `sizes`; deviations from the product are listed, and so
+    are accepted attempts. The result has:
 
     - `people` (int): how many there are; `names` (list): their labels
     - `no_person` (bool (people,)): which of them are distractors or junk
@@ -114,7 +115,7 @@ class CountPeople(Reducer):
         cells = self.people**2 * (len(self.thresholds) + 1)
         self._table = np.zeros(cells if cells <= MOST_CELLS else 0, dtype=np.int64)
         self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
-        self._held = 0
+        self._number_kept = 0
 
     def fresh(self) -> Self:
         empty = super().fresh()
@@ -177,25 +178,25 @@ class CountPeople(Reducer):
         if len(self._table):
             np.add.at(self._table, key, number)
         else:
-            self._hold([(key, np.broadcast_to(number, key.shape))])
+            self._keep_entries([(key, np.broadcast_to(number, key.shape))])
 
-    def _hold(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    def _keep_entries(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> None:
         self._entries += entries
-        self._held += sum(len(key) for key, _ in entries)
-        if self._held > max(_HELD, len(self._entries[0][0])):
-            self._entries = [self._together()]
-            self._held = 0
+        self._number_kept += sum(len(key) for key, _ in entries)
+        if self._number_kept > max(_MOST_KEPT, len(self._entries[0][0])):
+            self._entries = [self._joined_entries()]
+            self._number_kept = 0
 
-    def _together(self) -> tuple[np.ndarray, np.ndarray]:
+    def _joined_entries(self) -> tuple[np.ndarray, np.ndarray]:
         keys, numbers = zip(*self._entries, strict=True)
         return summed(np.concatenate(keys), np.concatenate(numbers))
 
     def merge(self, other: Self) -> None:
         self._table += other._table
-        self._hold(other._entries)
+        self._keep_entries(other._entries)
 
     def result(self) -> Self:
-        key, number = self._together()
+        key, number = self._joined_entries()
         if len(self._table):
             key = np.flatnonzero(self._table)
             number = self._table[key]
@@ -340,8 +341,8 @@ def count_layers(
     """Count the impostor attempts of each pair of people between many thresholds into sinks.
 
     Layer ``k`` of a sink receives the attempts above ``thresholds[k - 1]`` and not above
-    ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN
-    where one failed, the person of each, and whether an impostor attempt failed.
+    ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN of
+    failed attempts, the people of the probes, and whether an impostor attempt failed.
     """
     scores = verified.scores
     fused = verified.use.fused
@@ -354,7 +355,7 @@ def count_layers(
         scores = scores.select(probes=np.argsort(probing, kind="stable"))
     rows = parts_of(scores, nearest=False)
     tiles = parts_of(scores, nearest=fused in (None, "best"))
-    if isinstance(tiles, TileParts):  # a few of them have all mates, as verification has
+    if isinstance(tiles, TileParts):  # a few tiles have all mates, as in verification
         assert isinstance(rows, RowParts)
         rows.take_mates(tiles.mates)
     with rows_reported_to(report):  # of the stage that counts them

@@ -29,7 +29,7 @@ FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
 RARE_TARGETS = (1e-5, 1e-6)
 
 
-#: What labels the costs of decisions, which are scalars by prior.
+#: Names that label the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
 
@@ -192,9 +192,9 @@ class ErrorCurve:
 
 @dataclass(frozen=True, eq=False)
 class Corners(ErrorCurve):
-    """Reject-all and the points at genuine scores, of one part after the other.
+    """Reject-all and the points at genuine scores, part by part.
 
-    Only they can have the least cost.
+    Only these points can have the least cost.
     """
 
     below: np.ndarray  # int64 (p,): impostor scores below each threshold
@@ -238,10 +238,10 @@ def equal_error_between(
 ) -> EqualError:
     """Return the EER between neighbouring points (threshold, false accepts, false rejects).
 
-    FAR and FRR cross between them, in each part; NaN where that is not `found`. The value is
+    FAR and FRR cross between the two points of each part; NaN where not `found`. The value is
     interpolated; the threshold is the attainable neighbour with the smaller ``max(FAR, FRR)``, the
-    stricter one in a tie; the bracket is that of the Fingerprint Verification Competition (Maio et
-    al. 2002): the neighbour with the smaller FAR + FRR.
+    stricter one in a tie; the bracket is defined as by the Fingerprint Verification Competition
+    (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
     """
     f0 = zero[1] / impostor
     r0 = zero[2] / genuine
@@ -286,7 +286,7 @@ def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
     return number
 
 
-# Points of ROCs that are looked at together: few enough for the caches.
+# Points of ROCs that are computed together: few enough for the caches.
 POINTS_TOGETHER = 1 << 16
 
 
@@ -309,10 +309,10 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 
     While a point is below the edge, the lowest one takes the place of the end on its side.
     """
-    # Places of points are those in all rows, one row after the other.
+    # Places count the points of all rows, row after row.
     is_strict = far < frr
     row = np.arange(0, far.size, far.shape[1])
-    first = is_strict.argmin(axis=1)  # of the other points, if there is one
+    first = is_strict.argmin(axis=1)  # the first point that is not strict, if there is any
     start = row + np.maximum(first - 1, 0)
     end = row + first
     meets = ~is_strict.take(end)
@@ -352,8 +352,8 @@ def weights_of_errors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the costs of a false accept and of a false reject in each part, as Python integers.
 
-    The unit is one of the part. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine` and
-    `impostor` the attempts of each class, (parts,), not 0.
+    The unit may differ between parts. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine`
+    and `impostor` the attempts of each class, (parts,), not 0.
     """
     of_far, of_frr = costs_of_rates(*costs)
     return of_far * genuine.astype(object), of_frr * impostor.astype(object)
@@ -429,10 +429,10 @@ class Moments(NamedTuple):
     difference of two means needs.
     """
 
-    scale: float = 1.0  # a power of two that the scores were multiplied by; the others are scaled
+    scale: float = 1.0  # a power of two by which the scores, and the other fields, are multiplied
     origin: float = np.nan  # one of the scores
-    offset: float = np.nan  # their mean, less the origin
-    deviation: float = np.nan  # their standard deviation (``ddof = 0``)
+    offset: float = np.nan  # the mean of the scores, less the origin
+    deviation: float = np.nan  # the standard deviation of the scores (``ddof = 0``)
 
 
 def moment_scale(low: float, high: float) -> float:
@@ -460,8 +460,8 @@ def moments_of(scores: np.ndarray) -> Moments:
 def d_prime(genuine: Moments, impostor: Moments) -> float:
     """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)``; NaN where both variances are 0.
 
-    The difference of the means is that of the origins and that of the offsets, each of which is
-    exact, or nearly, where scores are close together.
+    The difference of the means is the difference of the origins plus the difference of the offsets;
+    both are exact, or nearly, where scores are close together.
     """
     # The scale of the wider class: no score is too large in it, and the narrower may vanish.
     scale = min(genuine.scale, impostor.scale)

@@ -12,7 +12,7 @@ from bioeval.counting.sorted_scores import SortedScores
 
 
 class RankedAttempts:
-    """The best mates of enrolled probes, and the nearest others of impostor probes.
+    """The best mates of enrolled probes, and the nearest non-mates of impostor probes.
 
     At a rank, mates that are beyond it are missed.
 
@@ -50,8 +50,8 @@ class RankedAttempts:
     def dir_at_far(self, targets: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest DIR with FAR at most targets at increasing ranks, and the thresholds.
 
-        Both are (parts, targets, ranks); each threshold is the loosest that is a score of a mate at
-        the rank or better, or of another. See :meth:`AttemptsOfParts.at_far`.
+        Both are (parts, targets, ranks); each threshold is the loosest score of a mate at the rank
+        or better, or of a non-mate. See :meth:`AttemptsOfParts.at_far`.
         """
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])

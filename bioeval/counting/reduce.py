@@ -19,7 +19,7 @@ from bioeval.scores.rows import threads_for
 
 
 class Reducer:
-    """What sums up blocks: attempts, ranks, people, folds.
+    """A consumer that sums up blocks: attempts, ranks, people, folds.
 
     :func:`reduce` calls :meth:`prepare` first; then :meth:`add` with every block, on copies that
     :meth:`fresh` makes for the threads and :meth:`merge` joins; all of it again while
@@ -33,8 +33,8 @@ class Reducer:
     #: The rule by which the templates of a person are fused; None where templates count by
     #: themselves.
     fusion: str | None = None
-    #: Whether of a matrix that compares one set with itself no more scores come as one block than
-    #: of any other.
+    #: Whether a matrix that compares one set with itself is one block only up to the size that
+    #: holds for any other scores.
     lists_fewer: ClassVar[bool] = False
 
     def prepare(self, parts: Parts) -> None:
@@ -101,7 +101,9 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
         unfinished: Sequence[Reducer] = () if parts.few else reducers
         while unfinished:
             by_thread = (
-                show_blocks(parts, unfinished) if workers is None else [workers.look(unfinished)]
+                show_blocks(parts, unfinished)
+                if workers is None
+                else [workers.count_blocks(unfinished)]
             )
             for copies in by_thread:
                 for reducer, counts in zip(unfinished, copies, strict=True):

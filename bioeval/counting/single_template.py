@@ -44,7 +44,7 @@ POLICY = {
     "expected": kernel.EXPECTED,
 }
 
-# The sums over thresholds, one row each.
+# The rows of the sums over thresholds.
 ENROLLED, UNENROLLED, TARGET, MATE = range(4)
 
 
@@ -92,10 +92,10 @@ class SingleTemplateCounts:
     unmated_targets: int = 0
     targets: int = 0
     non_targets: int = 0
-    #: Of them, those with a usable template of another subject.
+    #: Enrolled probes, and other probes, with a usable template of another subject.
     impostors_enrolled: int = 0
     impostors_unenrolled: int = 0
-    unmated_people: int = 0  # of `unmated`, those of known people, and the first of them
+    unmated_people: int = 0  # probes of known people in `unmated`, and the first such probe
     first_unmated: int = -1
 
     def add_probes(self, enrolled: np.ndarray) -> None:
@@ -217,7 +217,7 @@ class CountSingleTemplates:
 
 @dataclass
 class SingleShots:
-    """The chances of each probe's mate at ranks 1, 2, ... over galleries of one template each.
+    """The chances of each probe's mate at ranks 1, 2, ... over galleries with a template a subject.
 
     - `at_rank` (float64 (m, ranks)): under a policy of ties
     - `at_ends` (float64 (m, 2, ranks)): under pessimistic and optimistic ties

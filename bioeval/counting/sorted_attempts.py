@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Attempts:
     """Genuine and impostor scores in order, all of them or, of :class:`CountedAttempts`, some.
 
-    They are one part; `points` finds their operating points.
+    The attempts are a single part; `points` finds their operating points.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class Attempts:
         In increasing order, without NaN.
     impostor : SortedScores
     missed, missed_impostors : int
-        Attempts that no threshold accepts: failed ones; in open set also genuine ones whose mate is
-        not first.
+        Attempts that no threshold accepts: failed attempts; in open set also genuine attempts whose
+        mate is not first.
     """
 
-    #: Whether all impostor scores are known, one by one.
+    #: Whether every impostor score is known.
     listed: ClassVar[bool] = True
 
     def __init__(
@@ -137,14 +137,14 @@ class Attempts:
 
 
 class CountedScores(SortedScores):
-    """Impostor scores that are counted: only scores that points may need are known one by one.
+    """Counted impostor scores: only scores that points may need are known as such.
 
     Parameters
     ----------
     values : ndarray of float64 (v,)
         The distinct scores that are known, increasing.
     below, accepted : ndarray of int64 (v,)
-        Scores below each of them, and up to it.
+        The numbers of scores below each known score, and up to it.
     number : int
         How many scores there are.
     at : ndarray of float64 (k,), increasing; counts : ndarray of int64 (2, k)
@@ -217,7 +217,7 @@ class CountedScores(SortedScores):
         numbers = self.below(thresholds)
         places = values.searchsorted(thresholds)
         if (np.append(0, accepted)[places] != numbers).any():
-            raise DataError("the scores around a threshold were not looked at")
+            raise DataError("the scores around a threshold were not kept")
         return numbers, self._scores_at(places - 1, places > 0)
 
     def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
@@ -318,7 +318,7 @@ def next_among(thresholds: Any, *ordered: np.ndarray) -> list[np.ndarray]:
 def increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN.
 
-    NumPy sorts numbers of 16 bits many times as fast as floats, and what is nearly in order, too.
+    NumPy sorts numbers of 16 bits many times as fast as floats, and nearly ordered numbers, too.
     """
     scores = scores[~np.isnan(scores)]
     if len(scores) < MANY or scores.dtype not in (np.float32, np.float64):
@@ -335,8 +335,8 @@ def increasing(scores: np.ndarray) -> np.ndarray:
     return nearly
 
 
-# Scores that are worth it; cells they are put in; a part of them that is too many in one cell; and
-# ranges in which no product is too large.
+# The fewest scores worth the cells; the number of cells; the share of scores in a cell, as one in
+# FILLED, that is too large; and ranges in which no product is too large.
 MANY = 1 << 13
 CELLS = (1 << 16) - 1
 FILLED = 64
@@ -392,7 +392,7 @@ class VerificationPoints:
     wanted: PointsWanted
     equal_error: EqualError
     #: Numbers, and arrays over targets and costs, by the names of a result: in internal distances,
-    #: NaN where not defined. Those that need every score are there if these were wanted.
+    #: NaN where not defined. Values that need every score are there if such points were wanted.
     values: dict[str, Any]
     symmetric: bool | None  # whether each pair was counted in both directions; None if unknown
     independent: float  # impostor attempts, each pair of a symmetric matrix once
@@ -411,7 +411,7 @@ class VerificationPoints:
         return thresholds[np.isfinite(thresholds)]
 
 
-#: The thresholds of points, which scores are kept around, and those of the least costs.
+#: The names of thresholds of points, around which scores are kept, and of the least costs.
 THRESHOLDS = (
     *("eer_threshold", "zero_far_threshold", "zero_frr_threshold"),
     *("threshold_at_far", "threshold_at_frr"),
@@ -445,8 +445,9 @@ def point_values(
 ) -> tuple[EqualError, dict[str, np.ndarray]]:
     """Return the EER, and the points of parts by name: (parts,), (parts, targets), (parts, costs).
 
-    They are those of :class:`VerificationPoints`, but for the labels of costs. `symmetric`, perhaps
-    (parts,), says whether each pair was counted in both directions, None if unknown.
+    The names are the names of :class:`VerificationPoints`, but for the labels of costs.
+    `symmetric`, perhaps (parts,), says whether each pair was counted in both directions, None if
+    unknown.
     """
     error = attempts.equal_error()
     costs = {}

@@ -1,7 +1,8 @@
 """A matrix whose attempts are sorted once, for thousands of parts of it.
 
-Equal distances have equal codes, which increase with the distance; a comparison that failed has the
-largest one. What is picked from a sorted list is in order, so that no part is sorted again.
+Equal distances have equal codes, which increase with the distance; a failed comparison has the
+largest code. Attempts that are picked from a sorted list are in order, so that no part is sorted
+again.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class SortedCells(NamedTuple):
     def sort(cls, attempts: np.ndarray, *, rejected: bool) -> tuple[SortedCells, np.ndarray]:
         """Sort the cells of a matrix that are not NaN; return them and the table of distances.
 
-        If failures are `rejected`, they are +inf, as of :func:`with_failures`.
+        With `rejected` failures, failed comparisons are +inf, as of :func:`with_failures`.
         """
         place = np.flatnonzero(~np.isnan(attempts))
         values = attempts.reshape(-1)[place]

@@ -13,12 +13,12 @@ import numpy as np
 
 from bioeval.counting.points import Moments, moments_of
 
-#: The least finite number, and what is beyond the largest.
+#: The least finite number, and the first number beyond the largest.
 FINITE = np.array([np.finfo(np.float64).min, np.inf])
 
 
 class SortedScores:
-    """Scores in increasing order, without NaN, those of the parts one after the other.
+    """Scores in increasing order, without NaN, part after part.
 
     One search finds the places of thresholds in all parts: of several parts the keys are int64,
     ``part * codes + code``, with `code` the place of the score in a table of `codes` distinct

@@ -22,8 +22,8 @@ from bioeval.scores.excluded import excluded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 
-# Bytes of the tiles that are held for the next visit.
-HELD = 64 << 20
+# Bytes of the tiles that are kept for the next visit.
+MOST_KEPT = 64 << 20
 
 #: Takes a tile: its number among those visited, its band of rows and its columns, and the scores.
 Visit = Callable[[int, int, int, np.ndarray], None]
@@ -54,7 +54,7 @@ def begin_tiles(scores: Any) -> bool:
 class Squares:
     """The tiles of scores that are computed from embeddings, and the mates of their probes.
 
-    They are made once for several passes.
+    The layout is computed once for several passes.
     """
 
     def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
@@ -78,7 +78,7 @@ class Squares:
         position = gallery.probe_position[self.row]
         self.itself = np.where(position >= 0, place[position], -1)
         #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
-        self.held: dict[tuple[int, int], np.ndarray] = {}
+        self.kept: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
     def from_scores(cls, scores: Scores, *, fused: bool = True) -> Squares | None:
@@ -97,7 +97,7 @@ class Squares:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.pop("tiles", None)  # made again where they are needed
-        state["held"] = {}
+        state["kept"] = {}
         return state
 
     @cached_property
@@ -130,7 +130,7 @@ class Squares:
         `take` returns a function that takes the tiles of one thread.
         """
         caller = threading.get_ident()
-        kept_tile = self.held.get if again else self.held.pop
+        kept_tile = self.kept.get if again else self.kept.pop
 
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
@@ -164,7 +164,7 @@ class Squares:
         bands = np.linspace(0, rows - 1, number).astype(int).tolist()
         steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
         if self.symmetric and rows > 1:
-            half = max((rows - 1) // 2, 1)  # as those of a band go round
+            half = max((rows - 1) // 2, 1)  # as the tiles of a band go round
             places = [
                 (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
             ]
@@ -216,8 +216,9 @@ class Squares:
                 mates.append(
                     (row[is_attempt], column[is_attempt], tile[line[is_attempt], place[is_attempt]])
                 )
-                if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
-                    self.held[i, j] = tile.copy()
+                # Of many tiles the tiles with mates are a small part.
+                if len(pairs) * tile.nbytes <= MOST_KEPT:
+                    self.kept[i, j] = tile.copy()
 
             return visit
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -34,7 +35,10 @@ from bioeval.counting.points import (
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thresholds import to_user
 
-#: How many numbers each rule has after its name.
+#: The rules that choose a threshold.
+RuleName = Literal["eer", "far", "frr", "cost", "accuracy", "fixed", "none"]
+
+#: How many numbers each rule has after its name, as a user writes it; ``"hter"`` is a cost.
 RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}
 
 _EXPECTED = (
@@ -46,7 +50,7 @@ _EXPECTED = (
 #: Rules by the rate that is not to be exceeded.
 TARGETS = ("far", "frr")
 
-# The threshold of minDCF is that of the least cost, by other names of the rule.
+# Names of minDCF, whose threshold is the threshold of the least cost.
 _MIN_DCF = ("min-dcf", "min_dcf", "mindcf")
 
 _POINTS = {
@@ -64,12 +68,11 @@ _POINTS = {
 class Rule:
     """A rule that chooses a threshold.
 
-    The name is one of `RULES`, but ``"hter"``, which is a cost; ``"fixed"``, a given threshold; or
-    ``"none"``: no threshold is chosen. The values are the FAR or FRR target; prior, c_miss and
-    c_fa; or the threshold, in the user's units.
+    ``"fixed"`` is a given threshold, ``"none"`` no threshold. The values are the FAR or FRR target;
+    prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 
-    name: str
+    name: RuleName
     values: tuple[float, ...] = ()
 
     def __str__(self) -> str:
@@ -81,7 +84,7 @@ class Rule:
     def written(cls, text: str) -> Rule:
         """Return the rule that :meth:`__str__` wrote, such as an attribute of a result."""
         name, _, values = text.partition("=")
-        return cls(name, tuple(map(float, filter(None, values.split(",")))))
+        return cls(cast("RuleName", name), tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
     def parse(cls, threshold: Any, input_name: str = "threshold") -> Rule:
@@ -136,7 +139,7 @@ class Rule:
             as_float64(input_name, threshold)
         if name == "hter":
             return cls("cost", (0.5, 1.0, 1.0))
-        return cls(name, values)
+        return cls(cast("RuleName", name), values)
 
     def as_distance(self, kind: str) -> Rule:
         """Return the rule with its given threshold, if any, as a distance."""
@@ -209,30 +212,53 @@ def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
 
 def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
     """Return the thresholds of a rule, arrays (parts,)."""
-    parts = len(attempts.defined)
-    threshold = np.full(parts, np.nan)
-    defined = attempts.defined
     if rule.name == "fixed":
-        fixed = np.full(parts, rule.values[0])
-        return ChosenThreshold(fixed, np.ones(parts, dtype=bool), threshold)
-    if rule.name == "none":
-        defined = np.zeros(parts, dtype=bool)
-    elif rule.name == "eer":
-        error = attempts.equal_error()
-        threshold = error.eer_threshold
-        defined = ~np.isnan(error.eer)
-    elif rule.name == "far":
-        threshold = attempts.at_far(np.array(rule.values))[1][:, 0]
-    elif rule.name == "frr":
-        strictest, has_one = attempts.at_frr(np.array(rule.values))
-        threshold = strictest[:, 0]
-        defined = has_one[:, 0]
-    else:
-        attempted = attempts.genuine_attempts, attempts.impostor_attempts
-        curve = attempts.corners
-        threshold = curve.threshold[cheapest(curve, *_weights(rule, *attempted))]
+        shape = len(attempts.defined)
+        fixed = np.full(shape, rule.values[0])
+        return ChosenThreshold(fixed, np.ones(shape, dtype=bool), np.full(shape, np.nan))
+    threshold, defined = _CHOOSERS[rule.name](rule, attempts)
     threshold = np.where(defined, threshold, np.nan)
     return ChosenThreshold(threshold, defined, attempts.next_scores(threshold))
+
+
+#: Threshold, and whether it is defined, (parts,).
+_Chosen = tuple[np.ndarray, np.ndarray]
+
+
+def _nowhere(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
+    defined = np.zeros(len(attempts.defined), dtype=bool)
+    return np.full(len(defined), np.nan), defined
+
+
+def _at_equal_error(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
+    error = attempts.equal_error()
+    return error.eer_threshold, ~np.isnan(error.eer)
+
+
+def _at_far(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
+    _, loosest = attempts.at_far(np.array(rule.values))
+    return loosest[:, 0], attempts.defined
+
+
+def _at_frr(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
+    strictest, defined = attempts.at_frr(np.array(rule.values))
+    return strictest[:, 0], defined[:, 0]
+
+
+def _at_least_cost(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
+    curve = attempts.corners
+    weights = _weights(rule, attempts.genuine_attempts, attempts.impostor_attempts)
+    return curve.threshold[cheapest(curve, *weights)], attempts.defined
+
+
+_CHOOSERS: dict[RuleName, Callable[[Rule, AttemptsOfParts], _Chosen]] = {
+    "eer": _at_equal_error,
+    "far": _at_far,
+    "frr": _at_frr,
+    "cost": _at_least_cost,
+    "accuracy": _at_least_cost,
+    "none": _nowhere,
+}
 
 
 def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
@@ -248,49 +274,93 @@ def wanted_cells(
 ) -> np.ndarray:
     """Return, as flags, the cells whose impostor scores the choice of a threshold needs.
 
-    Of the cells of genuine scores, increasing; of impostor scores counted by cell; `given` is the
-    cell of a given threshold, and `failed` the attempts of each class without a score. Where all
-    may be rejected, the first cell says what is at -inf.
+    `cells` are the cells of genuine scores, increasing; `counts` the impostor scores by cell;
+    `given` the cell of a given threshold, and `failed` the attempts of each class without a score.
+    Where all may be rejected, the first cell says what is at -inf.
     """
     is_needed = np.zeros(len(counts), dtype=bool)
-    below = np.append(0, np.cumsum(counts))
-    impostors = int(counts.sum()) + failed[1]
-    attempts = len(cells) + failed[0]
-    upto = below[1:]
-    rejected = attempts - np.cumsum(np.bincount(cells, minlength=len(counts)))
     if rule.name == "fixed":
         is_needed[given] = True
-    if rule.name in ("none", "fixed") or not (attempts and impostors):
         return is_needed
-    if rule.name == "frr":
-        needed = attempts - allowed_errors(rule.values[0], attempts)
-        if needed <= len(cells):
-            is_needed[cells[needed - 1] if needed else 0] = True
-        return is_needed
-    if rule.name in ("cost", "accuracy"):
-        weights = _weights(rule, np.array([attempts]), np.array([impostors]))
-        of_fa, of_fr = rounded_weights(*weights)
-        filled = np.diff(rejected, prepend=attempts) < 0
-        smallest = of_fa * below[:-1] + of_fr * rejected
-        largest = of_fa * upto + of_fr * rejected
-        none = float(of_fr[0] * attempts)
-        best = min(none, largest[filled].min(initial=np.inf)) * (1 + 1e-9)
-        filled &= smallest <= best
-        filled[0] |= none <= best
-        return filled
-    if rule.name == "eer":
-        last = int(np.count_nonzero(~crossed(upto[:-1], rejected[:-1], attempts, impostors)))
-    else:
-        last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
-    # The score before may be of either class: others lie in its cell, of parts that are judged.
-    genuine_before = cells[: cells.searchsorted(last)]
-    counted = np.flatnonzero(counts[:last])
-    is_needed[genuine_before[-1:]] = is_needed[counted[-1:]] = True
-    if not len(genuine_before) and not len(counted):
-        is_needed[0] = True
-    if last < len(counts):
-        is_needed[last] = True
+    curve = _CountedCurve(cells, counts, len(cells) + failed[0], int(counts.sum()) + failed[1])
+    if rule.name in _NEEDED and curve.attempts and curve.impostors:
+        is_needed[_NEEDED[rule.name](rule, curve)] = True
     return is_needed
+
+
+class _CountedCurve(NamedTuple):
+    """Errors at the ends of cells: `cells` of genuine scores, `counts` of impostor scores."""
+
+    cells: np.ndarray
+    counts: np.ndarray
+    attempts: int  # genuine
+    impostors: int
+
+    @property
+    def accepted(self) -> np.ndarray:
+        """False accepts up to the end of each cell."""
+        return np.cumsum(self.counts)
+
+    @property
+    def rejected(self) -> np.ndarray:
+        """False rejects at the end of each cell."""
+        upto = np.cumsum(np.bincount(self.cells, minlength=len(self.counts)))
+        return self.attempts - upto
+
+    def around(self, cell: int) -> np.ndarray:
+        """Return the cell and the cells with the largest score of each class before it.
+
+        The score before may be of either class: impostor scores lie in the cell of a genuine score
+        in other parts, to which the threshold is applied.
+        """
+        genuine_before = self.cells[: self.cells.searchsorted(cell)][-1:]
+        impostor_before = np.flatnonzero(self.counts[:cell])[-1:]
+        before = np.append(genuine_before, impostor_before)
+        if not len(before):
+            before = np.array([0])
+        return before if cell >= len(self.counts) else np.append(before, cell)
+
+
+def _needed_at_equal_error(rule: Rule, curve: _CountedCurve) -> np.ndarray:
+    errors = curve.accepted[:-1], curve.rejected[:-1]
+    return curve.around(int(np.count_nonzero(~crossed(*errors, curve.attempts, curve.impostors))))
+
+
+def _needed_at_far(rule: Rule, curve: _CountedCurve) -> np.ndarray:
+    allowed = allowed_errors(rule.values[0], curve.impostors)
+    return curve.around(int(curve.accepted.searchsorted(allowed, side="right")))
+
+
+def _needed_at_frr(rule: Rule, curve: _CountedCurve) -> np.ndarray:
+    needed = curve.attempts - allowed_errors(rule.values[0], curve.attempts)
+    if needed > len(curve.cells):
+        return curve.cells[:0]
+    return curve.cells[needed - 1 : needed] if needed else np.array([0])
+
+
+def _needed_at_least_cost(rule: Rule, curve: _CountedCurve) -> np.ndarray:
+    """Return, as flags, the cells with a genuine score whose cost may be the least."""
+    weights = _weights(rule, np.array([curve.attempts]), np.array([curve.impostors]))
+    of_fa, of_fr = rounded_weights(*weights)
+    rejected = curve.rejected
+    accepted = curve.accepted
+    smallest = of_fa * (accepted - curve.counts) + of_fr * rejected
+    largest = of_fa * accepted + of_fr * rejected
+    reject_all = float(of_fr[0] * curve.attempts)
+    may_be_least = np.diff(rejected, prepend=curve.attempts) < 0
+    best = min(reject_all, largest[may_be_least].min(initial=np.inf)) * (1 + 1e-9)
+    may_be_least &= smallest <= best
+    may_be_least[0] |= reject_all <= best
+    return may_be_least
+
+
+_NEEDED: dict[RuleName, Callable[[Rule, _CountedCurve], np.ndarray]] = {
+    "eer": _needed_at_equal_error,
+    "far": _needed_at_far,
+    "frr": _needed_at_frr,
+    "cost": _needed_at_least_cost,
+    "accuracy": _needed_at_least_cost,
+}
 
 
 def _weights(

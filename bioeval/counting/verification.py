@@ -42,7 +42,7 @@ class Use:
 
     templates: str = "single"
     fusion: str = "best"
-    #: The fusion rule; None where templates are compared one by one.
+    #: The fusion rule; None where every comparison of templates is an attempt.
     fused: str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class CollectAttempts(Reducer):
     thresholds : ndarray of float64
         Distances, increasing, at which false accepts will be asked for.
     further : ndarray
-        Further impostor scores, such as those of attacks; NaN is a failed attempt.
+        Further impostor scores, such as scores of attacks; NaN is a failed attempt.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class Verified:
     """One verification: its options and, after :func:`count`, its attempts.
 
     Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `further`
-    are impostor scores besides, such as those of attacks.
+    are impostor scores besides, such as scores of attacks.
     """
 
     #: After :func:`count`: the attempts, and the scores (increasing) of drawn claims by probes who
@@ -356,7 +356,7 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     """Find the attempts of verifications in one pass; return the results of `further` reducers."""
     if not verifying and not further:
         return []
-    by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read one by one
+    by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read by themselves
     fusions = {*(x.use.fused for x in by_blocks), *(x.fusion for x in further)}
     parts = parts_of(scores, nearest=fusions <= {None, "best"})
     too_few = {fusion: y for fusion in fusions for y in TooFewTemplates.counters(fusion)}

@@ -33,7 +33,7 @@ Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 
 _INTERVAL_ATTRS = ("interval_method", "confidence", "interval_unit", "interval_for", "interval")
 
-#: Units of what has an interval; counts and thresholds have none.
+#: Units of variables with an interval; counts and thresholds have no interval.
 _UNITS_WITH_LIMITS = ("", "proportion", "1", "cost", "bits")
 
 
@@ -137,7 +137,7 @@ def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Aggregation:
-    """The statistics of a dataset; `interval` is None for the one of its attributes."""
+    """The statistics of a dataset; `interval` None is the interval of its attributes."""
 
     results: xr.Dataset
     over: tuple[str, ...]
@@ -207,8 +207,8 @@ class _Aggregation:
     def _in_front(self, array: xr.DataArray, like: xr.DataArray | None = None) -> np.ndarray:
         """Return values in float64, with the aggregated dimensions joined in front.
 
-        They are repeated over the dimensions of another variable, whose order they follow.
-        NumPy does it: xarray imports dask to sum.
+        Values are repeated over the dimensions of another variable, in its order. NumPy does it:
+        xarray imports dask to sum.
         """
         template = array if like is None else like
         inner = [dim for dim in template.dims if dim not in self.over]

@@ -29,10 +29,10 @@ from bioeval.stats.limits import (
     student,
 )
 
-# Up to this many distinct scores, each is a place of the curves; of more, some are.
+# Up to this number of distinct scores, all scores are places of the curves; of more, a selection.
 _MOST = 512
 
-# Up to this many scores are sorted; of more, the cells of the counts are used.
+# Up to this number of scores, scores are sorted; of more, the cells of the counts are used.
 _FEW = 1 << 16
 
 # Growth of the number of false accepts from one threshold to the next, at most about this.
@@ -41,14 +41,14 @@ _FACTOR = 1.2
 # Proportions rejected, for thresholds at which nearly all attempts are accepted.
 _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 
-# The first thresholds have one more false accept each.
+# The number of first thresholds that differ by a single false accept.
 _SINGLE = 10
 
 
 def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores.
 
-    They are denser around the equal error rate, and depend on the scores alone.
+    The thresholds are denser around the equal error rate, and depend on the scores alone.
     """
     genuine = np.unique(verified.attempts.genuine.astype(np.float64))
     total = verified.attempts.impostors
@@ -101,10 +101,10 @@ def grid_of(distances: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class CurveLimits:
-    """FAR and FRR along a curve with their limits, and the limits of what follows from both.
+    """FAR and FRR along a curve with their limits, and the limits of measures of both.
 
-    The distances of the `curve` depend on the scores alone, and are all of these where it has
-    `every_score`.
+    The distances of the `curve` depend on the scores alone; with `every_score` they are all
+    distinct scores.
     """
 
     curve: ErrorColumns
@@ -136,8 +136,8 @@ class CurveLimits:
     ) -> Limits:
         """Return the limits of a rate at targets of the other rate, (targets, 1 + people).
 
-        The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,)
-        each, at the threshold that has each target on the data.
+        The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,) each, at the
+        threshold of every target on the data.
         """
         values = columns[:, 0]
         curve = self.curve

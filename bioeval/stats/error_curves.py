@@ -1,10 +1,10 @@
 """FAR and FRR along thresholds for weights of people, and the measures that follow.
 
-One :class:`CurveMeasure` says what a number of verification is on the data, what it is for other
-weights of people, and whose errors it counts. Intervals and comparisons read it here: a new one is
-one entry of :data:`MEASURES`, with its limits among the variables
-(:mod:`bioeval.results.variables`). The best value of a function of FAR and FRR needs no entry: it
-is what :func:`bioeval.scalar` adds.
+A :class:`CurveMeasure` defines a number of verification on the data, its value for other weights of
+people, and whose errors count. Intervals and comparisons read the definition here: a new measure is
+an entry of :data:`MEASURES`, with its limits among the variables
+(:mod:`bioeval.results.variables`). The best value of a function of FAR and FRR needs no entry:
+:func:`bioeval.scalar` adds such functions.
 """
 
 from __future__ import annotations
@@ -210,11 +210,11 @@ def moved_to(
 
 @dataclass(frozen=True, kw_only=True)
 class CurveMeasure:
-    """A measure of verification: its value in columns, and what it rests on."""
+    """A measure of verification: its value in columns, and the errors and targets behind it."""
 
     scalar: Variable
-    #: The value in each column of a curve, at one of the targets, or None; the last one says
-    #: whether the thresholds are all scores.
+    #: The value in each column of a curve, at a target or None; the last argument says whether the
+    #: thresholds are all scores.
     in_columns: Callable[[ErrorColumns, Any, bool], np.ndarray]
     #: The name of the threshold of each value; by default the variable's, empty where a measure is
     #: over all thresholds.
@@ -223,9 +223,9 @@ class CurveMeasure:
     rate_of: tuple[AttemptClass, ...] = ()
     #: The targets that the values are at: FAR, FRR or a cost, with its prior.
     of_target: Literal["", "far", "frr", "prior"] = ""
-    #: Whether it needs the counts of every impostor score, as areas and the least of costs do.
+    #: Whether the measure needs the counts of every impostor score, as areas and least costs do.
     every_score: bool = False
-    #: Whether systems are compared by it unless others are asked for.
+    #: Whether systems are compared by the measure by default.
     usual: bool = True
 
     def __post_init__(self) -> None:
@@ -261,7 +261,7 @@ class CurveMeasure:
         """Whether operating points have it."""
         if self.every_score and not points.wanted.every_score:
             return False
-        # FRR at no FAR target is there, and empty: the others are left out.
+        # FRR at no FAR target is an empty variable; other measures without a target are left out.
         return self.of_target == "far" or len(self.targets(points)) > 0
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.counting.verification import Verified
 
-# The equal error rate is looked for where the FAR of the data is at most so many times the EER.
+# The EER is sought where the FAR of the data is at most this factor above or below the EER.
 _AROUND = 3.0
 
 
@@ -21,7 +21,7 @@ class GenuineRows(NamedTuple):
     """Increasing distances, and whether measures of these distances alone are exact."""
 
     thresholds: np.ndarray
-    #: Of them, the genuine scores that no impostor score equals.
+    #: The genuine scores among the thresholds that no impostor score equals.
     untied: np.ndarray
     exact: bool
 
@@ -32,7 +32,7 @@ class GenuineRows(NamedTuple):
         scores = attempts.points.genuine.distinct()
         below, upto = attempts.impostor.counts_at(attempts.points.genuine)
         untied = scores[below == upto]
-        # Where attempts failed, what accepts all others accepts less than all.
+        # Where attempts failed, a threshold at the last score accepts less than all attempts.
         rows = np.append(scores, [np.inf] if attempts.missed else [])
         before = np.nextafter(scores, -np.inf)
         tied = below < upto

@@ -1,9 +1,10 @@
 """Confidence intervals of identification: for new people, or other probes in the same gallery.
 
-For new people each person is probe and gallery at once. Each is left out in turn, on both sides,
-and the rate of the others, in a gallery of one person less, is known from one pass over the scores.
-In a gallery of other templates only the people who search are left out. Where people are drawn
-again, it is these, for this gallery: copies of a person in the gallery would find each other.
+For new people each person is probe and gallery at once. Every person is left out in turn, on both
+sides, and the rate of the other people, in a gallery of one person less, is known from one pass
+over the scores. In a gallery of other templates only the people who search are left out. Where
+people are drawn again, people who search are drawn, for this gallery: copies of a person in the
+gallery would find each other.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
 
-#: With fewer people, those who are left are no gallery.
+#: With fewer people, the people who are left are no gallery.
 FEWEST = 3
 
-#: Rates by distance and person, or replicate, that are held: about 4,000 searches of 1,000 people.
+#: The most rates by distance and person, or replicate, in memory: about 4,000 searches of 1,000
+#: people.
 MOST_CELLS = 1 << 23
 
 
@@ -62,11 +64,11 @@ class Hits(NamedTuple):
 
 
 class Attempted(NamedTuple):
-    """Attempts of one class by the people who search, and what is missing without each person.
+    """Attempts of one class by the people who search, and the attempts missing without each person.
 
     - `hits`, `made` (int64 (people who search,)): hits and attempts of each
     - `losses`, `leaving` (int64 (people left out,)): hits and attempts that are missing without
-      each; hits that are gained have negative weights
+      each person; gained hits have negative weights
     - `units`: how many of the people, or pairs of them, are independent
     - `sides`: people with whom an attempt is missing
     - `least`: of searches of new people the disjoint pairs, into which a mean over pairs of people
@@ -139,7 +141,7 @@ class Attempted(NamedTuple):
 
 
 class SearchColumns:
-    """The attempts of identification, and what they are without each person."""
+    """The attempts of identification, with all people and without each person."""
 
     def __init__(
         self,
@@ -153,7 +155,8 @@ class SearchColumns:
     ):
         """Take the attempts of each person: of `left_out` on both sides, else of the probes.
 
-        `subjects` are those of the probes, negative for what is of no person and always stays.
+        `subjects` has the subject of each probe, negative for a probe of no person, which always
+        stays.
         """
         self.options = options
         self.new_people = left_out is not None
@@ -227,7 +230,7 @@ class SearchColumns:
     def grid(self) -> np.ndarray:
         """Distances along the curves, all of them unless there are too many, by people, to count.
 
-        They depend on the scores alone.
+        The distances depend on the scores alone.
         """
         distances = self.genuine.hits.distance, self.impostor.hits.distance
         grid = np.unique(np.concatenate(distances))
@@ -442,8 +445,8 @@ def open_set_intervals(
 ) -> xr.Dataset:
     """Return a result of open-set identification with confidence intervals.
 
-    Of intervals by subject those over ranks are at :data:`RANKS`, and NaN at the others. `subjects`
-    and `left_out` are as for :func:`closed_set_intervals`.
+    Intervals by subject over ranks are at :data:`RANKS`, and NaN at other ranks. `subjects` and
+    `left_out` are as for :func:`closed_set_intervals`.
     """
     options = _of_population(options, left_out)
     if options.by_subject:

@@ -1,6 +1,6 @@
 """Limits of a measure from its values without each person: one method for all, without a seed.
 
-``columns`` are a value and the same without each person, ``(..., 1 + people)``: a person leaves
+``columns`` are a value and its values without each person, ``(..., 1 + people)``: a person leaves
 all sides, and thresholds that the measure chooses are chosen anew.
 
 Rates at a threshold have the exact limits of the effective number of attempts (Korn and Graubard
@@ -48,7 +48,7 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the variance of a value, and its degrees of freedom, from values without each person.
 
     Of k people who err alike among many the degrees are 2 k: few people who make most errors say
-    little. Both are NaN where a value is.
+    little. Variance and degrees are NaN where a value is NaN.
     """
     without_person = columns[..., 1:]
     people = without_person.shape[-1]
@@ -82,8 +82,9 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
 def _erring(columns: np.ndarray, sides: int) -> np.ndarray:
     """Return how many independent units that err alike are worth the errors of all (Kish 1965).
 
-    An attempt is of so many people as it has `sides`. Person ``a`` has part in the share ``e_a = 1
-    - (1 - sides / n) x_a / x`` of all errors, with ``x_a`` the rate without this one of ``n``.
+    An attempt belongs to as many people as it has `sides`. Person ``a`` has part in the share
+    ``e_a = 1 - (1 - sides / n) x_a / x`` of all errors, with ``x_a`` the rate without this person
+    of ``n``.
     """
     share = sides / (columns.shape[-1] - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -111,7 +112,8 @@ def enough(columns: np.ndarray, sides: int) -> np.ndarray:
 def moved_by_many(columns: np.ndarray) -> np.ndarray:
     """Return whether enough people move rates, (..., 1 + people), for thresholds chosen anew.
 
-    That is less than :func:`enough`: everyone moves a threshold, so that limits hold with fewer.
+    Fewer people than for :func:`enough` do: everyone moves a threshold, so that limits hold with
+    fewer.
     """
     freedom = jackknife(columns)[1]
     people = columns.shape[-1] - 1
@@ -130,9 +132,9 @@ def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, .
     """Return effective attempts by the variance of the jackknife, and where they are known.
 
     That is ``p (1 - p) / v (z / t)^2``: with Student's quantile ``t`` limits are wider where few
-    people matter. First they are by the smaller number of two: with the variance of rates, and with
-    that of logits, which is the larger one where the rate would be much smaller without one person;
-    then by the variance of rates. They are known where enough err.
+    people matter. First returned is the smaller of two numbers: by the variance of rates, and by
+    the variance of logits, which is larger where the rate would be much smaller without one person;
+    then the number by the variance of rates. Both are known where enough people err.
     """
     rate = columns[..., 0]
     is_known = enough(columns, sides)
@@ -178,9 +180,9 @@ def effective(
 def doubled(columns: np.ndarray, sides: int) -> np.ndarray:
     """Return rates, (..., 1 + people), with the people counted twice who raise each most.
 
-    They are :data:`DOUBLED` people. Without person `a`, who takes part in the share ``sides / n``
-    of the attempts, ``d_a`` is missing from the rate of `n` people. Counted twice, ``d_a`` is
-    added, times the share that is left without the person over that with both.
+    :data:`DOUBLED` people are counted twice. Without person `a`, who takes part in the share
+    ``sides / n`` of the attempts, ``d_a`` is missing from the rate of `n` people. Counted twice,
+    ``d_a`` is added, times the share that is left without the person over that with both.
     """
     rate = columns[..., 0]
     without_person = columns[..., 1:]
@@ -223,9 +225,9 @@ class RateCurve(NamedTuple):
         """Return the limits of a rate in columns (places, 1 + people), at increasing rates.
 
         The rate is of so many `attempts`, of which so many `units` are independent, or where enough
-        err at `least` so many. An attempt is of one person, or of two: `sides`. The upper limit is
-        that of the rate, or of the `raised` one in which two people count twice. The confidence is
-        that of both limits together, or of each where they are `one_sided`.
+        err at `least` so many. An attempt is of one person, or of two: `sides`. The upper limit
+        belongs to the rate, or to the `raised` rate in which two people count twice. The confidence
+        belongs to both limits together, or to each limit where limits are `one_sided`.
         """
         columns = _with_ends(columns)
         miss = 1 - confidence if one_sided else (1 - confidence) / 2
@@ -251,7 +253,7 @@ class RateCurve(NamedTuple):
         """Return the percentiles of a rate in columns (places, 1 + replicates).
 
         A rate of exactly 0 or 1 has the one-sided bound of `units`: replicates have no error there.
-        The curve is the same at some `rates` if only these are asked for.
+        With `rates`, the curve is computed around these rates alone, with the same limits.
         """
         columns = _with_ends(columns, rates)
         low, high = percentile(columns, confidence)
@@ -288,7 +290,7 @@ class RateCurve(NamedTuple):
 def _with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
     """Return the places with distinct rates in increasing order, with the rates 0 and 1.
 
-    Of places between these only those around some `rates`, if they are given.
+    With `rates`, only the places around these rates are returned in between.
     """
     rate, place = np.unique(columns[:, 0], return_index=True)
     chosen = (rate > 0) & (rate < 1)
@@ -316,8 +318,8 @@ def limits_of_rate(
 ) -> Limits:
     """Return the limits of rates that have no curve, (..., 1 + people).
 
-    Where too few people err they are those of so many independent `units`. An attempt is of one
-    person, or of two: `sides`.
+    Where too few people err, limits are the exact limits of `units` independent trials. An attempt
+    is of one person, or of two: `sides`.
     """
     miss = (1 - confidence) / 2
     rate = columns[..., 0]
@@ -337,7 +339,7 @@ def student(
 ) -> Limits:
     """Return Student's limits, ``value -+ t se``: of values between finite bounds as logits.
 
-    These are no wider than the exact limits of so many independent `units`, and have their
+    The limits are no wider than the exact limits of `units` independent trials, and are their
     one-sided bound where the value is at a bound, or the same without each person.
     """
     value = columns[..., 0]
@@ -372,8 +374,8 @@ def student(
 def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
     """Return the limits of rates whose threshold is chosen anew in each column.
 
-    Every person moves the threshold: the degrees of freedom are all. Where `few` people move it
-    the limits are these. They hold the value.
+    Every person moves the threshold: the degrees of freedom are all people less one. Where few
+    people move the threshold, the limits are `few`. Limits include the value.
     """
     miss = (1 - confidence) / 2
     value = columns[..., 0]

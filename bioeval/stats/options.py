@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bioeval.stats.limits import Limits, RateCurve
 
-#: Methods that need the subjects: each is left out in turn, or they are drawn with replacement.
+#: Methods that need the subjects, who are left out in turn, or drawn with replacement.
 PeopleName = Literal["people", "subject-bootstrap"]
 BY_PEOPLE: tuple[PeopleName, ...] = get_args(PeopleName)
 PEOPLE, BOOTSTRAP = BY_PEOPLE
@@ -77,7 +77,7 @@ class IntervalMethod:
     confidence: float = CONFIDENCE
     replicates: int = REPLICATES
     random_state: RandomState = 0
-    #: What the intervals are for, if not for new people (or attempts) of the same kind.
+    #: The population of the intervals, unless new people (or attempts) of the same kind.
     about: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class IntervalMethod:
     ) -> RateCurve:
         """Return the limits of a rate along its curve, from columns of this method's weights.
 
-        The numbers are those of :meth:`bioeval.stats.limits.RateCurve.from_columns`.
+        The arguments are explained in :meth:`bioeval.stats.limits.RateCurve.from_columns`.
         """
         from bioeval.stats.limits import RateCurve
 
@@ -187,7 +187,8 @@ class IntervalMethod:
             for end, values in zip(("low", "high"), limits_of_name, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
-                # What is a variable already is not looked at by xarray, which would load dask.
+                # xarray does not inspect a variable that is made already; else dask would be
+                # loaded.
                 attrs = described(table, key).attrs
                 variables[key] = xr.Variable(dims, limits, attrs, fastpath=True)
         out = dataset.assign(variables)

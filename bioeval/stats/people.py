@@ -33,7 +33,7 @@ _TILE = 256
 # Up to so many products are computed without a loop that may have to be compiled.
 _FEW_PRODUCTS = 1 << 27
 
-# The columns of a tile are a multiple of what fits into an instruction.
+# The columns of a tile are a multiple of the lanes of an instruction.
 _LANES = 32
 
 # With fewer than one nonzero cell in this many, a sparse product is faster than a dense one, whose
@@ -73,7 +73,7 @@ class PeopleCounts:
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
     _counted: CountPeople
-    _rows: np.ndarray  # which of the thresholds that were counted each is; -1 of NaN
+    _rows: np.ndarray  # the place of each threshold among the counted thresholds; -1 of NaN
 
     @property
     def listed(self) -> bool:
@@ -353,7 +353,7 @@ def bilinear_forms(
 ) -> np.ndarray:
     """Return ``sum counts w_left w_right`` for every column of weights (subjects, columns).
 
-    `left` and `right` are the subjects of each of the counts, which may be fractions.
+    `left` and `right` are the subjects of the counts, which may be fractions.
     """
     subjects = len(weights)
     table = scipy.sparse.csr_array((counts, (left, right)), shape=(subjects, subjects))
@@ -381,7 +381,7 @@ def by_subject(
     """Return the number of values of each subject between consecutive increasing thresholds.
 
     Row ``i`` of the result, of shape (t + 1, number), is above ``thresholds[i - 1]`` and not above
-    ``thresholds[i]``; `number` is that of the subjects.
+    ``thresholds[i]``; `number` is the number of subjects.
     """
     layer = np.searchsorted(thresholds, values)
     size = (len(thresholds) + 1) * number
@@ -413,8 +413,9 @@ class AttemptsMade:
 class AttemptsOfEach(AttemptsMade):
     """A consumer of impostor counts: the attempts of each person, on whichever side, by layer.
 
-    `group` is the number of each subject, or of the group of people that it is left out with; what
-    is of no person, such as a distractor, is never left out, and has the number `groups`.
+    `group` is the number of each subject, or of the group of people with which the subject is left
+    out; templates of no person, such as distractors, are never left out, and have the number
+    `groups`.
     """
 
     def __init__(self, no_person: np.ndarray, layers: int):
@@ -452,8 +453,8 @@ class AttemptsOfEach(AttemptsMade):
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield accepted impostor and `genuine` attempts by layer, of some groups at a time.
 
-        Both are (layers, 1 + groups), up to each layer: of all attempts, and without each of the
-        groups. The genuine ones are distances and subjects.
+        Both are (layers, 1 + groups), up to each layer: of all attempts, and without each group.
+        `genuine` has distances and subjects.
         """
         values, people = genuine
         layer = np.searchsorted(thresholds, values)

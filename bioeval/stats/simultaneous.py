@@ -32,7 +32,7 @@ LEAST_DISCORDANT = 6
 # Errors of differences below this share of the values are rounding.
 _ROUNDING = 1e-12
 
-# A difference of numbers of a person by which two systems are told to decide alike.
+# The largest difference of two systems' numbers of a person who is decided alike.
 _ALIKE = 1e-9
 
 # Numbers of a temporary array.
@@ -159,7 +159,7 @@ class Differences:
     def ranks(self, larger_is_better: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rank of each value, and the first and the last rank that it may have.
 
-        Rank 1 is the best; equal values have the same one. The sets of ranks hold for all systems
+        Rank 1 is the best; equal values have the same rank. The sets of ranks hold for all systems
         together. NaN where the value is not defined.
         """
         sign = 1 if larger_is_better else -1
@@ -171,10 +171,10 @@ class Differences:
         return tuple(np.where(undefined, np.nan, x) for x in (rank, first, last))  # type: ignore[return-value]
 
     def letters(self, order: Sequence[int]) -> list[str]:
-        """Return the letters of each system: two that share one cannot be told apart.
+        """Return the letters of each system: two systems that share a letter do not differ.
 
-        `order` is that of the systems from the best to the worst: the best has an ``a``. Of a value
-        that is not defined the letters are empty.
+        `order` has the systems from the best to the worst: the best has an ``a``. A system without
+        a value has no letters.
         """
         return letters_of(self.larger != 0, order)
 
@@ -196,7 +196,7 @@ def _errors(
     squares = np.where(is_defined, (drawn - mean[:, None]) ** 2, 0.0).sum(axis=1)
     spread = np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
     miss = min((1 - confidence) / 2, 0.25)
-    # Where no replicate differs from another one there is no error.
+    # Where all replicates are equal there is no error.
     normal = np.where(spread > 0, -scipy.special.ndtri(miss), np.nan)
     low, high = quantiles(drawn, np.array([miss, 1 - miss]))
     below, above = values - low, high - values

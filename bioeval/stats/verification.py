@@ -40,8 +40,8 @@ from bioeval.stats.weights import groups_of_people, kish, without_each
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Numbers of attempts by threshold and person that are held, and by threshold and replicate: about
-#: 8,000 genuine scores of a thousand people, and 2,000 of 2,000 replicates.
+#: The most numbers of attempts by threshold and person in memory, and by threshold and replicate:
+#: about 8,000 genuine scores of a thousand people, and 2,000 of 2,000 replicates.
 MOST_CELLS = 1 << 23
 MOST_DRAWN = 1 << 22
 
@@ -113,8 +113,8 @@ class VerificationColumns:
     people: People
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
-    usual: np.ndarray  # those of them that depend on the scores alone
-    every_score: bool  # whether they are all the distinct scores
+    usual: np.ndarray  # thresholds that depend on the scores alone
+    every_score: bool  # whether the thresholds are all the distinct scores
     genuine_rows: GenuineRows | None  # None where they are
     counted_at: np.ndarray  # the thresholds, with those of the genuine rows
     genuine: tuple[np.ndarray, np.ndarray]  # distances and subjects
@@ -234,8 +234,8 @@ class VerificationColumns:
     ) -> dict[str, np.ndarray]:
         """Return measures in each column of a curve at thresholds; NaN where undefined on the data.
 
-        Each is taken from all genuine scores or, where there are too many, from the `usual`
-        thresholds and its own alone, so that it is the same whatever else is asked for.
+        A measure is taken from all genuine scores or, where there are too many, from the `usual`
+        thresholds and its own alone, so that its value does not depend on other measures.
         """
         points = self.verified.points
         rows = self.genuine_rows
@@ -271,7 +271,7 @@ class VerificationColumns:
     def _units(self) -> dict[AttemptClass, float]:
         """Independent units of each class: as if people had equal numbers of attempts.
 
-        Those of impostor attempts are disjoint pairs of people.
+        The units of impostor attempts are disjoint pairs of people.
         """
         people = ~self.people.no_person
         genuine_attempts = np.bincount(self.genuine[1], minlength=len(people))
@@ -388,8 +388,8 @@ class VerificationColumns:
     def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the false rejects and the false accepts of each person at a threshold.
 
-        A false accept is one of both people. Of more than a thousand people they are those of
-        groups.
+        A false accept counts for both people. Of more than a thousand people, errors are counted by
+        group.
         """
         layer = -1 if np.isnan(threshold) else len(self.counted_at)
         if threshold < np.inf:

@@ -1,11 +1,12 @@
 """Weights of people: the data themselves, the data without each person, and people drawn again.
 
 Every limit is computed from a measure at several weights of people. The first column is the data,
-where everyone weighs 1. In the others one person weighs 0 on all sides (the jackknife: Quenouille
-1956, Tukey 1958), or people are drawn with replacement, and weigh as often as they were drawn (the
-subsets bootstrap: Bolle, Ratha and Pankanti 2004): a genuine attempt of ``a`` counts ``w_a`` times,
-and an impostor attempt of ``a`` and ``b`` ``w_a w_b`` times. Copies of a person are not compared
-with each other. Drawn weights and counts are integers, whose sums are exact in any order.
+where everyone weighs 1. In the other columns one person weighs 0 on all sides (the jackknife:
+Quenouille 1956, Tukey 1958), or people are drawn with replacement, and weigh as often as they were
+drawn (the subsets bootstrap: Bolle, Ratha and Pankanti 2004): a genuine attempt of ``a`` counts
+``w_a`` times, and an impostor attempt of ``a`` and ``b`` ``w_a w_b`` times. Copies of a person are
+not compared with each other. Drawn weights and counts are integers, whose sums are exact in any
+order.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def groups_of(people: int) -> np.ndarray:
 def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the group with which each subject is left out, and the number of groups.
 
-    What is of no person, such as a distractor, is never left out: its number is that of the groups.
+    Templates of no person, such as distractors, are never left out: their number is the number of
+    groups.
     """
     group = groups_of(int((~no_person).sum()))
     groups = int(group.max(initial=-1)) + 1
@@ -38,8 +40,8 @@ def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
 def without_each(each: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     """Return sums, and the sums without each person, (..., 1 + people).
 
-    `each` (..., people) is what leaves with each person. The `total` is the sum of these, unless
-    what leaves with a person leaves with another one, too, or some of it with nobody.
+    `each` (..., people) leaves with each person. The `total` is the sum of `each`, unless attempts
+    leave with two people, or with nobody.
     """
     if total is None:
         total = each.sum(axis=-1)
@@ -51,7 +53,7 @@ def resampled(
 ) -> np.ndarray:
     """Return the weights of subjects in the data and in replicates, float32 (subjects, columns).
 
-    What is of no person, such as all distractors, is not drawn: its weight is 1.
+    Subjects who are no person, such as all distractors, are not drawn: their weight is 1.
     """
     drawn = np.ones(subjects, dtype=bool) if no_person is None else ~no_person
     people = int(drawn.sum())

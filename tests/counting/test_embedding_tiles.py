@@ -227,7 +227,7 @@ def test_tiles_are_what_is_counted(layout, metric, call):
     """No pass over the rows replaces them; and tiles of mates need not be held."""
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))
     case = replace(case, whole=metric in ("cosine", "l1"))
-    answers = check(case, call, HELD=0 if metric == "l1" else squares.HELD)
+    answers = check(case, call, MOST_KEPT=0 if metric == "l1" else squares.MOST_KEPT)
     assert answers.count(True) > len(answers) // 2
 
 
