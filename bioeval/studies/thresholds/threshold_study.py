@@ -295,7 +295,7 @@ def study_threshold(
     of_parts = along(("part",), **rates)
     if needed:
         is_shown = all(message.code != "target-not-shown" for message in support)
-        of_parts |= {f"{rate}{SUPPORTED}": int(is_shown) for rate in RATES}
+        of_parts[f"{rule.name}{SUPPORTED}"] = int(is_shown)
     by_part = dataset(of_parts, STUDY, parts, {"task": STUDY_PARTS["rates"]})
     answers = answers_of_study(study, by_part, rule, messages + support)
     study.attrs |= message_attrs(answers, study.attrs)
