@@ -16,6 +16,7 @@ from bioeval.document.text import Text, say
 from bioeval.page.items import Item, items_of
 from bioeval.page.next_scores import with_shared_next
 from bioeval.results.dataset import THRESHOLD_STUDY
+from bioeval.results.support import is_supported
 from bioeval.views.tasks import asked_thresholds, value_of
 
 #: Points of the curve that the control of the threshold has, at most about.
@@ -303,14 +304,14 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
     if limits is None or limits.dims[0] != "far_target":
         return np.nan, np.nan, ""
     exact = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # at rank 1
-    missed, weak = set[float](), set[float]()
+    uncertain: list[float] = []
     for message in messages_of_result(dataset):
-        if message.arguments.get("chosen") == "far":
-            missed |= {*message.arguments["targets"]}
-            if message.code == "target-uncertain":
-                weak |= {*message.arguments["targets"]}
-    for support, without in (("enough", missed), ("just enough", missed - weak)):
+        if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
+            uncertain += message.arguments["targets"]
+    rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
+    for support, without in (("enough", uncertain), ("just enough", [])):
         for target, at in sorted(zip(dataset["far_target"].values.tolist(), exact, strict=True)):
-            if target > 0 and target not in without and np.isfinite(at) and curve.row(at) >= 0:
+            enough = is_supported(dataset, rate, {"far_target": target}) and target not in without
+            if target > 0 and enough and np.isfinite(at) and curve.row(at) >= 0:
                 return target, at, f"{support} people or attempts"
     return np.nan, np.nan, ""
