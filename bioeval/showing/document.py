@@ -239,8 +239,8 @@ def _whole(node: Node, nodes: Sequence[Node]) -> Node:
 
 
 def _about(message: Message, names: Sequence[str], nodes: Sequence[Node], several: bool) -> Message:
-    """Return a message that not all results have as one about its systems or tasks."""
-    if len(names) == len(nodes):
+    """Return an answer of systems, and what not all results have, as one about these or tasks."""
+    if len(names) == len(nodes) and not (several and message.code in ANSWERS):
         return message
     about: list[str] = []
     for system in dict.fromkeys(x.system for x in nodes if x.name in names):
