@@ -24,7 +24,7 @@ _MOST_DRAWS = 1_000_000
 #: Confidence level by default.
 CONFIDENCE = 0.95
 
-#: What Python and NumPy would convert to numbers, although it is none.
+#: Types that Python and NumPy would convert to numbers, although their values are no numbers.
 NO_NUMBERS = (bool, str, bytes, bytearray, memoryview)
 
 _LONGEST_NAME = 255
@@ -36,7 +36,7 @@ def require_integer(
 ) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
-    With `high` it may not be greater than that either, a number `of_draws` than a million.
+    The value may not be greater than `high`, nor a number `of_draws` greater than a million.
     """
     if of_draws:
         high = _MOST_DRAWS

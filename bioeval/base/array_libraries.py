@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, cut, subject
 
-# What libraries raise where they cannot hand over their memory.
+# The errors of libraries that cannot hand over their memory.
 _ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
 
 # Types of the package ml_dtypes, as JAX has them: which type of NumPy holds their values exactly.

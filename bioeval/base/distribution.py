@@ -1,4 +1,4 @@
-"""The name under which bioeval is installed, which is not the one under which it is imported.
+"""The name under which bioeval is installed, which differs from the name of the import.
 
 On the package index, ``bioeval`` is the package of another project. Its files lie in the same
 folder as ours, so that whichever is installed later overwrites the other one's

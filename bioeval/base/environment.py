@@ -9,7 +9,7 @@ from bioeval.base.errors import DataError
 # The last second of the year 9999, the latest that Python can write as a date.
 _LATEST = 253_402_300_799
 
-# The least and the largest value of each.
+# The variables, each with its least and its largest value.
 _NUMBERS = {"NUMBA_NUM_THREADS": (1, 2**16), "SOURCE_DATE_EPOCH": (0, _LATEST)}
 
 

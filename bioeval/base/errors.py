@@ -107,7 +107,7 @@ def short_name(name: str, longest: int = 80) -> str:
 def wrapped(text: str, width: int = 80, *, hang: int | None = None) -> list[str]:
     """Return text as lines of at most `width` characters, broken between words.
 
-    Lines after the first are indented by `hang` columns, and without it as the first one is.
+    Lines after the first are indented by `hang` columns, by default as the first line.
 
     Examples
     --------

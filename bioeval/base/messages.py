@@ -77,7 +77,7 @@ def warn_user(text: str) -> None:
     """Issue a warning at the user's line."""
     level = 1
     frame = sys._getframe()
-    ours = ("bioeval.", "contextlib.")  # which calls what reports its stages
+    ours = ("bioeval.", "contextlib.")  # contextlib calls functions that report their stages
     while frame.f_back is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(ours):
         level = level + 1
         frame = frame.f_back

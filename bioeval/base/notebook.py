@@ -16,7 +16,7 @@ _BETWEEN = 0.2
 class NotebookProgress:
     """Progress in the cells of a notebook: a line, which ends as the time that the work took.
 
-    `shell` is that of IPython, which says when a cell begins and ends. Nothing of it is changed: a
+    `shell` is IPython's, which says when a cell begins and ends. The shell is not changed: a
     program that is used in somebody's notebook has no say in how other outputs are sent or shown.
     """
 

@@ -93,7 +93,7 @@ def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
 
 
 class _RowsOfPasses:
-    """Reports the rows done in all passes; each begins where the one before ended."""
+    """Reports the rows done in all passes; a pass begins where the pass before ended."""
 
     def __init__(self, tell: Tell, passes: int):
         self.tell = tell
@@ -115,7 +115,7 @@ def reporter() -> Tell:
 def report_rows(done: int, total: int) -> None:
     """Call the option `progress` with the rows counted in a public call, if it is given.
 
-    Without it a notebook shows them below the cell.
+    Without the option a notebook shows the rows below the cell.
     """
     tell = _TELL.get()
     if tell is not None:

@@ -135,7 +135,7 @@ class Stream:
     def permutations(self, count: int, n: int) -> np.ndarray:
         """Return 0 to n - 1 in `count` random orders, int64 of shape (count, n).
 
-        One after the other is drawn: those of two calls are those of one.
+        Orders are drawn one after the other: two calls draw the orders of one call.
         """
         return self.grouped(count, np.zeros(n, dtype=np.int64), 1)
 
@@ -143,7 +143,8 @@ class Stream:
         """Return `count` random orders of members, group after group, int64 of shape (count, n).
 
         `group`, (n,) or (count, n), is the group of each member, numbered from 0. The order in a
-        group is that of words of 64 bits, less those that number the groups and the members.
+        group is the order of words of 64 bits, less the bits that number the groups and the
+        members.
         """
         members = group.shape[-1]
         for_group, for_member = ((max(x, 1) - 1).bit_length() for x in (groups, members))

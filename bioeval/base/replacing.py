@@ -1,4 +1,4 @@
-"""Writing files: where one can be written, and replacing files as a whole."""
+"""Writing files: whether a file can be written, and replacing files as a whole."""
 
 from __future__ import annotations
 
@@ -124,9 +124,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     """Move all files to their places, or none.
 
-    The first place is that of the main file, without which the others are not read. It is emptied
-    first and filled last, so that no reader finds a main file beside files of another writer.
-    What was there comes back where one fails, or is interrupted.
+    The first place is the main file's, without which the other files are not read. The main file is
+    emptied first and filled last, so that no reader finds a main file beside files of another
+    writer. What was there comes back where one fails, or is interrupted.
     """
     aside = []
     try:

@@ -49,7 +49,7 @@ def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
     try:
         parts[0]()
     finally:
-        wait(futures)  # they write to the arrays of the caller
+        wait(futures)  # the threads write to arrays of the caller
     for future in futures:
         future.result()
 

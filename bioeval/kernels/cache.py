@@ -29,7 +29,7 @@ from numba.extending import register_jitable
 
 from bioeval.base.progress import is_shown, stage
 
-#: States of the kernels that are kept in one place; older ones are removed.
+#: States of the kernels that are kept in a folder; older states are removed.
 _MOST = 4
 _NAME = "bioeval-kernels-"
 _OURS = "BIOEVAL_CACHE_DIR"

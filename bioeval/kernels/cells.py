@@ -12,7 +12,7 @@ from bioeval.kernels.compiling import called_by_loops
 
 LARGEST = np.float32(3.4028235e38)
 
-#: The least key, and by how much it is below the largest: those of the infinities.
+#: The least key, and its distance from the largest key: the keys of the infinities.
 LEAST, SPAN = -0x7F800001, 0xFF000001
 
 

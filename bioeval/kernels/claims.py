@@ -7,7 +7,7 @@ from bioeval.kernels.compiling import called_by_loops, compiled, parallel_rows
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, WORST = 0, -1, -2
 
-# From this magnitude on a sum may overflow: it is then one of values times this power of two.
+# From this magnitude on a sum may overflow: the values are then multiplied by this power of two.
 HUGE, SHRUNK = 2.0**960, 2.0**-64
 
 
@@ -72,8 +72,8 @@ def rounded_sum(values, count):
 def mean_of(values, count):
     """Return the exact sum of some values, rounded once, over their number; NaN if undefined.
 
-    So it does not depend on the order of the values. Most sums are exact as two numbers: the
-    running sum, and the sum of what it has lost by rounding. The array of others is used up.
+    The mean does not depend on the order of the values. Most sums are exact as two numbers: the
+    running sum, and the sum of its rounding errors. Else the array is used up.
     """
     total = 0.0
     rest = 0.0

@@ -28,7 +28,7 @@ def match_in_order(probe_person, claimed_person, mate):
     """Take each pair whose members are not yet in a pair.
 
     - `probe_person`, `claimed_person` (int64 (k,)): the members of each pair
-    - `mate` (int64 (members,), changed): the member that each is paired with, or -1
+    - `mate` (int64 (members,), changed): the member with whom each member is paired, or -1
     """
     for k in range(len(probe_person)):
         if mate[probe_person[k]] < 0 and mate[claimed_person[k]] < 0:

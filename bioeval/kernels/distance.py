@@ -33,8 +33,8 @@ def finish_euclidean(begin, end, products, first, x, y, near, cosine):
     If the squared distance is small beside the squared lengths, the subtraction has lost
     digits; it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
 
-    - `products` (float (b, m), overwritten): they are in n columns from `first` on; the others are
-      left alone
+    - `products` (float (b, m), overwritten): in n columns from `first` on; other columns are left
+      alone
     - `first`: int
     - `x`, `y` (Embeddings): of b probes and n gallery templates
     - `near` (float): proportion of the squared lengths below which a squared distance is computed

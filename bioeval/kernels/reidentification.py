@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The mates of all queries; those of a query are sorted by distance and then by place."""
+    """The mates of all queries; the mates of a query are sorted by distance and then by place."""
 
     distance: np.ndarray  # of the dtype of the values
     gallery: np.ndarray  # int64
@@ -136,7 +136,7 @@ def rank_mates(begin, end, rows, mates, counts):
                     tied[t] += x == distance[t]
                     before[t] += x == distance[t] and gallery[j] < gallery[t]
 
-    Others of a query with the same number are all in one column: ties are looked for again.
+    Ties are counted a second time for their places: few mates have any.
     """
     n = len(rows.gallery)
     near, wanted = np.empty(n + 1, rows.values.dtype), np.empty(CHUNK, np.uint8)
@@ -223,7 +223,7 @@ def count_within(begin, end, values, probes, thresholds, base, scale, guide, cou
                 if x is not NaN:
                     counts[probes[i], the first threshold that is not below x] += 1
 
-    `base`, `scale` and `guide` are those of :func:`bioeval.kernels.layers.threshold_of`.
+    `base`, `scale` and `guide` are explained in :func:`bioeval.kernels.layers.threshold_of`.
     """
     for i in range(begin, min(end, len(probes))):
         for j in range(values.shape[1]):

@@ -9,7 +9,7 @@ from bioeval.kernels.compiling import parallel_rows
 def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
     """Sort the entries of each person's probes by layer, entries of a single attempt first.
 
-    - `probe_people` (int64 (s,)): the list of each is at ``starts[k]:starts[k + 1]``
+    - `probe_people` (int64 (s,)): the entries of person ``k`` are at ``starts[k]:starts[k + 1]``
     - `layers` (int): their number
     - `entries`, `ordered` (tuples of int32, int32 and int64, read and written): of each entry: the
       claimed person, the layer, and the number of attempts
@@ -68,7 +68,7 @@ def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, tot
             while e < last:
                 k = layer[e]
                 total = totals[tile, k]
-                bound = np.int64(0)  # what a sum cannot exceed
+                bound = np.int64(0)  # the largest possible sum
                 while e < last and layer[e] == k:
                     four = quick and e + 4 <= last and layer[e + 3] == k and count[e + 3] == 1
                     more = (4 if four else count[e]) * largest

@@ -1,4 +1,4 @@
-"""Rows of scores as blocks of impostor attempts, in one pass over each."""
+"""Rows of scores as blocks of impostor attempts, in one pass over the rows."""
 
 from __future__ import annotations
 

@@ -49,10 +49,10 @@ class Rules(NamedTuple):
 class ExpectedRanks(NamedTuple):
     """Expected ranks of the mates of each row, nearest first; all written but `first`.
 
-    Those of row ``i`` are at ``first[i]:first[i + 1]`` of the others, float64 with a place a mate:
-    `distance` (NaN beyond the usable mates), and the chances that it is the one drawn and some
-    subject is exactly as close (`tied`), and that it is the one drawn and at each rank (`chance`,
-    shape (n, k)).
+    The mates of row ``i`` are at ``first[i]:first[i + 1]`` of the other arrays, float64 with a
+    place a mate: `distance` (NaN beyond the usable mates), and the chances that the mate is drawn
+    and some subject is exactly as close (`tied`), and that the mate is drawn and at each rank
+    (`chance`, shape (n, k)).
     """
 
     first: np.ndarray  # int64 (b + 1,)
@@ -73,9 +73,9 @@ class Trials(NamedTuple):
 def out_of_reach(mean, trials, limit):
     """Whether fewer than `limit` successes surely have a chance below `TINY`.
 
-    Chernoff's bound: of `trials` independent ones with `mean` successes, at most ``k`` succeed
-    with chance at most ``exp(-trials D)``, where ``D`` is the relative entropy of ``k / trials``
-    to ``mean / trials``. It falls as `mean` grows, which may thus be any lower bound.
+    Chernoff's bound: of `trials` independent trials with `mean` successes, at most ``k`` succeed
+    with chance at most ``exp(-trials D)``, where ``D`` is the relative entropy of ``k / trials`` to
+    ``mean / trials``. It falls as `mean` grows, which may thus be any lower bound.
     """
     most = limit - 1
     if mean <= most:
@@ -404,14 +404,14 @@ class Chances(NamedTuple):
     """Chances of each row that a drawn template is within each threshold; all written."""
 
     anyone: np.ndarray  # float64 (b, t): a template of another subject
-    oneself: np.ndarray  # float64 (b, t): one of the row's own
+    oneself: np.ndarray  # float64 (b, t): a template of the row's own subject
     competitors: np.ndarray  # int64 (b,): other subjects with a usable template
 
 
 class Near(NamedTuple):
     """The templates of a row within some threshold; int64."""
 
-    bins: np.ndarray  # (n,): the first threshold that each is within
+    bins: np.ndarray  # (n,): the first threshold that each template is within
     group: np.ndarray  # (n,)
     ordered: np.ndarray  # (n,), scratch: the groups in the order of the thresholds
     taken: np.ndarray  # (groups,), scratch: templates of each within the threshold reached
@@ -433,7 +433,7 @@ def chance_within(near, count, usable, steps, out):
     `count` templates of `near` are within some threshold.
     """
     last = len(out)
-    # Templates by threshold: where those of each one end, counted from its start.
+    # Templates by threshold: where the templates of each threshold end, counted from their start.
     end = np.zeros(last + 1, dtype=np.int64)
     for c in range(count):
         end[near.bins[c] + 1] += 1
@@ -541,7 +541,7 @@ def within_chances(begin, end, block, usable, grid, steps, chances):
                     none *= 1 - (templates of g within t) / usable[i, g]
                 anyone[i, t] = 1 - none
 
-    The same of the row's own subject alone is `oneself`. ``steps[c]`` is the change of the
+    `oneself` is the same chance for the row's own subject alone. ``steps[c]`` is the change of the
     logarithm of the chance that no template of a group is drawn, for one more template within a
     threshold where ``c`` were not within before; -inf where that chance becomes zero.
     """

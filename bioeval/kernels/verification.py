@@ -1,6 +1,6 @@
 """Verification: impostor scores by cell and up to thresholds; a few are kept; their moments.
 
-Tiles and cells are those of :mod:`bioeval.kernels.cells`.
+Tiles and cells are explained in :mod:`bioeval.kernels.cells`.
 """
 
 import numpy as np

@@ -311,7 +311,7 @@ Parts = TypeVar("Parts", bound=NamedTuple)
 
 
 class SplitterLike(Protocol):
-    """What divides samples into parts: a splitter of this package or of scikit-learn."""
+    """An object that divides samples into parts: a splitter of this package or of scikit-learn."""
 
     def split(self, X: Any, y: Any, groups: Any, /) -> Iterable[Any]:
         """Yield the parts as index arrays."""
@@ -321,7 +321,7 @@ class SplitterLike(Protocol):
 class Parameters:
     """Constructor arguments as parameters, in the form of scikit-learn.
 
-    Each is kept unchanged in an attribute of its own name.
+    Every argument is kept unchanged in an attribute of its own name.
     """
 
     @classmethod
@@ -458,7 +458,7 @@ class Division(Parameters, ABC, Generic[Parts]):
         """Return how many splits there are; the arguments are not needed."""
         return self.n_splits * self.n_repeats
 
-    #: What is yielded of a split.
+    #: The named tuple that is yielded for a split.
     _parts: type[Parts]
 
     @abstractmethod

@@ -165,7 +165,7 @@ class Experiment(Division[ExperimentParts]):
                     f"{experiment}: `{name}` is {received(value)}, which needs {needed}"
                 )
         if self.enrolled is not None and self._galleries is not None:
-            EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses what cannot be
+            EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses impossible sizes
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
         rule = self.gallery_templates

@@ -25,7 +25,7 @@ from bioeval.partition.base import (
 
 
 class _Folds(Splitter[Any]):
-    #: What is yielded of a fold: the others, and itself.
+    #: The named tuple that is yielded for a fold: other folds, and the fold.
     _parts: type[TrainTest | ProbesGallery] = TrainTest
     shuffle: bool
     stratify: str | None

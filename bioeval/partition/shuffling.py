@@ -17,8 +17,8 @@ import numpy as np
 from bioeval.base.errors import DataError, received
 from bioeval.base.random import Stream
 
-# Streams of partitions are kept apart from those of simulated populations: with the same seed,
-# a partition that follows the population it divides would be no random partition.
+# Streams of partitions are kept apart from streams of simulated populations: with the same seed, a
+# partition that follows the population it divides would be no random partition.
 _PARTITION = 0x50415254
 # The streams of different purposes are kept apart as well.
 (
@@ -55,8 +55,8 @@ def blocks(repeats: int, n: int) -> Iterator[int]:
 class Shuffle:
     """Random orders of `n` units, or the ascending order without a seed.
 
-    The units of a stratum are adjacent: the order of the strata is random, and that within each;
-    how units of different strata are mixed has no influence.
+    The units of a stratum are adjacent: the order of the strata is random, and the order within a
+    stratum; how units of different strata are mixed has no influence.
     """
 
     def __init__(

@@ -296,7 +296,7 @@ class _UnexpectedValue(Exception):
     def __init__(self, more: str = "", part: str = "") -> None:
         super().__init__()
         self.more = more  # what follows the description of what was expected
-        self.part = part  # which part of a list it is
+        self.part = part  # the part of a list that is not accepted
 
 
 def _checked_value(field: Field, value: object, layout: str | None) -> object:

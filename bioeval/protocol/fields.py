@@ -250,7 +250,7 @@ def read_file(path: str) -> str:
 
 def read_toml(text: str, where: str) -> dict[str, object]:
     """Return the values of a TOML text; `where` names it in the error message."""
-    import tomllib  # imported where a card is read, as all that is slow to import here
+    import tomllib  # imported where a card is read, like other slow imports of this file
 
     try:
         return tomllib.loads(text)

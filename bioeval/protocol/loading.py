@@ -23,11 +23,11 @@ CARD_OF_LAYOUT = {
     PAIRS: "pairs",
 }
 
-#: The card of ranked lists, which is one of the layout of a matrix with probes and a gallery.
+#: The card of ranked lists; its layout is a matrix with probes and a gallery.
 LISTS = "top-k"
 CARD_OF_LISTS = "top-k"
 
-#: The card of each layout, for names that stand for one of them.
+#: The card of each layout, for names that stand for several cards.
 _BY_LAYOUT = {
     "auto": {**CARD_OF_LAYOUT, LISTS: CARD_OF_LISTS},
     "course-kfold": {

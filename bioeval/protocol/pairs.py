@@ -73,11 +73,11 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     if left_out is None:
         left_out = np.zeros((templates, templates), dtype=bool)
     mask = np.full((templates, templates), Mask.IGNORE, dtype=np.uint8)
-    cells = orders = 0  # comparisons that are there, and those in the other order of a pair
+    cells = orders = 0  # existing comparisons, and comparisons in the other order of a pair
     for i in range(templates):
         is_attempt = ~left_out[i]
         is_attempt[i] = False
-        # In the other order, where this one is not there: a pair is one comparison in either.
+        # In the other order, where this order is missing: a pair is one comparison in either order.
         chosen = is_attempt & ((place < place[i]) | left_out[:, i])
         genuine = codes == codes[i]
         compared = chosen & (genuine | (first[i] & first))
