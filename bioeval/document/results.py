@@ -227,15 +227,6 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     return say(text, **arguments)
 
 
-def answers(results: ResultsBySystem) -> Iterator[Paragraph]:
-    """Yield the answers of results, each after the names of its systems where not all have it."""
-    for message in _joined(results):
-        if message.code in ANSWERS:
-            names = Enumeration([*map(Label, message.about)])
-            text = say("{names}: {answer}", names=names, answer=message)
-            yield Paragraph(text if message.about else message, "answer")
-
-
 def result_messages(results: ResultsBySystem) -> Messages:
     """Return the messages of results, each with the names of its systems where not all have it.
 

@@ -19,10 +19,6 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.document.blocks import Column, Table
-from bioeval.document.cells import Count
-from bioeval.document.results import cell_of, threshold_of
-from bioeval.document.text import Text, say
 from bioeval.results.dataset import (
     Variables,
     about_attrs,
@@ -202,24 +198,3 @@ def check_tries(tries: Any) -> list[int]:
     if not numbers:
         raise DataError("`tries` is empty; expected a number of tries, such as 3")
     return numbers
-
-
-def table_of_thresholds(results: Sequence[xr.Dataset]) -> Table:
-    """Return the rates of several tries at several thresholds, for data."""
-    rows: list[list[Text | None]] = []
-    for ds in results:
-        for i, k in enumerate(ds["tries"].values.tolist()):
-            cells = [cell_of(ds, name, {"tries": i}) for name in _COLUMNS]
-            rows.append([threshold_of(ds), Count(k), *cells])
-    columns = [Column(name) for name in ("threshold", "tries", *_COLUMNS)]
-    return Table("tries", columns, rows, shown=0)
-
-
-_COLUMNS: dict[str, Text] = {
-    "far": say("{far}"),
-    "frr": say("{frr}"),
-    "impostor_attempts": "impostor claims",
-    "genuine_attempts": "genuine claims",
-    "impostor_pairs_left_out": "impostor pairs left out",
-    "genuine_pairs_left_out": "genuine pairs left out",
-}
