@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, cut
 from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.scores.row_source import RowSource, row_source
 
 if TYPE_CHECKING:
     from bioeval.scores.labels import Codes
@@ -74,19 +74,6 @@ def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
             text = str(value) if isinstance(value, str) else value
             return DataError(f"{wrong}. {cut(repr(text), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
-
-
-class RowSource(Enum):
-    """The source that computes or reads the rows of a matrix which is no array."""
-
-    EMBEDDINGS = auto()  # computed each time
-    LAZY_MATRIX = auto()  # made of embeddings when rows are first read
-    CONTAINER = auto()
-
-
-def row_source(values: Any) -> RowSource | None:
-    """Return the source of the rows of a matrix; None of an array."""
-    return getattr(values, "row_source", None)
 
 
 def is_stored(values: Any) -> bool:

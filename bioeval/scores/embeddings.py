@@ -37,9 +37,10 @@ from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.threads import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import RowSource, in_memory, is_stored, writable_alias, wrong_dtype
+from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.blocks import is_few
 from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values, plain
+from bioeval.scores.row_source import RowSource
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]

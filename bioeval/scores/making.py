@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer, require_list, require_text
-from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.base.options import OPTIONS
@@ -43,7 +41,6 @@ from bioeval.scores.top_k import OwnEntries, TopKLists
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bioeval.scores.embeddings import FloatType, Metric
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -158,7 +155,7 @@ def _given_sides(
         GivenSide(
             labels[side],
             metas[side],
-            _order_of_side(
+            order_of_side(
                 indexed, side, labels[side if labels[side] is not None else 0], names, side
             ),
             ARGUMENTS[side],
@@ -170,7 +167,7 @@ def _given_sides(
     return probe, gallery
 
 
-def _order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
+def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
     """Return the order of the templates along an axis; an index of labels is no order."""
     template_names = names_of_given(names, side)
     if template_names is None and are_subjects(index_names(values, axis), labels):
@@ -312,131 +309,6 @@ def _sides_of_mask(
         "gallery_ids": gallery_ids,
         "_codes": Codes(probe, gallery),
     }
-
-
-# ---------------------------------------------------------------- embeddings
-
-
-#: Arguments of the comparison of embeddings; all other arguments are of scores.
-OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average", "names")
-
-
-def compared_embeddings(
-    probe: Any,
-    labels: Any,
-    gallery: Any = None,
-    gallery_labels: Any = None,
-    *,
-    metric: Metric = "cosine",
-    kind: Kind | None = None,
-    dtype: FloatType = "float64",
-    probe_meta: Mapping[str, Any] | None = None,
-    gallery_meta: Mapping[str, Any] | None = None,
-    average: Sequence[str] = (),
-    names: Any = "auto",
-    as_read: bool = False,
-    named: bool = False,
-) -> tuple[tuple[Any, ...], dict[str, Any], Attributes]:
-    """Compare embeddings; with `as_read` no matrix is made, however small it is.
-
-    Columns of the probes that are `named` are features, whatever they hold. Return positional
-    arguments of :class:`Scores`, keyword arguments, and attributes.
-    """
-    from bioeval.scores.embeddings import (
-        EmbeddingSource,
-        as_embeddings,
-        describe_metric,
-        kind_of_metric,
-        names_features,
-        require_features,
-    )
-
-    left = as_embeddings(probe, "probe embeddings")
-    if (gallery is None) != (gallery_labels is None):
-        option = "gallery_labels" if gallery is None else "gallery"
-        missing_argument = "gallery" if gallery is None else "gallery_labels"
-        raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
-    side = _embedded_side(probe, labels, probe_meta, names, 0)
-    if len(left) != length_of(side.labels) == left.shape[1]:
-        raise DataError(
-            f"the probe embeddings have shape {left.shape}, but there are {left.shape[1]:,} "
-            "labels: are they transposed? Expected a row for each template; give embeddings.T"
-        )
-    side.join(names)
-    subjects = as_subjects(side.labels, "labels", len(left))
-    probe_meta = side.meta
-    if not (named or names_features(getattr(probe, "columns", ()))):
-        require_features(left, subjects, "probe embeddings")
-    right = left
-    template_names = (side.order.names, None)
-    remarks = side.order.remarks
-    if gallery is not None:
-        right = as_embeddings(gallery, "gallery embeddings")
-        other_side = _embedded_side(gallery, gallery_labels, gallery_meta, names, 1)
-        other_side.join(names)
-        gallery_labels = as_subjects(other_side.labels, "gallery_labels", len(right))
-        gallery_meta = other_side.meta
-        if not names_features(getattr(gallery, "columns", ())):
-            require_features(right, gallery_labels, "gallery embeddings")
-        template_names = side.order.names, other_side.order.names
-        remarks |= other_side.order.remarks
-    listed = [average] if isinstance(average, str) else require_list("average", average)
-    rows = len(left)
-    averaged = tuple(require_text("average", name) for name in listed)
-    left_out: dict[str, str] = {}
-    if averaged:
-        template_names = (None, None)  # the embeddings have these names, and not the templates
-        left, subjects, probe_meta, left_out = _averaged(
-            left, subjects, probe_meta, averaged, "probe"
-        )
-        if gallery is None:
-            right = left
-        else:
-            right, gallery_labels, gallery_meta, left_out_of_gallery = _averaged(
-                right, gallery_labels, gallery_meta, averaged, "gallery"
-            )
-            left_out = left_out_of_gallery | left_out
-    source = EmbeddingSource(left, right, metric, dtype)
-    kind = kind_of_metric(metric, kind)
-    limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
-    small = math.prod(source.shape) * source.dtype.itemsize <= limit
-    origin = describe_metric(source.metric, left)
-    if averaged:
-        origin += f", means by {' and '.join(averaged)} of {rows} embeddings of probes"
-    return (
-        (source.matrix() if small and not as_read else source, subjects, gallery_labels),
-        {
-            "kind": kind,
-            "probe_meta": probe_meta,
-            "gallery_meta": gallery_meta,
-            "names": names if template_names[0] is template_names[1] is None else template_names,
-        },
-        {
-            "origin": origin,
-            "metric": source.metric if isinstance(source.metric, str) else "",
-            "remarks": tuple(remarks),
-            "_columns_left_out": left_out,
-        },
-    )
-
-
-def _embedded_side(values: Any, labels: Any, meta: Any, names: Any, side: int) -> GivenSide:
-    labels = joined_labels(labels, ARGUMENTS[side][0])
-    return GivenSide(labels, meta, _order_of_side(values, 0, labels, names, side), ARGUMENTS[side])
-
-
-def _averaged(
-    values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, str]]:
-    """Return the templates averaged from embeddings, with their labels and metadata.
-
-    The last are columns that are left out, and why.
-    """
-    from bioeval.scores.embeddings import average_embeddings
-
-    columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
-    means, shared, left_out = average_embeddings(values, columns, names, side)
-    return means, shared.pop(""), shared, left_out
 
 
 # ---------------------------------------------------------------- top-K lists

@@ -22,11 +22,9 @@ from bioeval.scores.excluded import as_exclusions
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (
-    OF_EMBEDDINGS,
     NanPolicy,
     as_ids,
     checked_words,
-    compared_embeddings,
     memory_attributes,
     searched_lists,
     sides_of_matrix,
@@ -253,17 +251,20 @@ class Scores(ScoreViews):
 
     @classmethod
     def _from_embeddings(
-        cls, *sides: Any, as_read: bool = False, named: bool = False, **how: Any
+        cls, *sides: Any, as_read: bool = False, named: bool = False, **options: Any
     ) -> Scores:
-        """Compare embeddings; with `as_read` no matrix is made, however small it is.
+        """Compare embeddings; with `as_read` no matrix is made, however small the matrix is.
 
         Columns of the probes that are `named` are features, whatever they hold.
         """
-        of_metric = {name: how.pop(name) for name in OF_EMBEDDINGS if name in how}
-        of_metric |= {"as_read": as_read, "named": named}
-        exclude = how.pop("exclude", ())  # which may name a column that is left out
-        compared, arguments, attributes = compared_embeddings(*sides, **of_metric)
-        scores = cls(compared[0], compared[1], compared[2], **arguments, **how)
+        from bioeval.scores.compared_embeddings import OF_EMBEDDINGS, compared_embeddings
+
+        of_metric = {name: options.pop(name) for name in OF_EMBEDDINGS if name in options}
+        exclude = options.pop("exclude", ())  # which may name a column that is left out
+        compared = compared_embeddings(*sides, **of_metric, as_read=as_read, named=named)
+        options |= compared.arguments
+        scores = cls(compared.values, compared.labels, compared.gallery_labels, **options)
+        attributes = dict(compared.attributes)
         remarks = tuple(dict.fromkeys([*attributes.pop("remarks"), *scores.remarks]))
         scores = scores._with(**attributes, remarks=remarks)
         scores._set(exclude=as_exclusions(scores, exclude))

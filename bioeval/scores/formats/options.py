@@ -82,7 +82,11 @@ class Given:
         stated = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
         stated |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
         stated |= {f"lists.{k}": v for k, v in lists.items()}
-        self.values = {k: _checked(k, v) for k, v in stated.items() if v is not None}
+        self.values = {
+            name: _CONVERSIONS[name](name, value) if name in _CONVERSIONS else value
+            for name, value in stated.items()
+            if value is not None
+        }
         ListRules.parse(self.peek("lists.keep"), self.peek("lists.unordered"))
         #: Columns of metadata by their names, of which a reader takes the known columns.
         self.meta = {k: v for k, v in columns.items() if k not in ROLES}
@@ -189,29 +193,6 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {key: entry for key, entry in value.items() if entry is not None}
 
 
-def _checked(name: str, value: Any) -> Any:
-    if name == "metric":
-        return known_metric(value)
-    if name in _CHOICES:
-        require_choice(backquoted(name), value, _CHOICES[name])
-    if name in ("header", "lists.unordered", "lists.leave_out_query"):
-        return require_flag(backquoted(name), value)
-    if name == "lists.first_index":
-        return require_integer(backquoted(name), value, low=0, high=1)
-    if name == "failed":
-        return require_number("failed", value)
-    if name in ("labels", "gallery", "trials"):
-        return require_path(name, value)
-    if name in ("exclude", "average"):
-        words = [value] if isinstance(value, str) else require_list(name, value)
-        return tuple(require_text(name, word) for word in words)
-    if name == "distractor_ids":
-        return as_ids(value)
-    if name == "lists.keep":
-        return ListRules.parse(value, False).keep
-    return TemplatePattern(value) if name == "subject_from" else value
-
-
 class TemplatePattern:
     """A regular expression that takes subject and metadata from the name of a template."""
 
@@ -259,3 +240,34 @@ class TemplatePattern:
                 )
             by_group[group] = {name: part for name, part in parts.items() if part is not None}
         return by_group
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else require_list(name, value)
+    return tuple(require_text(name, word) for word in words)
+
+
+def _choice(name: str, value: Any) -> Any:
+    require_choice(backquoted(name), value, _CHOICES[name])
+    return value
+
+
+def _flag(name: str, value: Any) -> bool:
+    return require_flag(backquoted(name), value)
+
+
+#: The check and conversion of the value of an argument, by its name; further values stay.
+_CONVERSIONS: dict[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(_CHOICES, _choice),
+    **dict.fromkeys(("header", "lists.unordered", "lists.leave_out_query"), _flag),
+    **dict.fromkeys(("labels", "gallery", "trials"), require_path),
+    **dict.fromkeys(("exclude", "average"), _texts),
+    "metric": lambda name, value: known_metric(value),
+    "lists.first_index": lambda name, value: require_integer(
+        backquoted(name), value, low=0, high=1
+    ),
+    "failed": require_number,
+    "distractor_ids": lambda name, value: as_ids(value),
+    "lists.keep": lambda name, value: ListRules.parse(value, False).keep,
+    "subject_from": lambda name, value: TemplatePattern(value),
+}

@@ -1,0 +1,153 @@
+"""Embeddings of one side or of both as the arguments of scores: checked, joined and averaged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import require_list, require_text
+from bioeval.base.array_libraries import joined_labels
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
+from bioeval.base.messages import Message
+from bioeval.base.options import OPTIONS
+from bioeval.scores.embeddings import (
+    EmbeddingSource,
+    FloatType,
+    Metric,
+    as_embeddings,
+    average_embeddings,
+    describe_metric,
+    kind_of_metric,
+    names_features,
+    require_features,
+)
+from bioeval.scores.labels import as_meta, as_subjects
+from bioeval.scores.making import ARGUMENTS, MEMORY_LIMIT, Attributes, length_of, order_of_side
+from bioeval.scores.names import GivenSide
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Arguments of the comparison of embeddings; all other arguments are of scores.
+OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average", "names")
+
+
+class ComparedEmbeddings(NamedTuple):
+    """Embeddings that are compared, as arguments and attributes of scores."""
+
+    values: Any
+    labels: np.ndarray
+    gallery_labels: np.ndarray | None
+    arguments: dict[str, Any]  # of :class:`bioeval.Scores`, by keyword
+    attributes: Attributes
+
+
+@dataclass(frozen=True)
+class _EmbeddedSide:
+    """The templates of one side, in the order of their embeddings (n, f)."""
+
+    embeddings: np.ndarray
+    labels: np.ndarray
+    meta: Any
+    names: pd.Index | None
+    remarks: Mapping[Message, None]
+    #: Columns of metadata that averaging leaves out, and why.
+    left_out: Mapping[str, str]
+
+    def averaged(self, columns: tuple[str, ...], noun: str) -> _EmbeddedSide:
+        """Return a template for each group of embeddings, by metadata; the names are lost."""
+        meta = as_meta(self.meta, len(self.embeddings), f"{noun}_meta")
+        means, shared, left_out = average_embeddings(
+            self.embeddings, {"": self.labels, **meta}, columns, noun
+        )
+        labels = shared.pop("")
+        return replace(
+            self, embeddings=means, labels=labels, meta=shared, names=None, left_out=left_out
+        )
+
+
+def compared_embeddings(
+    probe: Any,
+    labels: Any,
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    *,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    dtype: FloatType = "float64",
+    probe_meta: Mapping[str, Any] | None = None,
+    gallery_meta: Mapping[str, Any] | None = None,
+    average: Sequence[str] = (),
+    names: Any = "auto",
+    as_read: bool = False,
+    named: bool = False,
+) -> ComparedEmbeddings:
+    """Compare embeddings; with `as_read` no matrix is made, however small the matrix is.
+
+    Columns of the probes that are `named` are features, whatever they hold.
+    """
+    if (gallery is None) != (gallery_labels is None):
+        option = "gallery_labels" if gallery is None else "gallery"
+        missing_argument = "gallery" if gallery is None else "gallery_labels"
+        raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
+    left = right = _side(probe, labels, probe_meta, names, 0, named)
+    if gallery is not None:
+        right = _side(gallery, gallery_labels, gallery_meta, names, 1)
+    listed = [average] if isinstance(average, str) else require_list("average", average)
+    columns = tuple(require_text("average", name) for name in listed)
+    rows = len(left.embeddings)
+    if columns:
+        left = left.averaged(columns, "probe")
+        right = left if gallery is None else right.averaged(columns, "gallery")
+    source = EmbeddingSource(left.embeddings, right.embeddings, metric, dtype)
+    kind = kind_of_metric(metric, kind)
+    origin = describe_metric(source.metric, left.embeddings)
+    if columns:
+        origin += f", means by {' and '.join(columns)} of {rows} embeddings of probes"
+    is_small = math.prod(source.shape) * source.dtype.itemsize <= (
+        OPTIONS["memory_limit"] or MEMORY_LIMIT
+    )
+    values = source.matrix() if is_small and not as_read else source
+    names_of_gallery = None if gallery is None else right.names
+    are_named = left.names is not None or names_of_gallery is not None
+    arguments = {
+        "kind": kind,
+        "probe_meta": left.meta,
+        "gallery_meta": gallery_meta if gallery is None else right.meta,
+        "names": (left.names, names_of_gallery) if are_named else names,
+    }
+    attributes = {
+        "origin": origin,
+        "metric": source.metric if isinstance(source.metric, str) else "",
+        "remarks": tuple({**left.remarks, **right.remarks}),
+        "_columns_left_out": {**right.left_out, **left.left_out},
+    }
+    enrolled = None if gallery is None else right.labels
+    return ComparedEmbeddings(values, left.labels, enrolled, arguments, attributes)
+
+
+def _side(
+    values: Any, labels: Any, meta: Any, names: Any, side: int, named: bool = False
+) -> _EmbeddedSide:
+    noun = f"{('probe', 'gallery')[side]} embeddings"
+    embeddings = as_embeddings(values, noun)
+    argument = ARGUMENTS[side][0]
+    labels = joined_labels(labels, argument)
+    order = order_of_side(values, 0, labels, names, side)
+    if side == 0 and len(embeddings) != length_of(labels) == embeddings.shape[1]:
+        raise DataError(
+            f"the probe embeddings have shape {embeddings.shape}, but there are "
+            f"{embeddings.shape[1]:,} labels: are they transposed? Expected a row for each "
+            "template; give embeddings.T"
+        )
+    joined = GivenSide(labels, meta, order, ARGUMENTS[side])
+    joined.join(names)
+    subjects = as_subjects(joined.labels, argument, len(embeddings))
+    if not (named or names_features(getattr(values, "columns", ()))):
+        require_features(embeddings, subjects, noun)
+    return _EmbeddedSide(embeddings, subjects, joined.meta, order.names, order.remarks, {})
