@@ -301,8 +301,8 @@ def study_threshold(
     study.attrs |= message_attrs(answers, study.attrs)
     nodes = {"": study, "rates": by_part}
     if needed:
-        about = {"task": STUDY_PARTS["needs"]}
-        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about)
+        labels = {"rule": np.array(RULES)}
+        nodes["needs"] = dataset(needed, STUDY, labels, {"task": STUDY_PARTS["needs"]})
     return tree_of({**nodes, "folds": counted.folds})
 
 
