@@ -234,7 +234,7 @@ def deciding_tries(
     distance = sign * alone.values[:, claims.gallery_ids[column]]
     distance = np.where(tries_of_claims.number[candidates, None] == attempt, distance, np.nan)
     nearest = candidates[np.nanargmin(distance, axis=0)]
-    unselected = tries_of_claims.given
+    unselected = tries_of_claims.scores
     ids = tries_of_claims.enrolled.probe_ids[nearest]
     order = np.argsort(unselected.probe_ids, kind="stable")
     return order[np.searchsorted(unselected.probe_ids[order], ids)], unselected.probe_meta

@@ -55,8 +55,8 @@ class PairList:
     - `meta`: metadata columns
     - `ids` (int64 (p, 2) or (p, 1)): the numbers of both templates, or the position in a longer
       list; None of a whole list
-    - `unordered`: whether both orders of two templates were merged - `missing`: number of pairs of
-      a published list that are not in this list
+    - `unordered`: whether both orders of two templates were merged
+    - `missing`: number of pairs of a published list that are not in this list
     - `failed_at`: the first failed comparison of a file, and its place there
     """
 

@@ -15,14 +15,14 @@ from bioeval.scores.matrix import Scores
 class Tries:
     """The tries of which claims were made, to find the deciding try of a claim.
 
-    - `given`: the scores that claims were made of - `enrolled`: the part with the tries as probes
-      and the enrolled templates as gallery
+    - `scores`: the scores that claims were made of
+    - `enrolled`: the part with the tries as probes and the enrolled templates as gallery
     - `number` (int64 (tries,)): the attempt of each try
     - `first_id`: the identity of the first attempt; identities of claimed subjects begin at 0
     - `templates`, `fusion`: as of the claims
     """
 
-    given: Scores
+    scores: Scores
     enrolled: Scores
     number: np.ndarray
     first_id: int

@@ -12,7 +12,7 @@ from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import writing
-from bioeval.scores.formats.options import LOAD_NAMES, Given
+from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import read
 from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
@@ -162,7 +162,7 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
     path, *further_files = files
     impostor = require_path("path", further_files[0]) if further_files else None
     try:
-        scores = read(path, impostor, Given(arguments), only_embeddings=only_embeddings)
+        scores = read(path, impostor, Arguments(arguments), only_embeddings=only_embeddings)
         return scores._with(remarks=tuple(x.renamed(LOAD_NAMES) for x in scores.remarks))
     except DataError as error:
         raise error.renamed(LOAD_NAMES) from error.__cause__

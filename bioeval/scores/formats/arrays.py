@@ -51,7 +51,7 @@ from bioeval.scores.formats.faults import fault, listing, missing, wrong_shape
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
 from bioeval.scores.formats.layouts import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_meta, as_subjects
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import NAN_POLICIES, as_ids
@@ -123,7 +123,7 @@ class Arrays:
 
     path: Path
     arrays: dict[str, Lazy]
-    given: Given
+    arguments: Arguments
     #: Whether a list is a matrix of one row or column, and sides may be transposed.
     matlab: bool = False
     square: bool = False  # whether both sides are one set of templates
@@ -133,7 +133,7 @@ class Arrays:
 
     def name(self, role: str) -> str | None:
         """Return the name of a role's array, by ``columns`` or a known name; None if absent."""
-        stated = self.given.take(f"columns.{role}")
+        stated = self.arguments.take(f"columns.{role}")
         if stated is not None:
             self.require(stated, f'`columns={{"{role}": ...}}`')
         name = stated or next((x for x in NAMES[role] if x in self.arrays), None)
@@ -196,7 +196,7 @@ class Arrays:
 
     def word(self, name: str, default: str, accepted: Sequence[str]) -> Any:
         """Return an argument, or the word in the file, or the default."""
-        value = self.given.take(name)
+        value = self.arguments.take(name)
         return self.stored_word(name, accepted) or default if value is None else value
 
     def stored_word(self, name: str, accepted: Sequence[str]) -> str:
@@ -214,7 +214,7 @@ class Arrays:
     def kind(self, name: str, accepted: Sequence[str] = KINDS) -> Kind:
         """Return the kind of scores, as stated, as the file declares, or "distance"."""
         declared: Any = self.stored_word("kind", accepted)
-        stated = self.given.take("kind")
+        stated = self.arguments.take("kind")
         self.notes = ()
         if declared and stated not in (None, "order", declared):
             if declared != "order" and (stated in LARGER_IS_CLOSER) != (
@@ -240,12 +240,12 @@ class Arrays:
     def is_own(self) -> bool:
         """Whether the file is in bioeval's own layout, where every array of metadata has to fit."""
         of_bioeval = all(self.roles.get(role, role) == role for role in ("scores", "embeddings"))
-        return of_bioeval and not self.given.names_arrays
+        return of_bioeval and not self.arguments.names_arrays
 
     @property
     def exclude(self) -> list[str]:
         """The metadata columns by which the file excludes pairs, in the layout's own files."""
-        if self.given.names_arrays or "exclude" not in self.arrays:
+        if self.arguments.names_arrays or "exclude" not in self.arrays:
             return []
         return np.atleast_1d(self.arrays["exclude"].read()).astype(str).tolist()
 
@@ -256,7 +256,7 @@ class Arrays:
         option = "labels" if side == "probe" else "gallery"
         role: Literal["labels", "gallery_labels"]
         role = "labels" if side == "probe" else "gallery_labels"
-        path = self.given.take(option)
+        path = self.arguments.take(option)
         if path is not None:
             if str(path) in self.arrays and not path.exists():
                 raise DataError(
@@ -264,8 +264,8 @@ class Arrays:
                     f"file; {str(path)!r} is an array in the file: name it with "
                     f'`columns={{"{role}": "{path}"}}`'
                 )
-            meta = self.given.all_meta() if self.square else {}
-            return read_labels(path, self.given, meta, role).expect(count, what)
+            meta = self.arguments.all_meta() if self.square else {}
+            return read_labels(path, self.arguments, meta, role).expect(count, what)
         name = self.name(role)
         if name is None:
             return None
@@ -276,7 +276,7 @@ class Arrays:
                 f"for each of the {count} {what}. It holds: {self.contents}"
             )
         values = self.read(name)
-        if pattern := self.given.take("names_of"):
+        if pattern := self.arguments.take("names_of"):
             return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
         return SideLabels(self.path, values, {})
 
@@ -354,19 +354,19 @@ class Arrays:
             raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
 
     def _cameras(self) -> Iterator[tuple[int, str, str]]:
-        if self.is_own or "camera" in self.given.meta:
+        if self.is_own or "camera" in self.arguments.meta:
             return
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
             if side == 0 or not self.square:
                 array = next((x for x in NAMES[role] if x in self.arrays), None)
-                if array and f"{_PREFIXES[side]}camera" not in self.given.meta:
+                if array and f"{_PREFIXES[side]}camera" not in self.arguments.meta:
                     yield side, "camera", array
 
     def _named(self) -> Iterator[tuple[int, str, str]]:
         """Yield metadata that ``columns`` names, of one side by a prefix, else of both sides."""
-        if self.square and "labels" in self.given:
+        if self.square and "labels" in self.arguments:
             return  # columns of the file of labels
-        for name, array in self.given.all_meta().items():
+        for name, array in self.arguments.all_meta().items():
             column = re.sub("^(probe|gallery)_", "", name)
             option = f'`columns={{"{name}": ...}}`'
             sides = [(0, name, f"probe_{array}"), (1, name, f"gallery_{array}")]
@@ -407,7 +407,11 @@ class Arrays:
 
 
 def scores_of(
-    path: Path, arrays: dict[str, Lazy], given: Given, matlab: bool = False, as_read: bool = False
+    path: Path,
+    arrays: dict[str, Lazy],
+    arguments: Arguments,
+    matlab: bool = False,
+    as_read: bool = False,
 ) -> Scores:
     """Return the scores, lists or embeddings of a file, as its arrays show.
 
@@ -421,13 +425,13 @@ def scores_of(
                 f"{path}: is of schema {number}; this bioeval reads schema {SCHEMA}. Use a newer "
                 "bioeval"
             )
-    file = Arrays(path, arrays, given, matlab)
+    file = Arrays(path, arrays, arguments, matlab)
     scores = _by_role(file, as_read)
     unused = [name for name in arrays if file._is_column(name) or file._has_two_columns(name)]
     if unused:  # perhaps meant as metadata
         remark = Message("arrays-left-out", arrays=unused)
         scores = scores._with(remarks=(*scores.remarks, remark))
-    if given.names_arrays:
+    if arguments.names_arrays:
         return scores
     ids, junk_ids = (
         as_ids(np.ravel(arrays[name].read()).tolist(), name) if name in arrays else None
@@ -437,7 +441,7 @@ def scores_of(
 
 
 def _by_role(file: Arrays, as_read: bool) -> Scores:
-    arguments, arrays = file.given, file.arrays
+    arguments, arrays = file.arguments, file.arrays
     if (
         "columns.genuine" in arguments
         and _IMPOSTOR in arguments.meta
@@ -477,7 +481,7 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
 
 def _main_roles(file: Arrays) -> list[str]:
     """Return the main roles by ``columns``, else by own names, else by other programs' names."""
-    arguments, arrays = file.given, file.arrays
+    arguments, arrays = file.arguments, file.arrays
     if named := [role for role in _OWN if f"columns.{role}" in arguments]:
         if {*named} >= {"scores", "embeddings"}:
             problem = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
@@ -521,7 +525,7 @@ def _oriented(file: Arrays, *names: str) -> bool:
 
 
 def _matrix(file: Arrays, name: str) -> Scores:
-    arguments = file.given
+    arguments = file.arguments
     array = file.arrays[name]
     turned = _oriented(file, name)
     probe_count, gallery_count = array.shape[::-1] if turned else array.shape
@@ -589,7 +593,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _Listed
             f"{file.path}: `trials` needs the same templates on both sides, but this file "
             "has a separate gallery"
         )
-    path = existing_file(file.given.take("trials"))
+    path = existing_file(file.arguments.take("trials"))
     names = None if known is None else known.tolist()
     if names is None or is_lfw(path):
         listed = read_lfw(path)
@@ -602,8 +606,8 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _Listed
         numbers = meta[_IMAGE_NUMBER].tolist()
         names = [f"{person} {i}" for person, i in zip(_people(file, labels), numbers, strict=True)]
     else:
-        listed = read_comparisons(path, file.given)
-    skip = file.given.take("lists.missing_pairs") == "skip"
+        listed = read_comparisons(path, file.arguments)
+    skip = file.arguments.take("lists.missing_pairs") == "skip"
     enrolled, probe, is_found = look_up(listed, names, skip)
     same = None if listed.genuine is None else listed.genuine[is_found]
     if same is None:  # the listed pairs alone are genuine
@@ -625,7 +629,7 @@ def _people(file: Arrays, labels: np.ndarray) -> list[str]:
 def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> Scores:
     codes = templates.b.astype(np.int32), templates.a.astype(np.int32)
     listed = replace(pairs.pairs, templates=CodedSides(range(m), *codes))
-    rules = ListRules.parse(**file.given.rules())
+    rules = ListRules.parse(**file.arguments.rules())
     listed, _, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
     # Rows are probes, but the first name of a listed pair is enrolled. Templates are known by their
     # place in this file, which is none in another.
@@ -635,7 +639,7 @@ def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> S
 
 
 def _pairs(file: Arrays, name: str) -> Scores:
-    arguments = file.given
+    arguments = file.arguments
     genuine = file.name("genuine")
     count = max(file.arrays[name].shape)
     values = arguments.with_failures(file.read(name))
@@ -670,12 +674,12 @@ def _both_sides(file: Arrays, noun: str, pairs: int) -> np.ndarray | None:
         return file.read(f"{noun}s")
     sides = []
     for side in (f"{noun}_a", f"{noun}_b"):
-        chosen = next((x for x in COLUMNS[side] if x in file.given.meta), None)
+        chosen = next((x for x in COLUMNS[side] if x in file.arguments.meta), None)
         if chosen is not None:
-            file.require(file.given.meta[chosen], f'`columns={{"{chosen}": ...}}`')
+            file.require(file.arguments.meta[chosen], f'`columns={{"{chosen}": ...}}`')
         words = [x for x in COLUMNS[side] if x not in TRIAL_NAMES]
         sides.append(
-            file.given.meta[chosen]
+            file.arguments.meta[chosen]
             if chosen is not None
             else next((x for x in words if x in file.arrays), None)
         )
@@ -705,7 +709,7 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
     """
     columns = {}
     roles = {word for side in _SIDES for word in COLUMNS[side]}
-    stated = {word: x for word, x in file.given.all_meta().items() if word not in roles}
+    stated = {word: x for word, x in file.arguments.all_meta().items() if word not in roles}
     for word, name in stated.items():
         file.require(name, f'`columns={{"{word}": ...}}`')
         if file.shape(name) not in ((pairs,), (pairs, 2)):
@@ -731,7 +735,7 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
         wrong = [x for x in (name, of_gallery) if file.shape(x) != (pairs,)]
         if not wrong:
             columns[column] = np.column_stack([file.read(of_gallery), file.read(name)])
-        elif not file.given.names_arrays:
+        elif not file.arguments.names_arrays:
             raise file.of_other_length(wrong[0], pairs)
     return columns
 
@@ -766,10 +770,10 @@ def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
 
 
 def _two_named_vectors(file: Arrays) -> Scores:
-    names = {"genuine": file.given.take("columns.genuine")} | file.given.all_meta()
+    names = {"genuine": file.arguments.take("columns.genuine")} | file.arguments.all_meta()
     for word, name in names.items():
         if word not in ("genuine", _IMPOSTOR):
-            raise file.given.no_meaning(file.path, f"columns.{word}", "scores of two classes")
+            raise file.arguments.no_meaning(file.path, f"columns.{word}", "scores of two classes")
         file.require(name, f'`columns={{"{word}": ...}}`')
         if not file.arrays[name].is_vector:
             raise wrong_shape(file.path, repr(name), file.arrays[name].shape, "one score a pair")
@@ -782,7 +786,7 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
     )
     file.use(genuine, impostor)
     pairs = Scores.from_pairs(
-        file.given.with_failures(np.concatenate([genuine_scores, impostor_scores])),
+        file.arguments.with_failures(np.concatenate([genuine_scores, impostor_scores])),
         np.repeat([True, False], [len(genuine_scores), len(impostor_scores)]),
         kind=file.kind(genuine),
         nan=file.nan,
@@ -796,7 +800,7 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
 
 
 def _lists(file: Arrays) -> Scores:
-    arguments = file.given
+    arguments = file.arguments
     name = file.name("indices") or ""
     lists = file.arrays[name].read()
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
@@ -847,7 +851,7 @@ def _lists(file: Arrays) -> Scores:
 
 def _gallery_size(file: Arrays) -> int:
     """Return the number of gallery entries, which the entries' labels alone show."""
-    arguments = file.given
+    arguments = file.arguments
     if "gallery" in arguments:
         return len(read_labels(arguments.take("gallery"), arguments, role="gallery_labels").label)
     chosen = arguments.peek("columns.gallery_labels")
@@ -866,7 +870,7 @@ def _gallery_size(file: Arrays) -> int:
 
 def _from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
     """Return the numbers of gallery entries as indices from 0; negative numbers stay."""
-    if not file.given.take("lists.first_index"):
+    if not file.arguments.take("lists.first_index"):
         return lists
     if (lists == 0).any():
         row = int(np.argmax((lists == 0).any(axis=1)))
@@ -880,7 +884,7 @@ def _from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
 
 
 def _embeddings(file: Arrays, as_read: bool) -> Scores:
-    arguments = file.given
+    arguments = file.arguments
     kind = arguments.take("kind")
     if kind not in (None, "distance"):
         raise DataError(

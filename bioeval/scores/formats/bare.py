@@ -31,7 +31,7 @@ from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows, read_templates
 from bioeval.scores.formats.layouts import is_number, numbered_columns
 from bioeval.scores.formats.lists import two_classes
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
@@ -39,29 +39,33 @@ from bioeval.scores.numbering import numbering_in_other_order, other_order
 from bioeval.scores.pairs import classes_of_subjects
 
 
-def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> Scores:
+def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
     """Read a .npy file: scores of trials or of one class, features of templates, or a matrix."""
     values = open_npy(path)
-    if impostor is None and "trials" not in given:
-        return _read_matrix(path, values, given, as_read)
-    if impostor is None and ("metric" in given or "average" in given):
-        return _pairs_of_features(path, _checked(path, values), given)
+    if impostor is None and "trials" not in arguments:
+        return _read_matrix(path, values, arguments, as_read)
+    if impostor is None and ("metric" in arguments or "average" in arguments):
+        return _pairs_of_features(path, _checked(path, values), arguments)
     values = _vector(path, values)
     options = {
-        "kind": given.kind_of(path, None, ""),
-        "nan": given.take("nan", "raise"),
+        "kind": arguments.kind_of(path, None, ""),
+        "nan": arguments.take("nan", "raise"),
         "name": path.stem,
     }
     if impostor is None:
-        return in_listed_order(path, values, given, options)
+        return in_listed_order(path, values, arguments, options)
     impostor_values = _second(impostor, "a .npy file of impostor scores")
-    return two_classes(path, values, impostor, _vector(impostor, impostor_values), given, options)
+    return two_classes(
+        path, values, impostor, _vector(impostor, impostor_values), arguments, options
+    )
 
 
-def read_numbers(head: Head, given: Given) -> Scores:
+def read_numbers(head: Head, arguments: Arguments) -> Scores:
     """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
     named = not any(map(is_number, head.cells[0]))
-    header, index = (True, int(not head.cells[0][0])) if named else numbered_columns(head, given)
+    header, index = (
+        (True, int(not head.cells[0][0])) if named else numbered_columns(head, arguments)
+    )
     rows = {i: "the index" for i in range(index)}
     names = {i: f"column {i + 1}" for i in range(index, head.width)}
     table = read_columns(head, header, rows, names, blanks=names)
@@ -70,7 +74,7 @@ def read_numbers(head: Head, given: Given) -> Scores:
             raise other_order(f"{head.path}: the first column, without a name,", numbers)
     values = np.column_stack([*table.numbers.values()])
     is_named = named and names_features(head.cells[0][index:])
-    scores = _read_matrix(head.path, values, given, False, is_named)
+    scores = _read_matrix(head.path, values, arguments, False, is_named)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
@@ -105,38 +109,43 @@ def is_matrix(path: Path | None) -> bool:
 
 
 def _read_matrix(
-    path: Path, values: Any, given: Given, as_read: bool, named: bool = False
+    path: Path, values: Any, arguments: Arguments, as_read: bool, named: bool = False
 ) -> Scores:
     """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores.
 
     Columns of embeddings that are `named` are features, whatever they hold.
     """
-    gallery = given.peek("gallery")
+    gallery = arguments.peek("gallery")
     gallery = gallery if is_matrix(gallery) else None
-    if gallery is None and "metric" not in given and "average" not in given:
+    if gallery is None and "metric" not in arguments and "average" not in arguments:
         row_count, column_count = _checked(path, values).shape
-        sides = labels_of_matrix(path, given, row_count, column_count)
-        kind = given.take("kind")
-        nan = given.take("nan", "raise")
-        sides |= {"kind": kind or "distance", "nan": nan, "name": path.stem, "names": given.names}
+        sides = labels_of_matrix(path, arguments, row_count, column_count)
+        kind = arguments.take("kind")
+        nan = arguments.take("nan", "raise")
+        sides |= {
+            "kind": kind or "distance",
+            "nan": nan,
+            "name": path.stem,
+            "names": arguments.names,
+        }
         scores = Scores(values, **sides)
         return scores._with(reading=() if kind else (KIND_ASSUMED,))
     options: dict[str, Any] = {
-        "metric": given.take("metric", "cosine"),
-        "nan": given.take("nan", "raise"),
+        "metric": arguments.take("metric", "cosine"),
+        "nan": arguments.take("nan", "raise"),
         "name": path.stem,
-        "average": given.take("average", ()),
-        "names": given.names,
+        "average": arguments.take("average", ()),
+        "names": arguments.names,
         "as_read": as_read,
         "named": named,
     }
     left = as_embeddings(_checked(path, values)[:], str(path))
-    place = given.take("labels")
+    place = arguments.take("labels")
     if gallery is None:
-        labels = labels_of_rows(path, given, place, given.all_meta(), len(left), "labels")
+        labels = labels_of_rows(path, arguments, place, arguments.all_meta(), len(left), "labels")
         subjects, meta = labels.columns()
         return Scores._from_embeddings(left, subjects, probe_meta=meta, **options)
-    gallery_values = _second(given.take("gallery"), "a .npy file of embeddings")
+    gallery_values = _second(arguments.take("gallery"), "a .npy file of embeddings")
     right = as_embeddings(_checked(gallery, gallery_values), str(gallery))
     if left.shape[1] != right.shape[1]:
         raise fault(
@@ -144,30 +153,34 @@ def _read_matrix(
             f"has {left.shape[1]} features a row and {gallery} {right.shape[1]}",
             "expected the same number",
         )
-    probe = labels_of_rows(path, given, place, given.side_meta("probe"), len(left), "labels")
-    theirs = labels_of_rows(gallery, given, None, given.side_meta("gallery"), len(right), "")
+    probe = labels_of_rows(
+        path, arguments, place, arguments.side_meta("probe"), len(left), "labels"
+    )
+    theirs = labels_of_rows(
+        gallery, arguments, None, arguments.side_meta("gallery"), len(right), ""
+    )
     (rows, probe_meta), (columns, gallery_meta) = probe.columns(), theirs.columns()
     options |= {"probe_meta": probe_meta, "gallery_meta": gallery_meta}
     return Scores._from_embeddings(left, rows, right, columns, **options)
 
 
-def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
+def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
     """Return the distances of listed pairs of templates, of features of images or of templates.
 
     With `average`, each row is an image of `labels`, in its order; without `average`, each row is a
     template, in the order of the first lines of the templates.
     """
-    if "labels" not in given:
+    if "labels" not in arguments:
         raise fault(
             path,
             f"the templates of its {len(values):,} rows are missing",
             "give the list of images with their templates and media as `labels`",
         )
     features = as_embeddings(values, str(path))
-    templates = read_templates(given.take("labels"))
+    templates = read_templates(arguments.take("labels"))
     if (owners := templates.columns.get("subject")) is not None and len(owners) == len(features):
         require_features(features, owners, str(path))
-    average = given.take("average", ())
+    average = arguments.take("average", ())
     images = len(templates.columns["template"])
     number = len(templates.names)
     if len(features) != (images if average else number):
@@ -178,7 +191,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             "expected a row for each template, or, with `average` as template,media, for "
             "each image",
         )
-    listed = read_comparisons(given.take("trials"), given)
+    listed = read_comparisons(arguments.take("trials"), arguments)
     enrolled, probe, _ = look_up(listed, templates.names)
     genuine = listed.genuine
     subject_of = templates.subjects()
@@ -201,13 +214,13 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
                 "first, as in template,media"
             )
         features, _, _ = average_embeddings(features, templates.columns, average, "template")
-    metric = given.take("metric", "cosine")
+    metric = arguments.take("metric", "cosine")
     subjects = None
     notes: tuple[Message, ...] = ()
     if subject_of is not None:
         owner = np.array([subject_of[name] for name in templates.names], dtype=object)
         if genuine is None:
-            no_person = ids_of_no_person(given.peek("distractor_ids"))
+            no_person = ids_of_no_person(arguments.peek("distractor_ids"))
             genuine, is_attempt = classes_of_subjects(owner[enrolled], owner[probe], no_person)
             if not is_attempt.all():
                 notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
@@ -218,7 +231,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
     pairs = Scores.from_pairs(
         EmbeddingSource(features, features, metric).pairs(enrolled, probe),
         genuine,
-        nan=given.take("nan", "raise"),
+        nan=arguments.take("nan", "raise"),
         subjects=subjects,
         name=path.stem,
     )

@@ -30,7 +30,7 @@ from bioeval.scores.formats.layouts import (
     unknown_words,
     with_header,
 )
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, first_twice, places, united
@@ -107,18 +107,18 @@ def lists_trials(path: str | Path) -> bool:
         return False
     with suppress(DataError):  # of a text that is no such list, or could be several
         head = head_of(place)
-        layout = with_header(head, Given({})) or matched(head, TRIALS[:2], Given({}))
+        layout = with_header(head, Arguments({})) or matched(head, TRIALS[:2], Arguments({}))
         if layout is not None and layout.get("score") is None:
             return "genuine" in layout.roles and len(layout.templates or layout.subjects) == 2
     return False
 
 
-def read_comparisons(path: Path, given: Given) -> Comparisons:
+def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     """Read a list, in LFW's form or with two names and perhaps a class on each line."""
     if is_lfw(path):
         return read_lfw(path)
     head = head_of(path)
-    layout = trial_layout(head, given)
+    layout = trial_layout(head, arguments)
     classes = layout.get("genuine")
     index = range(layout.numbered.unnamed)
     names = head.columns_except(classes, layout.get("score"), *index)
@@ -222,7 +222,7 @@ class Joined:
     notes: list[Message]  # on rows and trials left out
 
 
-def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> Joined:
+def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Arguments) -> Joined:
     """Look up the trial of each score by names of templates, in any order of lines and names.
 
     A trial takes the score of the same order of names, if listed. Repeated scores of a pair of
@@ -253,7 +253,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
             sides = [np.minimum(*sides), np.maximum(*sides)]
         return pd.Index(sides[0] if len(sides) == 1 else sides[0] * len(names) + sides[1])
 
-    unordered = bool(given.peek("lists.unordered")) and len(keys) == 2
+    unordered = bool(arguments.peek("lists.unordered")) and len(keys) == 2
     score_keys, trial_keys = key(scored, unordered), key(listed_names, unordered)
     if not layout.names_templates:
         refuse_rows(score_keys.duplicated(), table, "is listed before", "list each pair once")
@@ -284,7 +284,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
         # An impostor pair is not listed: it has the order of most genuine ones.
         exchanged[~is_listed] = 2 * exchanged[is_listed].sum() > is_listed.sum()
         return Joined(np.arange(len(is_listed)), is_listed, exchanged, notes)
-    skip = given.take("lists.missing_pairs") == "skip"
+    skip = arguments.take("lists.missing_pairs") == "skip"
     lacking = np.zeros(len(trial_keys), dtype=bool)
     unscored = np.ones(len(lines), dtype=bool)
     unscored[place[is_listed]] = False
@@ -331,11 +331,11 @@ def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list
 
 
 def in_listed_order(
-    path: Path, values: np.ndarray, given: Given, options: dict[str, Any]
+    path: Path, values: np.ndarray, arguments: Arguments, options: dict[str, Any]
 ) -> Scores:
     """Return scores without names, in the order of a list of comparisons."""
-    listed = read_comparisons(given.take("trials"), given)
-    values = given.with_failures(values)
+    listed = read_comparisons(arguments.take("trials"), arguments)
+    values = arguments.with_failures(values)
     if listed.genuine is None:
         raise DataError(
             f"{listed.path}: lists genuine pairs alone, and {path.name} has no names to find them "
@@ -364,7 +364,7 @@ def in_listed_order(
         pair_templates=names,
         pair_folds=listed.fold,
         **options,
-        **given.rules(),
+        **arguments.rules(),
     )
     folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")
     origin = f"scores in the order of the {count:,} pairs of {listed.path.name}, in {folds}"

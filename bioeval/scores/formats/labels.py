@@ -23,7 +23,7 @@ from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.layouts import COLUMNS, counts_columns, require_names
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import (
     Columns,
     Head,
@@ -166,7 +166,7 @@ def _read_csv(
 
 def read_labels(
     path: str | Path,
-    given: Given,
+    arguments: Arguments,
     meta: Mapping[str, str] | None = None,
     role: Literal["labels", "gallery_labels"] = "labels",
 ) -> SideLabels:
@@ -176,16 +176,16 @@ def read_labels(
     other columns are metadata, which `meta` renames.
     """
     path = Path(path)
-    names_of = given.take("names_of")
+    names_of = arguments.take("names_of")
     if path.is_file() and content(path) == "npy":
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
-    chosen = given.take(f"columns.{role}")
+    chosen = arguments.take(f"columns.{role}")
     known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
-    key, columns = _read_csv(path, known_names, given.peek("header") is True)
+    key, columns = _read_csv(path, known_names, arguments.peek("header") is True)
     if key is None and {*columns} <= {"", _ONLY}:
-        given.take("header")
+        arguments.take("header")
         key = _ONLY
     if not key and chosen is not None:
         option = backquoted(f"columns.{role}", chosen)
@@ -196,7 +196,7 @@ def read_labels(
     if of_people != key:
         _, columns = _read_csv(path, [of_people.casefold()])
     if len(columns) > 1 and of_people not in (chosen, LABEL_COLUMNS[0]):
-        given.notes.append(f"subjects from column {of_people!r} of {path.name}")
+        arguments.notes.append(f"subjects from column {of_people!r} of {path.name}")
     label = columns.pop(of_people)
     index = columns.pop("", None)
     misnumbered = _misnumbered(columns, (*(meta or {}).values(), *_NO_NUMBERS))
@@ -318,9 +318,11 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def labels_of_matrix(path: Path, given: Given, row_count: int, column_count: int) -> dict[str, Any]:
+def labels_of_matrix(
+    path: Path, arguments: Arguments, row_count: int, column_count: int
+) -> dict[str, Any]:
     """Return the labels and metadata of a bare matrix, as given or beside it."""
-    probe, gallery = given.take("labels"), given.take("gallery")
+    probe, gallery = arguments.take("labels"), arguments.take("gallery")
     if gallery and not probe:
         raise fault(path, "`labels` is missing, the labels of the rows")
     if not probe:
@@ -342,16 +344,21 @@ def labels_of_matrix(path: Path, given: Given, row_count: int, column_count: int
                 f"({probe}) does not do; give `gallery`, too, or `metric` if the rows are "
                 "embeddings"
             )
-        both_sides = read_labels(probe, given, given.all_meta()).expect(row_count, "rows")
+        both_sides = read_labels(probe, arguments, arguments.all_meta()).expect(row_count, "rows")
         return side_arguments(both_sides, None)
-    rows = read_labels(probe, given, given.side_meta("probe")).expect(row_count, "rows")
-    columns = read_labels(gallery, given, given.side_meta("gallery"), "gallery_labels")
+    rows = read_labels(probe, arguments, arguments.side_meta("probe")).expect(row_count, "rows")
+    columns = read_labels(gallery, arguments, arguments.side_meta("gallery"), "gallery_labels")
     columns = columns.expect(column_count, "columns")
     return side_arguments(rows, columns)
 
 
 def labels_of_rows(
-    path: Path, given: Given, place: Path | None, meta: Mapping[str, str], count: int, option: str
+    path: Path,
+    arguments: Arguments,
+    place: Path | None,
+    meta: Mapping[str, str],
+    count: int,
+    option: str,
 ) -> SideLabels:
     """Return the labels of a file of embeddings, as given or in ``x.labels.csv`` beside it."""
     if place is None:
@@ -363,7 +370,7 @@ def labels_of_rows(
                 f"it{alternative}"
             )
     role: Literal["labels", "gallery_labels"] = "labels" if option else "gallery_labels"
-    return read_labels(place, given, meta, role).expect(count, "rows")
+    return read_labels(place, arguments, meta, role).expect(count, "rows")
 
 
 # ------------------------------------------------------------------------- tables of templates

@@ -317,7 +317,7 @@ def counts_columns(cells: Sequence[str]) -> bool:
     return {*cells} == {*map(str, range(len(cells)))}
 
 
-def numbered_columns(head: Any, given: Any) -> Numbered:
+def numbered_columns(head: Any, arguments: Any) -> Numbered:
     """Return whether the first line of a text without names of columns is no data.
 
     The first line is no data where the cells after a blank cell number the columns, or number them
@@ -325,7 +325,7 @@ def numbered_columns(head: Any, given: Any) -> Numbered:
     """
     first, *rows = head.rows
     index = int(not first[0] and counts_columns(first[1:]))
-    stated = given.take("header")
+    stated = arguments.take("header")
     below = replace(head, cells=rows) if rows else None
     if stated is None and not index and counts_columns(first):
         if all(map(counts_columns, rows)):
@@ -343,22 +343,22 @@ def numbered_columns(head: Any, given: Any) -> Numbered:
     if is_header and below is None:
         raise fault(head.path, "has a header but no rows")
     if is_header:
-        given.notes.append(f"the first line of {head.path.name} left out: a header")
+        arguments.notes.append(f"the first line of {head.path.name} left out: a header")
     return Numbered(is_header, index if is_header else 0)
 
 
 # ------------------------------------------------------------------------- finding a layout
 
 
-def layout_of(head: Any, given: Any) -> Layout:
+def layout_of(head: Any, arguments: Any) -> Layout:
     """Return the layout of a list of comparisons, by the names of columns or by its signature."""
-    layout = with_header(head, given)
-    if "columns.scores" not in given and (description := foreign(head)):
+    layout = with_header(head, arguments)
+    if "columns.scores" not in arguments and (description := foreign(head)):
         raise fault(head.path, description)
     if layout is not None:
         return layout
-    table = (*KEYED, *LISTS) if given.names_templates else (*LISTS, *KEYED)
-    layout = matched(head, table, given)
+    table = (*KEYED, *LISTS) if arguments.names_templates else (*LISTS, *KEYED)
+    layout = matched(head, table, arguments)
     if layout is None:
         raise _unknown(head)
     if layout.numbered.header:
@@ -380,9 +380,9 @@ def layout_of(head: Any, given: Any) -> Layout:
     return layout
 
 
-def matched(head: Any, table: Sequence[Row], given: Any) -> Layout | None:
+def matched(head: Any, table: Sequence[Row], arguments: Any) -> Layout | None:
     """Return the first layout of a table that has the signature of a list without names."""
-    numbered = numbered_columns(head, given)
+    numbered = numbered_columns(head, arguments)
     index = numbered.unnamed
     if numbered.header:
         head = replace(head, cells=[row[index:] for row in head.rows[1:]])
@@ -421,33 +421,36 @@ def _species(head: Any, letters: str) -> int | None:
     return None
 
 
-def with_header(head: Any, given: Any) -> Layout | None:
+def with_header(head: Any, arguments: Any) -> Layout | None:
     """Return the layout of a list whose first line names its columns.
 
     A word of ``columns`` that a column might be called gives it this name, and so its role.
     """
     cells = head.cells[0]
-    if given.peek("header") is False:
+    if arguments.peek("header") is False:
         return None
     known_names = {name for names in COLUMNS.values() for name in names} | {"template"}
-    _require_roles(head, given.meta, known_names)
-    renamed = {word: name for word, name in given.meta.items() if folded(word) in known_names}
-    chosen = {"score": given.peek("columns.scores"), "genuine": given.peek("columns.genuine")}
+    _require_roles(head, arguments.meta, known_names)
+    renamed = {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
+    chosen = {
+        "score": arguments.peek("columns.scores"),
+        "genuine": arguments.peek("columns.genuine"),
+    }
     if {*renamed.values(), *chosen.values()}.isdisjoint(cells) and not names_columns(head):
         return None
     require_names(head.path, head.first, cells)
-    given.take("header")
+    arguments.take("header")
     folded_names = [*map(folded, cells)]
     for word, name in renamed.items():
         if name not in cells:
-            raise _no_column(head, name, word, given)
+            raise _no_column(head, name, word, arguments)
         folded_names[cells.index(name)] = "model" if word == "template" else folded(word)
     roles = {}
     for role, names in COLUMNS.items():
         option = "columns.scores" if role == "score" else f"columns.{role}"
         several = [cell for cell, name in zip(cells, folded_names, strict=True) if name in names]
         if chosen.get(role) in cells:
-            roles[role] = cells.index(given.take(option))
+            roles[role] = cells.index(arguments.take(option))
         elif role in chosen and chosen[role] is None and len(several) > 1:
             raise fault(
                 head.path,
@@ -465,13 +468,13 @@ def with_header(head: Any, given: Any) -> Layout | None:
         _require_numbers(head, roles, renamed)
     _require_same_sides(head, cells, folded_names, roles)
     templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
-    if not templates and _are_recordings(head, roles, folded_names, given):
+    if not templates and _are_recordings(head, roles, folded_names, arguments):
         templates = roles.pop("subject_a"), roles.pop("subject_b")
     kind = KINDS.get(folded_names[roles["score"]]) if "score" in roles else None
     named = frozenset(renamed)
     layout = Layout(cells, roles, templates, header=True, kind=kind, named=named)
-    if "labels" not in given:  # else they are columns of the table of templates
-        _add_metadata(head, layout, given)
+    if "labels" not in arguments:  # else they are columns of the table of templates
+        _add_metadata(head, layout, arguments)
     return layout
 
 
@@ -501,13 +504,13 @@ def _require_same_sides(
     )
 
 
-def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
-    stated = {word: name for word, name in given.all_meta().items() if word not in layout.named}
+def _add_metadata(head: Any, layout: Layout, arguments: Any) -> None:
+    stated = {word: name for word, name in arguments.all_meta().items() if word not in layout.named}
     cells = head.cells[0]
     sides = dict[str, dict[str, int]]()
     for word, name in stated.items():
         if name not in cells:
-            raise _no_column(head, name, word, given)
+            raise _no_column(head, name, word, arguments)
         column = re.sub("^(probe|gallery)_", "", word)
         for side in ("gallery", "probe"):
             if word in (column, f"{side}_{column}"):
@@ -516,11 +519,11 @@ def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
         layout.meta[column] = (places.get("gallery"), places.get("probe"))
 
 
-def _no_column(head: Any, name: str, word: str, given: Any) -> DataError:
+def _no_column(head: Any, name: str, word: str, arguments: Any) -> DataError:
     names_in_use = {
-        *given.meta.values(),
-        given.peek("columns.scores"),
-        given.peek("columns.genuine"),
+        *arguments.meta.values(),
+        arguments.peek("columns.scores"),
+        arguments.peek("columns.genuine"),
     }
     option = f'`columns={{"{word}": "{name}"}}`'
     return missing(head.path, "column", name, head.cells[0], option, taken=names_in_use)
@@ -565,7 +568,7 @@ def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, 
     raise fault(head.path, problem, advice, line=head.first + 1)
 
 
-def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], given: Any) -> bool:
+def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], arguments: Any) -> bool:
     """Whether columns such as enrol and test name recordings, and not the subjects themselves.
 
     An argument then says whose they are, or a genuine pair has two names.
@@ -575,7 +578,7 @@ def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], give
     first, second = roles["subject_a"], roles["subject_b"]
     if called[first] not in TRIAL_NAMES or called[second] not in TRIAL_NAMES:
         return False
-    if given.names_templates:
+    if arguments.names_templates:
         return True
     genuine = roles.get("genuine")
     rows = head.rows[1:]
@@ -599,13 +602,13 @@ def names_columns(head: Any) -> bool:
     return {"subject_a", "subject_b"} <= roles or {"template_a", "template_b"} <= roles
 
 
-def trial_layout(head: Any, given: Any) -> Layout:
+def trial_layout(head: Any, arguments: Any) -> Layout:
     """Return the layout of a list of trials: names, and a word for genuine or impostor.
 
     Two names alone are a genuine pair.
     """
-    named = given.peek("columns.genuine")
-    of_trials = type(given)({"columns": {"genuine": named}} if named else {})
+    named = arguments.peek("columns.genuine")
+    of_trials = type(arguments)({"columns": {"genuine": named}} if named else {})
     layout = with_header(head, of_trials)
     if layout is not None:
         if layout.get("genuine") is None and head.width > 2:
@@ -614,7 +617,7 @@ def trial_layout(head: Any, given: Any) -> Layout:
                 f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
                 'label, or another that `columns={"genuine": ...}` names'
             )
-        given.take("columns.genuine")
+        arguments.take("columns.genuine")
         return layout
     if layout_with_scores(head):
         raise fault(
@@ -627,8 +630,8 @@ def trial_layout(head: Any, given: Any) -> Layout:
     if head.width == 2 and not {*letters}.isdisjoint("wb"):
         _refuse_decimal_commas(head, 1)
     # `header` is stated for the scores, and counts for trials with a numbered first line, too.
-    arguments = given if counts_columns(head.cells[0]) else of_trials
-    layout = matched(head, TRIALS, arguments)
+    of_first_line = arguments if counts_columns(head.cells[0]) else of_trials
+    layout = matched(head, TRIALS, of_first_line)
     if layout is not None:
         return layout
     truths = [i for x in "wb" for i, y in enumerate(letters) if x == y]

@@ -32,7 +32,7 @@ from bioeval.scores.formats.layouts import (
     refuse_two_readings,
     unknown_words,
 )
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
 from bioeval.scores.labels import (
     are_of_no_person,
@@ -50,16 +50,16 @@ Two = tuple[Words, Words]
 _EXAMPLES = 3
 
 
-def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
+def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores:
     """Read a text as a list of comparisons, of one file or of two, genuine and impostor."""
-    layout = layout_of(head, given)
+    layout = layout_of(head, arguments)
     if layout.get("score") is None:
         raise no_scores(head, named=True)
-    options = how_read(head.path, layout, given)
+    options = how_read(head.path, layout, arguments)
     alone = head.width - layout.numbered.unnamed == 1
     if alone and layout.get("genuine") is None or impostor is not None:
-        return _scores_alone(head, layout, impostor, given, options)
-    columns = wanted_columns(layout, given)
+        return _scores_alone(head, layout, impostor, arguments, options)
+    columns = wanted_columns(layout, arguments)
     table = read_columns(
         head,
         layout.skips_line,
@@ -70,26 +70,26 @@ def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
     )
     if layout.subjects and not layout.header:
         _refuse_another_reading(head, table, layout)
-    return Listed(table, layout, given).scores(options)
+    return Listed(table, layout, arguments).scores(options)
 
 
-def wanted_columns(layout: Layout, given: Given) -> list[int]:
+def wanted_columns(layout: Layout, arguments: Arguments) -> list[int]:
     """Return the columns of words that are read."""
     columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
     columns |= {i for two in layout.meta.values() for i in two}  # None where a side has none
-    by_name = given.names_templates or "lists.as" in given
+    by_name = arguments.names_templates or "lists.as" in arguments
     if by_name or layout.names_templates or layout.subjects and not layout.header:
         columns |= {*layout.templates}
     return sorted(i for i in columns if i is not None)
 
 
-def how_read(path: Path, layout: Layout, given: Given) -> dict[str, Any]:
+def how_read(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
     """Return kind, policy for failed comparisons and name of the scores of a list."""
     hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
     where = f"the column {layout.names[layout.score]!r}"
     return {
-        "kind": given.kind_of(path, layout.kind, where, hint),
-        "nan": given.take("nan", "raise"),
+        "kind": arguments.kind_of(path, layout.kind, where, hint),
+        "nan": arguments.take("nan", "raise"),
         "name": path.name.split(".")[0] or path.stem,
     }
 
@@ -130,11 +130,11 @@ def both_sides(first: Words, second: Words) -> CodedSides:
 
 
 def _scores_alone(
-    head: Head, layout: Layout, impostor: Path | None, given: Given, how: dict[str, Any]
+    head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, how: dict[str, Any]
 ) -> Scores:
     path = head.path
-    if impostor is None and "trials" in given:
-        return in_listed_order(path, _only_column(head, layout), given, how)
+    if impostor is None and "trials" in arguments:
+        return in_listed_order(path, _only_column(head, layout), arguments, how)
     if impostor is None:
         raise DataError(
             f"{path}: holds one number per line; if these are genuine scores, give the file "
@@ -146,7 +146,7 @@ def _scores_alone(
         name = layout.names[layout.roles["genuine"]]
         raise fault(path, f"{name} marks genuine pairs", "give this file alone")
     impostor_head = head_of(existing_file(impostor))
-    impostor_layout = layout_of(impostor_head, given)
+    impostor_layout = layout_of(impostor_head, arguments)
     for file_head, form in ((head, layout), (impostor_head, impostor_layout)):
         width = file_head.width - form.numbered.unnamed
         if width != 1:
@@ -164,7 +164,7 @@ def _scores_alone(
             line=impostor_head.first,
         )
     genuine, impostors = _only_column(head, layout), _only_column(impostor_head, impostor_layout)
-    return two_classes(path, genuine, impostor, impostors, given, how)
+    return two_classes(path, genuine, impostor, impostors, arguments, how)
 
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
@@ -179,7 +179,7 @@ def two_classes(
     genuine: np.ndarray,
     other: Path,
     impostor: np.ndarray,
-    given: Given,
+    arguments: Arguments,
     how: dict[str, Any],
 ) -> Scores:
     """Return the scores of two files, of genuine and of impostor attempts."""
@@ -191,7 +191,7 @@ def two_classes(
             "expected genuine scores in one file and impostor scores in another",
         )
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
-    values = given.with_failures(np.concatenate([genuine, impostor]))
+    values = arguments.with_failures(np.concatenate([genuine, impostor]))
     scores = Scores.from_pairs(values, flags, **how)
     return scores._with(
         reading=(f"genuine scores from {path.name}, impostor scores from {other.name}",)
@@ -204,12 +204,12 @@ def two_classes(
 class Listed:
     """The rows of a list that are kept, with the classes, subjects and metadata of the rows."""
 
-    def __init__(self, table: Columns, layout: Layout, given: Given):
+    def __init__(self, table: Columns, layout: Layout, arguments: Arguments):
         """Find the class and the subjects of each pair."""
         self.table = table
         self.layout = layout
-        self.given = given
-        self.values = given.with_failures(table.numbers[layout.score])
+        self.arguments = arguments
+        self.values = arguments.with_failures(table.numbers[layout.score])
         self.rows: Any = slice(None)  # all, or their places
         #: Whether each row that is kept has its names in the other order than its trial.
         self.exchanged: np.ndarray | None = None
@@ -221,7 +221,7 @@ class Listed:
         truth = layout.get("genuine")
         self.words = None if truth is None else table.words[truth]
         genuine = None
-        if "trials" in given:
+        if "trials" in arguments:
             genuine = self._join()
         elif truth is not None:
             genuine = truth_of(table.words[truth], table, layout.names[truth])
@@ -239,7 +239,7 @@ class Listed:
                 "give the list of trials as `trials`, or the part of a name that is its "
                 f"subject as {advice}{misspelt(layout.names, layout.with_roles)}",
             )
-        self.no_person = ids_of_no_person(given.peek("distractor_ids"))
+        self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
         if genuine is None and self.subjects is not None:
             genuine = self._classes_of_subjects(*self.subjects)
         assert genuine is not None
@@ -264,7 +264,7 @@ class Listed:
         layout = self.layout
         path = self.table.path
         if not layout.templates:
-            trials = Path(self.given.take("trials")).name
+            trials = Path(self.arguments.take("trials")).name
             raise fault(
                 path,
                 f"has no names of templates, by which the trials of {trials} find their scores",
@@ -274,14 +274,14 @@ class Listed:
         if self.words is not None:
             name = layout.names[layout.roles["genuine"]]
             raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
-        listed = read_comparisons(existing_file(self.given.take("trials")), self.given)
+        listed = read_comparisons(existing_file(self.arguments.take("trials")), self.arguments)
         if listed.subjects is not None:
             raise fault(
                 path,
                 "names its templates, and `trials` is a list in LFW's form",
                 "give the scores alone, one per line, in the order of its pairs",
             )
-        joined = join(self.table, layout, listed, self.given)
+        joined = join(self.table, layout, listed, self.arguments)
         self.rows = joined.rows
         self.exchanged = joined.exchanged
         self.notes = joined.notes
@@ -298,7 +298,7 @@ class Listed:
         """Return the scores of the pairs that are attempts, or their matrix."""
         table = self.table
         layout = self.layout
-        arguments = self.given
+        arguments = self.arguments
         rows = self.rows
         as_matrix = arguments.take("lists.as") == "matrix"
         rules = ListRules.parse(**arguments.rules())
@@ -433,7 +433,7 @@ class Listed:
 
         `has_classes` is whether genuine pairs are known.
         """
-        arguments = self.given
+        arguments = self.arguments
         table = self.table
         layout = self.layout
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])

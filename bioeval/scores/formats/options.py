@@ -53,16 +53,17 @@ _CHOICES: dict[str, Any] = {
 }
 
 
-class Given:
-    """The arguments that were given: what a reader takes is used, and the rest is refused.
+class Arguments:
+    """The arguments of a reading: an argument is used by a reader that takes it, or refused.
 
-    A role is ``columns.scores``, and what concerns lists ``lists.keep``; `meta` are the columns of
-    metadata that ``columns`` names.
+    A role has a name such as ``columns.scores``, a key of lists a name such as ``lists.keep``;
+    `meta` are the columns of metadata that ``columns`` names.
     """
 
     def __init__(self, arguments: Mapping[str, Any]):
         columns, lists = _mapping("columns", arguments), _mapping("lists", arguments)
-        #: What names the templates: ``"auto"``, or None where ``columns`` says that nothing does.
+        #: The source of names of templates: ``"auto"``, or None where ``columns`` says that there
+        #: are none.
         self.names: str | None = "auto"
         if isinstance(arguments.get("columns"), Mapping):
             self.names = None if arguments["columns"].get("name", "") is None else "auto"

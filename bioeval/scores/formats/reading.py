@@ -17,7 +17,7 @@ from bioeval.scores.formats.files import COMPRESSED, HDF5, content, content_in_w
 from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import counts_columns, foreign, like_number, names_columns
 from bioeval.scores.formats.lists import read_list
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import head_of
 from bioeval.scores.formats.wide import (
     is_wide,
@@ -81,7 +81,7 @@ def is_text(path: Path) -> bool:
 
 
 def read(
-    path: Any, impostor: Path | None, given: Given, *, only_embeddings: bool = False
+    path: Any, impostor: Path | None, arguments: Arguments, *, only_embeddings: bool = False
 ) -> Scores:
     """Read a file, or two of genuine and impostor scores; every error names the file.
 
@@ -93,40 +93,40 @@ def read(
         form = "text"
     else:
         place = existing_file(path)
-        form = recognise(place, given)
+        form = recognise(place, arguments)
     _, expected, _, _ = FORMATS[form]
-    further_files = filter(None, (impostor, *map(given.peek, ("labels", "gallery", "trials"))))
+    further_files = filter(None, (impostor, *map(arguments.peek, ("labels", "gallery", "trials"))))
     with naming_file(place, *further_files), guarded(place, expected=expected):
         if impostor is not None and form not in ("npy", "text"):
-            raise given.no_meaning(place, "path", f"two files, of which one is {expected}")
+            raise arguments.no_meaning(place, "path", f"two files, of which one is {expected}")
         if hasattr(path, "iloc"):
-            scores = read_frame(path, given)
+            scores = read_frame(path, arguments)
         elif form == "text":
-            scores = _read_text(place, given, impostor)
+            scores = _read_text(place, arguments, impostor)
         elif form == "matrix-text":
-            scores = read_numbers(head_of(place), given)
+            scores = read_numbers(head_of(place), arguments)
         elif form == "npy":
-            scores = read_npy(place, given, impostor, only_embeddings)
+            scores = read_npy(place, arguments, impostor, only_embeddings)
         elif form == "parquet":
-            scores = read_parquet(place, given)
+            scores = read_parquet(place, arguments)
         else:
             reader = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
             arrays = reader(place)
-            scores = scores_of(place, arrays, given, form == "mat", only_embeddings)
-        exclude = given.take("exclude", ())
-        _ = given.take("format")
-        ids = given.take("distractor_ids", scores.distractor_ids)
-        given.refuse_unused(place, _what(scores))
-        scores = scores._with(reading=(*scores.reading, *dict.fromkeys(given.notes)))
+            scores = scores_of(place, arrays, arguments, form == "mat", only_embeddings)
+        exclude = arguments.take("exclude", ())
+        _ = arguments.take("format")
+        ids = arguments.take("distractor_ids", scores.distractor_ids)
+        arguments.refuse_unused(place, _what(scores))
+        scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
         if only_embeddings and not scores.streams:
             raise fault(place, "holds no embeddings")
         if exclude:
             scores = scores.excluding(*exclude)
     junk_ids = scores.junk_ids
-    if pattern := given.peek("names_of"):
+    if pattern := arguments.peek("names_of"):
         form_of_names = PATTERNS[pattern]
         junk_ids = form_of_names.junk_ids
-        ids = ids if "distractor_ids" in given else form_of_names.distractor_ids or None
+        ids = ids if "distractor_ids" in arguments else form_of_names.distractor_ids or None
     return marking(scores, ids, junk_ids)
 
 
@@ -138,33 +138,33 @@ def _what(scores: Scores) -> str:
     return "embeddings" if scores.metric else "a matrix of scores"
 
 
-def _read_text(path: Path, given: Given, impostor: Path | None) -> Scores:
+def _read_text(path: Path, arguments: Arguments, impostor: Path | None) -> Scores:
     head = with_corner(head_of(path))
-    scores = read_wide(head, given) if impostor is None else None
+    scores = read_wide(head, arguments) if impostor is None else None
     if scores is None:
-        scores = read_list(head, given, impostor)
+        scores = read_list(head, arguments, impostor)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
 # ------------------------------------------------------------------------- what a file is
 
 
-def recognise(path: Path, given: Given) -> str:
+def recognise(path: Path, arguments: Arguments) -> str:
     """Return the format of a file by its content, when its name does not contradict.
 
     Of texts, a first line that names the columns decides, whatever the suffix.
     """
-    if (word := given.peek("format")) is not None:
+    if (word := arguments.peek("format")) is not None:
         require_choice("format", word, FORMATS)
         return word
     kind = content(path)
     suffix = path.suffix.lower()
     promised = next((name for name, (*_, ends, _) in FORMATS.items() if suffix in ends), None)
     if is_text(path):
-        if _has_names(path) and "gallery" not in given:
+        if _has_names(path) and "gallery" not in arguments:
             return "text"
         if promised in (None, "text"):
-            return _what_text_is(path, given)
+            return _what_text_is(path, arguments)
     elif kind == HDF5 and suffix == ".mat":
         return "mat"  # 7.3 of another program than MATLAB
     elif suffix == ".mat" and kind == "an unknown binary file":
@@ -188,22 +188,22 @@ def recognise(path: Path, given: Given) -> str:
 def _has_names(path: Path) -> bool:
     with suppress(DataError):  # of a text that is no such list, or is damaged
         head = with_corner(head_of(path))
-        return names_columns(head) or is_wide(head.cells[0], Given({}))
+        return names_columns(head) or is_wide(head.cells[0], Arguments({}))
     return False
 
 
-def _what_text_is(path: Path, given: Given) -> str:
+def _what_text_is(path: Path, arguments: Arguments) -> str:
     """Return "matrix-text" of a text of numbers with labels as arguments; else "text"."""
-    labels, gallery = given.peek("labels"), given.peek("gallery")
+    labels, gallery = arguments.peek("labels"), arguments.peek("gallery")
     cells = head_of(path).cells[0]
     if not cells[0] and counts_columns(cells[1:]):
         cells = cells[1:]
     numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
-    if "metric" in given and not any(map(like_number, cells)):
+    if "metric" in arguments and not any(map(like_number, cells)):
         named, *rows = head_of(path).rows  # names of features
         numbers = len(named) if rows and all(map(like_number, rows[0])) else 0
     listed = (
-        any(x in given for x in ("columns.scores", "trials", "subject_from"))
+        any(x in arguments for x in ("columns.scores", "trials", "subject_from"))
         or labels is not None
         and labels.is_file()
         and lists_templates(labels)

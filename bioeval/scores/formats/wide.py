@@ -28,7 +28,7 @@ from bioeval.scores.formats.layouts import (
     with_header,
 )
 from bioeval.scores.formats.lists import Listed, how_read, wanted_columns
-from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
 from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
@@ -38,12 +38,12 @@ _ROWS = 1 << 17  # of a list that are read together
 _FIRST_ROWS = 1000  # of a DataFrame, by which columns are known
 
 
-def is_wide(names: Sequence[str], given: Given) -> bool:
+def is_wide(names: Sequence[str], arguments: Arguments) -> bool:
     """Whether columns form a matrix: the first names the rows, the rest gallery templates."""
     return (
         len(names) > 2
         and names[0].casefold() in _ROW_NAMES
-        and "columns.scores" not in given
+        and "columns.scores" not in arguments
         and {*COLUMNS["score"]}.isdisjoint(map(str.casefold, names))
         and HEADER_NAMES.isdisjoint(map(folded, names[1:]))
     )
@@ -74,10 +74,10 @@ def _are_names_of_numbers(names: list[str], rows: list[list[str]]) -> bool:
     return named and all(not cell or is_number(cell) for cell in cells)
 
 
-def read_wide(head: Head, given: Given) -> Scores | None:
+def read_wide(head: Head, arguments: Arguments) -> Scores | None:
     """Read a text as a matrix with names of rows and columns; None of a list."""
     names = head.cells[0]
-    if len(head.rows) < 2 or not is_wide(names, given):
+    if len(head.rows) < 2 or not is_wide(names, arguments):
         return None
     numbers = {i: names[i] for i in range(1, head.width)}
     for i in numbers:
@@ -89,15 +89,15 @@ def read_wide(head: Head, given: Given) -> Scores | None:
                 "expected a score in each cell; metadata and subjects of the rows are read from a "
                 ".npz file",
             )
-    given.take("header")
+    arguments.take("header")
     table = read_columns(head, True, {0: names[0]}, numbers, blanks=[0, *numbers])
-    return _matrix(table, names, given)
+    return _matrix(table, names, arguments)
 
 
-def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
+def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Scores:
     path = table.path
     labels = table.words[0].objects().astype(str)
-    if given.take("lists.as") == "pairs":
+    if arguments.take("lists.as") == "pairs":
         raise fault(
             path,
             "is a matrix, not a list of pairs",
@@ -114,13 +114,13 @@ def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
             "bring both into one order, or, of two sets of templates, write probe for label above "
             "the rows",
         )
-    subjects, (rows, gallery) = _of_names(path, listed, columns, given)
+    subjects, (rows, gallery) = _of_names(path, listed, columns, arguments)
     return Scores(
         np.column_stack([*table.numbers.values()]),
         [*map(subjects, listed)],
         None if square else [*map(subjects, columns)],
-        kind=given.kind_of(path, None, ""),
-        nan=given.take("nan", "raise"),
+        kind=arguments.kind_of(path, None, ""),
+        nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
         probe_meta=rows,
         gallery_meta=None if square else gallery,
@@ -128,20 +128,20 @@ def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
 
 
 def _of_names(
-    path: Path, rows: list[str], columns: list[str], given: Given
+    path: Path, rows: list[str], columns: list[str], arguments: Arguments
 ) -> tuple[Callable[[str], str], list[dict[str, list[str]]]]:
     """Return a function from a name above or beside the matrix to its subject, and metadata.
 
     Names are the subjects; with a table of templates, or a pattern, names are of templates.
     """
     all_names = [*dict.fromkeys([*rows, *columns])]
-    if "labels" in given:
-        templates = read_templates(given.take("labels"))
+    if "labels" in arguments:
+        templates = read_templates(arguments.take("labels"))
         subject = templates.subject_of()
-        meta, _ = templates.metadata(given.all_meta())
+        meta, _ = templates.metadata(arguments.all_meta())
         templates.require(all_names, path)
-    elif "subject_from" in given:
-        meta = given.take("subject_from").parts(all_names, lambda name: str(path))
+    elif "subject_from" in arguments:
+        meta = arguments.take("subject_from").parts(all_names, lambda name: str(path))
         subject = meta.pop("subject")
     else:
         return str, [{}, {}]
@@ -158,7 +158,7 @@ def _of_names(
 Pieces = Callable[[Sequence[int]], Iterator[dict[int, Any]]]
 
 
-def read_parquet(path: Path, given: Given) -> Scores:
+def read_parquet(path: Path, arguments: Arguments) -> Scores:
     """Read a matrix, or a list of pairs, as the names of the columns show."""
     optional("pyarrow.parquet", path, "a Parquet file")
     arrow = optional("pyarrow", path, "a Parquet file")
@@ -170,10 +170,10 @@ def read_parquet(path: Path, given: Given) -> Scores:
             for batch in file.iter_batches(_ROWS, columns=[names[i] for i in columns]):
                 yield {i: batch.column(names[i]).to_pandas() for i in columns}
 
-        return _of_table(Head(path, ",", [names]), file.metadata.num_rows, pieces, given)
+        return _of_table(Head(path, ",", [names]), file.metadata.num_rows, pieces, arguments)
 
 
-def read_frame(frame: Any, given: Given) -> Scores:
+def read_frame(frame: Any, arguments: Arguments) -> Scores:
     """Read a DataFrame, as a file with the same columns is read."""
     first = frame.head(_FIRST_ROWS).astype(str).to_numpy().tolist()
     missing = missing_values(as_objects([*frame.columns]))
@@ -183,25 +183,25 @@ def read_frame(frame: Any, given: Given) -> Scores:
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
         yield {i: frame.iloc[:, i] for i in columns}
 
-    return _of_table(head, len(frame), pieces, given)
+    return _of_table(head, len(frame), pieces, arguments)
 
 
-def _of_table(head: Head, rows: int, pieces: Pieces, given: Given) -> Scores:
+def _of_table(head: Head, rows: int, pieces: Pieces, arguments: Arguments) -> Scores:
     path = head.path
     names = head.cells[0]
     if not rows:
         raise fault(path, "has no rows")
-    if is_wide(names, given):
+    if is_wide(names, arguments):
         table = _columns(head, rows, pieces, [*range(1, len(names))], [0], [0])
-        return _matrix(table, names, given)
-    layout = with_header(head, given)
+        return _matrix(table, names, arguments)
+    layout = with_header(head, arguments)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    options = how_read(path, layout, given)
-    words = wanted_columns(layout, given)
+    options = how_read(path, layout, arguments)
+    words = wanted_columns(layout, arguments)
     labels = {*layout.templates, *layout.subjects}
     table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank, labels)
-    return Listed(table, layout, given).scores(options)
+    return Listed(table, layout, arguments).scores(options)
 
 
 def _columns(

@@ -58,7 +58,7 @@ class Visits:
         """Return the try that decided a claim, and the template unless several are fused."""
         found = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
         assert found is not None  # claims of visits have tries
-        given, enrolled = self.made.given, self.made.enrolled
+        given, enrolled = self.made.scores, self.made.enrolled
         place = int(np.flatnonzero(enrolled.probe_ids == given.probe_ids[found[0][0]])[0])
         tried = Label(self.tries[place])
         if self.made.templates == "single":

@@ -22,7 +22,7 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import KEYED, Layout, matched, with_header
 from bioeval.scores.formats.lists import both_sides, how_read
-from bioeval.scores.formats.options import LOAD_NAMES, Given
+from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import is_text
 from bioeval.scores.formats.tables import Columns, head_of, read_columns
 from bioeval.scores.labels import plain
@@ -78,7 +78,7 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
     place = existing_file(require_path("path", path), "cohort scores")
     if is_text(place):
         try:
-            return _read_list(place, Given(reading))
+            return _read_list(place, Arguments(reading))
         except DataError as error:
             raise error.renamed(LOAD_NAMES) from error.__cause__
     scores = load(place, **reading)
@@ -90,10 +90,10 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
     return scores
 
 
-def _read_list(place: Path, given: Given) -> Scores:
+def _read_list(place: Path, arguments: Arguments) -> Scores:
     """Read two names and a score on each line, in either order of names; all are impostors."""
     head = head_of(place)
-    layout = with_header(head, given) or matched(head, KEYED, given)
+    layout = with_header(head, arguments) or matched(head, KEYED, arguments)
     names: tuple[int, ...] = ()
     if layout is not None:
         names = layout.templates or layout.subjects
@@ -104,7 +104,7 @@ def _read_list(place: Path, given: Given) -> Scores:
             "trials, a name of the cohort and their score on each line, such as "
             "'id1/a.wav cohort7.wav 0.12'"
         )
-    given.take("columns.scores")
+    arguments.take("columns.scores")
     table = read_columns(
         head,
         layout.skips_line,
@@ -114,9 +114,9 @@ def _read_list(place: Path, given: Given) -> Scores:
     values = table.numbers[layout.score]
     templates = both_sides(table.words[names[0]], table.words[names[1]])
     _refuse_contradictions(table, templates, values)
-    how = how_read(place, layout, given)
-    subjects = _subjects(table, layout, templates, given)
-    given.refuse_unused(place, "cohort scores")
+    how = how_read(place, layout, arguments)
+    subjects = _subjects(table, layout, templates, arguments)
+    arguments.refuse_unused(place, "cohort scores")
     impostors = np.zeros(len(values), dtype=bool)
     listed = PairList.from_arrays(values, impostors, pair_templates=templates, subjects=subjects)
     failed = np.flatnonzero(np.isnan(values))
@@ -157,7 +157,9 @@ def _lines(table: Columns, rows: list[int]) -> str:
     return places(table.noun, table.lines(rows))
 
 
-def _subjects(table: Columns, layout: Layout, names: CodedSides, given: Given) -> CodedSides | None:
+def _subjects(
+    table: Columns, layout: Layout, names: CodedSides, arguments: Arguments
+) -> CodedSides | None:
     """Return the subjects of both sides, from columns, a table or names; None where unknown.
 
     A name of which neither says the subject, such as that of a recording that only the cohort
@@ -167,13 +169,13 @@ def _subjects(table: Columns, layout: Layout, names: CodedSides, given: Given) -
         a, b = layout.subjects
         return both_sides(table.words[a], table.words[b])
     whose: dict[str, str | None]
-    if "labels" in given:
-        templates = read_templates(given.take("labels"))
+    if "labels" in arguments:
+        templates = read_templates(arguments.take("labels"))
         if templates.subjects() is None:
             return None
         whose = {**templates.subject_of()}
-    elif "subject_from" in given:
-        pattern = given.take("subject_from")
+    elif "subject_from" in arguments:
+        pattern = arguments.take("subject_from")
         whose = {name: pattern.part(name) for name in names.values}
         if not any(whose.values()):
             raise DataError(
