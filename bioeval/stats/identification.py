@@ -9,6 +9,7 @@ gallery would find each other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -140,6 +141,66 @@ class Attempted(NamedTuple):
         return rates, row
 
 
+_NOBODY = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchingPeople:
+    """The people who search, and the groups in which they are left out.
+
+    - `person` (int64 (m,)): the person of each probe
+    - `no_person` (bool (people,)): who is no person, and always stays
+    - `both_sides`: whether a person leaves the gallery, too
+    """
+
+    person: np.ndarray
+    no_person: np.ndarray
+    both_sides: bool
+
+    @property
+    def number(self) -> int:
+        """The number of people who can be left out."""
+        return int((~self.no_person).sum())
+
+    def attempted(
+        self,
+        hits: Hits,
+        probes: np.ndarray,
+        sides: int = 1,
+        moved: Hits | None = None,
+        also: np.ndarray = _NOBODY,
+    ) -> Attempted:
+        """Return the attempts of probes.
+
+        Hits that are `moved` without a person, and the attempts of `also`, are missing besides the
+        person's own.
+        """
+        groups = len(self.no_person)
+        group = np.arange(groups)
+        fewest = FEWEST
+        if not self.both_sides:
+            group, groups = groups_of_people(self.no_person)
+            fewest = 2
+        attempts_of_each = np.bincount(self.person[probes], minlength=len(self.no_person))
+        losses = hits._replace(person=group[hits.person])
+        if moved is not None:
+            losses = Hits(*map(np.append, losses, moved))
+        stays = losses.person < groups
+        leaving = np.append(group[self.person[probes]], also)
+        independent = 0.0
+        if self.number >= fewest:
+            independent = kish(attempts_of_each[~self.no_person])
+        return Attempted(
+            hits,
+            attempts_of_each,
+            Hits(*(x[stays] for x in losses)),
+            np.bincount(leaving, minlength=groups + 1)[:groups],
+            independent / sides,
+            sides,
+            independent / 2 if self.both_sides else independent,
+        )
+
+
 class SearchColumns:
     """The attempts of identification, with all people and without each person."""
 
@@ -155,76 +216,46 @@ class SearchColumns:
     ):
         """Take the attempts of each person: of `left_out` on both sides, else of the probes.
 
-        `subjects` has the subject of each probe, negative for a probe of no person, which always
-        stays.
+        `subjects` has the subject of each probe, negative for a probe of no person.
         """
         self.options = options
         self.new_people = left_out is not None
+        self.weights: np.ndarray | None = None
+        if left_out is not None:
+            no_person = np.zeros(left_out.people, dtype=bool)
+            searching = SearchingPeople(left_out.person, no_person, both_sides=True)
+            self.most = left_out.ranks
+        elif subjects is not None:
+            people, person = np.unique(subjects, return_inverse=True)
+            searching = SearchingPeople(person.reshape(-1), people < 0, both_sides=False)
+            self.most = np.iinfo(np.int64).max
+            if options.resamples:
+                self.weights = options.weights(len(people), searching.no_person)
+        else:
+            raise TypeError(f"{options.method} intervals need the subjects of the probes")
+        self.people = searching.number
         mated = np.flatnonzero(searches.mates > 0)
-        probes, ranks, weights = searches.rank_weights(mated, ties)
         rows = searches.impostor_probes(searches.impostor_role(impostors))
         distances = searches.mate[mated], searches.other[rows]
         self._failed = any(bool(np.isnan(x).any()) for x in distances)
-        self.weights: np.ndarray | None = None
-        if left_out is not None:
-            person = left_out.person
-            number = left_out.people
-            self.no_person: np.ndarray = np.zeros(number, dtype=bool)
-            self.most = left_out.ranks
-        else:
-            if subjects is None:
-                raise TypeError(f"{options.method} intervals need the subjects of the probes")
-            people, person = np.unique(subjects, return_inverse=True)
-            person = person.reshape(-1)
-            number = len(people)
-            self.no_person = people < 0
-            self.most = np.iinfo(np.int64).max
-            if options.resamples:
-                self.weights = options.weights(number, self.no_person)
-        self.people = int((~self.no_person).sum())
-        group = np.arange(number)
-        groups = number
-        fewest = FEWEST
-        if left_out is None:
-            fewest = 2
-            group, groups = groups_of_people(self.no_person)
-
-        def attempted(
-            hits: Hits, of_rows: np.ndarray, sides: int, moved: Hits | None, also: np.ndarray
-        ) -> Attempted:
-            attempts_of_each = np.bincount(person[of_rows], minlength=number)
-            left_hits = hits._replace(person=group[hits.person])
-            losses = left_hits if moved is None else Hits(*map(np.append, left_hits, moved))
-            stays = losses.person < groups
-            leaving = np.bincount(np.append(group[person[of_rows]], also), minlength=groups + 1)
-            independent = kish(attempts_of_each[~self.no_person]) if self.people >= fewest else 0.0
-            return Attempted(
-                hits,
-                attempts_of_each,
-                Hits(*(x[stays] for x in losses)),
-                leaving[:groups],
-                independent / sides,
-                sides,
-                independent if left_out is None else independent / 2,
-            )
-
-        nobody = np.empty(0, dtype=np.int64)
-        genuine = Hits(person[probes], searches.mate[probes], ranks, weights)
-        gained = None if left_out is None else _moved(searches, left_out, ties)
-        self.genuine = attempted(genuine, mated, 1, gained, nobody)
+        probes, ranks, weights = searches.rank_weights(mated, ties)
+        genuine = Hits(searching.person[probes], searches.mate[probes], ranks, weights)
         unit = np.ones(len(rows))
-        impostor = Hits(person[rows], searches.other[rows], unit, unit)
+        impostor = Hits(searching.person[rows], searches.other[rows], unit, unit)
         if left_out is None:
-            self.impostor = attempted(impostor, rows, 1, None, nobody)
-        else:
-            nearest = left_out.nearest[rows]
-            second = left_out.second[rows]
-            only = np.isnan(second)  # without that subject there is nobody to be taken for
-            closest = impostor._replace(person=nearest)
-            further = Hits(nearest[~only], second[~only], unit[~only], -unit[~only])
-            moved_hits = Hits(*map(np.append, closest, further))
-            # False accepts come in pairs: two people who are alike are taken for each other.
-            self.impostor = attempted(impostor, rows, 2, moved_hits, nearest[only])
+            self.genuine = searching.attempted(genuine, mated)
+            self.impostor = searching.attempted(impostor, rows)
+            return
+        gained = _moved(searches, left_out, ties)
+        self.genuine = searching.attempted(genuine, mated, moved=gained)
+        nearest = left_out.nearest[rows]
+        second = left_out.second[rows]
+        is_only = np.isnan(second)  # without that subject there is nobody to be taken for
+        closest = impostor._replace(person=nearest)
+        further = Hits(nearest[~is_only], second[~is_only], unit[~is_only], -unit[~is_only])
+        moved = Hits(*map(np.append, closest, further))
+        # False accepts come in pairs: two people who are alike are taken for each other.
+        self.impostor = searching.attempted(impostor, rows, 2, moved, nearest[is_only])
 
     @cached_property
     def grid(self) -> np.ndarray:
