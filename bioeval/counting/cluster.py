@@ -115,7 +115,6 @@ def _count_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[A
 
 
 def _joined(before: list[Any], part: list[Any]) -> list[Any]:
-    """Merge the reducers of a part into the reducers of the parts before."""
     for reducer, counts in zip(before, part, strict=True):
         reducer.merge(counts)
     return before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal, Self, cast
 
 import numpy as np
 import scipy
@@ -30,6 +30,9 @@ ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
 
 RankUnit = Literal["template", "subject"]
 
+#: The probes that are impostors, once ``"auto"`` is resolved.
+Role = Literal["unenrolled", "leave-subject-out", "both"]
+
 
 def check_max_rank(
     max_rank: int | None, gallery: int | None = None, input_name: str = "max_rank"
@@ -49,7 +52,7 @@ def check_max_rank(
         )
 
 
-def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
+def role_of(layout: str, impostors: str, all_enrolled: bool) -> Role:
     """Return the name of the probes that are impostors: ``"auto"`` by layout and enrolment.
 
     All-against-all, each probe is an impostor, whether its person is enrolled or not.
@@ -59,7 +62,7 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
             return "leave-subject-out"
         return "both"
     if impostors != "auto":
-        return impostors
+        return cast("Role", impostors)
     if all_enrolled:
         return "leave-subject-out"
     return "unenrolled"
@@ -95,7 +98,7 @@ class Searches:
         arrays = {k: x[probes] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         return replace(self, **arrays)
 
-    def impostor_role(self, impostors: str) -> str:
+    def impostor_role(self, impostors: str) -> Role:
         """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
         return role_of(self.about.layout, impostors, bool(self.enrolled.all()))
 

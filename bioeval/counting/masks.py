@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.identification import role_of
+from bioeval.counting.identification import Role, role_of
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
@@ -293,7 +293,7 @@ class SearchedParts:
         """Return how many probes of each part are flagged, (parts,)."""
         return np.bincount(self.part[flags], minlength=len(self.parts))
 
-    def roles(self, impostors: str) -> list[str]:
+    def roles(self, impostors: str) -> list[Role]:
         """Return which probes of each part are impostors, by name."""
         all_enrolled = self.number(~self.is_enrolled) == 0
         layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")

@@ -265,7 +265,6 @@ def _mates(scores: Scores, block: Block) -> np.ndarray:
 
 
 def _grouped(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
-    """Return the rows of a block as kernels take them, in float64."""
     values = block.values[rows].astype(np.float64, copy=False)
     gallery = scores.gallery_order
     group = gallery.probe_group[block.probes[rows]]

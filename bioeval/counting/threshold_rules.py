@@ -298,12 +298,10 @@ class _CountedCurve(NamedTuple):
 
     @property
     def accepted(self) -> np.ndarray:
-        """False accepts up to the end of each cell."""
         return np.cumsum(self.counts)
 
     @property
     def rejected(self) -> np.ndarray:
-        """False rejects at the end of each cell."""
         upto = np.cumsum(np.bincount(self.cells, minlength=len(self.counts)))
         return self.attempts - upto
 

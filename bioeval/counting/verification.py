@@ -206,7 +206,7 @@ class Verified:
         wanted: PointsWanted | None = None,
         given: CurveThresholds = None,
         claims: Any = None,
-        unenrolled_claims: str = "raise",
+        unenrolled_claims: UnenrolledClaims = "raise",
         further: np.ndarray | None = None,
         about: Provenance | None = None,
     ):
@@ -232,7 +232,7 @@ class Verified:
         if isinstance(given, np.ndarray):
             self.given = self.grid = to_internal(given, scores.kind)
 
-    def _take_claims(self, claims: Any, unenrolled: str) -> None:
+    def _take_claims(self, claims: Any, unenrolled: UnenrolledClaims) -> None:
         """Take explicit or drawn claims; drawn claims of probes not enrolled apart."""
         from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
 

@@ -35,6 +35,16 @@ def test_every_kernel_is_compiled_and_kept_by_bioeval(root):
     )
 
 
+def test_the_table_of_loops_names_the_files_that_have_them(root):
+    table = (root / "docs/how-it-counts.md").read_text(encoding="utf-8").partition("## A list")[0]
+    places = re.findall(r"((?:[;,] )?(?:[^|;(]*))\(`(\w+\.py)`\)", table.partition("| loop |")[2])
+    assert len(places) >= 8
+    for loops, file in places:
+        source = (root / "bioeval/kernels" / file).read_text(encoding="utf-8")
+        for loop in re.findall(r"`(\w+)`", loops):
+            assert f"def {loop}(" in source, f"{loop} is not in {file}"
+
+
 @pytest.fixture
 def installed(root, tmp_path) -> Path:
     """A copy of the package whose kernels have no place for a cache, not even for root."""
