@@ -83,6 +83,58 @@ def _attacks(attrs: Attributes) -> Text:
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
 
 
+def _classes(attrs: Attributes) -> Text:
+    """Return which classes of the ground truth are evaluated, or why there are none."""
+    if "classes_evaluated" not in attrs:
+        return ""
+    evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
+    text = f"{evaluated or 'none'} evaluated" + (f"; {ignored} ignored" if ignored else "")
+    if {evaluated, ignored} <= {"", "without class"}:
+        text = "no row states one; all are evaluated"
+    world = int(attrs["world_coordinates"])
+    why = (
+        "; in {sequences:count sequences} column 8 is a world coordinate and no class (`classes` "
+        "reads it as a class)"
+    )
+    return say("{text}{why}", text=text, why=say(why, sequences=world) if world else "")
+
+
+#: Which pairings of targets with boxes are kept.
+_PAIRING = {
+    "last-known": "each target's last pairing is kept (last-known)",
+    "previous-frame": "pairings of the previous frame are kept (previous-frame)",
+}
+
+
+def _match(attrs: Attributes) -> Text:
+    if "pairing" not in attrs:
+        return ""
+    kept = _PAIRING[str(attrs["pairing"])]
+    return say(
+        "overlap (IoU) of {iou:digits 6} or more; {kept}", iou=float(attrs["iou"]), kept=kept
+    )
+
+
+def _cameras(attrs: Attributes) -> Text:
+    several = int(attrs.get("cameras", 1)) > 1 and "pairing" in attrs
+    return f"{attrs['cameras']} with common identities" if several else ""
+
+
+def _mostly_tracked(attrs: Attributes) -> Text:
+    is_more = attrs.get("mostly_tracked", "at-least") != "at-least"
+    return "covered for more than 80 % of the frames" if is_more else ""
+
+
+def _costs(attrs: Attributes) -> Text:
+    if "cost_miss" not in attrs:
+        return ""
+    return say(
+        "a miss costs {miss:digits 6} and a {false accept} {accept:digits 6}",
+        miss=float(attrs["cost_miss"]),
+        accept=float(attrs["cost_false_accept"]),
+    )
+
+
 def _people_of_a_day(attrs: Attributes) -> Text:
     if "impostor_share" not in attrs:
         return ""
@@ -176,6 +228,11 @@ _FACTS: dict[str, Callable[[Attributes], Text]] = {
     "Partition": _partition,
     "Experiment": _text_of("experiment"),
     "Threshold": _threshold,
+    "Costs": _costs,
+    "Cameras": _cameras,
+    "Classes": _classes,
+    "Match": _match,
+    "MT": _mostly_tracked,
 }
 
 

@@ -43,11 +43,15 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
         yield from (note.text for note in interval_note(of_tasks))
 
 
+#: Thresholds of which the attribute ``chosen_on`` says where they are from.
+_CHOSEN_BY_RULE = ("threshold", "threshold_used", "assured_threshold", "bayes_threshold")
+
+
 def _is_chosen_here(row: Row) -> bool:
     """Whether the threshold of a number was chosen on the data that the number is of."""
     if row.threshold_cell is None or "part" in row.places:
         return False
-    is_of_rule = row.about.get("threshold") in ("threshold", "threshold_used", "assured_threshold")
+    is_of_rule = row.about.get("threshold") in _CHOSEN_BY_RULE
     return not is_of_rule or "chosen_on" not in row.node.dataset.attrs
 
 

@@ -18,9 +18,7 @@ from bioeval.document.text import Text
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of, nodes_of_study
-from bioeval.studies.calibration.calibration import calibration_section
 from bioeval.studies.conventions.conventions import conventions_section
-from bioeval.studies.tracking.section import tracking_section
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs_section
 from bioeval.tables.ranks import ranks_section
 from bioeval.views.show import Shown
@@ -31,14 +29,9 @@ from bioeval.views.writers.terminal import TerminalDocument
 #: Types of results with a section of their own.
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "ranks": ranks_section,
-    "calibration": calibration_section,
     "conventions": conventions_section,
-    "tracking": tracking_section,
     "worst-pairs": worst_pairs_section,
 }
-
-#: Types of which several results share one section, with the attribute that names a single one.
-_TOGETHER = {"calibration": "system"}
 
 
 def section_of_its_own(dataset: xr.Dataset) -> str:
@@ -47,16 +40,6 @@ def section_of_its_own(dataset: xr.Dataset) -> str:
         return ""
     name = str(dataset.attrs.get("result_type", ""))
     return name if name in _SECTIONS else ""
-
-
-def _of_study(study: str, results: Mapping[str, xr.Dataset]) -> list[Section]:
-    """Return what a study says of its results, by name."""
-    section = _SECTIONS[study]
-    if study not in _TOGETHER:
-        return [section({"": dataset}) for dataset in results.values()]
-    if list(results) == [""]:
-        results = {str(results[""].attrs.get(_TOGETHER[study], "")): results[""]}
-    return [section(results)]
 
 
 def document_of(
@@ -89,7 +72,7 @@ def sections_of(results: Any, *, verbose: bool = True) -> list[Section]:
     others, by_study = _with_own_sections(results)
     made = [section_of(others, verbose=verbose)] if others else []
     for study, parts in by_study.items():
-        made += _of_study(study, parts)
+        made += [_SECTIONS[study]({"": dataset}) for dataset in parts.values()]
     return made
 
 
@@ -145,18 +128,7 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
         made.append((system, replace(section, id=id, title=title)))
     for study, by_system in of_studies.items():
         for system, found in by_system.items():
-            if len(found) == 1:  # it needs no name beside that of the system
-                by_system[system] = {"": next(iter(found.values()))}
-        if study in _TOGETHER and len(by_system) > 1:
-            named = {
-                "/".join(filter(None, (system, path))): dataset
-                for system, found in by_system.items()
-                for path, dataset in found.items()
-            }
-            made += [("", section) for section in _of_study(study, named)]
-            continue
-        for system, found in by_system.items():
-            made += [(system, section) for section in _of_study(study, found)]
+            made += [(system, _SECTIONS[study]({"": dataset})) for dataset in found.values()]
     return made
 
 

@@ -85,7 +85,7 @@ def tracking_command(
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
     from bioeval.cli.running import Extras
-    from bioeval.studies.tracking.section import tracking_section
+    from bioeval.studies.tracking.section import targets_section
     from bioeval.studies.tracking.tracking import tracking
 
     options["frames"] = _lengths(frames)
@@ -105,7 +105,7 @@ def tracking_command(
         return
     del run.settings["random_state"]
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
-    table = run.table(tracking_section({"": dataset}, targets=True)) if targets else None
+    table = run.table(targets_section(dataset)) if targets else None
     run.finish(dataset, Extras(name=name, table=table))
 
 

@@ -20,17 +20,6 @@ from bioeval.counting.parts import Parts
 from bioeval.counting.points import check_priors, trivial_cost
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import to_user
-from bioeval.document.blocks import Column, Paragraph, ResultsBySystem, Section
-from bioeval.document.cells import Number
-from bioeval.document.results import (
-    attempts_of,
-    data_facts,
-    fact_of_each,
-    interval_note,
-    result_messages,
-    table_of,
-)
-from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.measure import Measure
 from bioeval.results.support import actual_costs_above_1, without_attempts
@@ -271,6 +260,7 @@ def calibration_dataset(
         counts.about, "calibration", "calibration", _messages(counts, priors, costs, values)
     )
     attrs |= {"cost_miss": costs[0], "cost_false_accept": costs[1]}
+    attrs["chosen_on"] = "given"  # thresholds of Bayes
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
@@ -545,60 +535,3 @@ MEASURES = (
         of_prior=True,
     ),
 )
-
-
-#: Costs of a system over its attempts.
-_COSTS = (
-    Column("genuine_attempts", only="data"),
-    Column("impostor_attempts", only="data"),
-    Column("cllr", "Cllr, bits"),
-    Column("min_cllr", "minimum Cllr, bits"),
-    Column("calibration_loss", "calibration loss, bits", priority=1),
-    Column("c_primary", "Cprimary"),
-    Column("min_c_primary", "minimum Cprimary"),
-)
-
-#: What there is at each prior.
-_BY_PRIOR = (
-    Column("prior", "prior"),
-    Column("bayes_threshold", "threshold", priority=1),
-    Column("far_at_bayes", Term("far"), priority=2),
-    Column("frr_at_bayes", Term("frr"), priority=2),
-    Column("act_dcf", "actual"),
-    Column("min_dcf", "minimum"),
-)
-
-
-def calibration_section(results: ResultsBySystem) -> Section:
-    """Return Cllr of each system, and decision costs by prior."""
-    facts = (
-        *fact_of_each(results, "Over", attempts_of),
-        *fact_of_each(results, "Costs", _costs_of_errors),
-    )
-    note = (
-        "Minimum: after the best monotone map, or at the best threshold, on these data "
-        "(optimistic). Actual: at the Bayes threshold. Cost 1 is that of decisions by the prior "
-        "alone. Cprimary is a mean over the priors."
-    )
-    by_prior = table_of(results, "priors", _BY_PRIOR, "prior", title="Normalised decision cost")
-    return Section(
-        "calibration",
-        "Calibration",
-        (
-            data_facts(results, *facts),
-            table_of(results, "costs", _COSTS),
-            by_prior,
-            *interval_note(results),
-            Paragraph(note, "note"),
-            result_messages(results),
-        ),
-        task="verification",
-    )
-
-
-def _costs_of_errors(ds: xr.Dataset) -> Text:
-    return say(
-        "a miss costs {miss} and a {false accept} {accept}",
-        miss=Number(float(ds.attrs["cost_miss"]), digits=6),
-        accept=Number(float(ds.attrs["cost_false_accept"]), digits=6),
-    )
