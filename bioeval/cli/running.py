@@ -166,7 +166,7 @@ class Run:
         elif self._table is not None:
             table = self._table
             if not self.verbose:
-                table = table.in_brief() if self.markup is None else table.supported()
+                table = table.supported()
             print_table(table, self.markup)
         else:
             put(self._text)

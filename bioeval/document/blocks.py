@@ -6,7 +6,7 @@ a terminal's table, a page, LaTeX, Markdown or data of it, and know no study.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,7 +14,7 @@ import xarray as xr
 
 from bioeval.base.messages import Message
 from bioeval.document.cells import Quantity
-from bioeval.document.text import Text, say
+from bioeval.document.text import Text
 
 #: Results by the name of their system, ``""`` for the only one.
 ResultsBySystem = Mapping[str, xr.Dataset]
@@ -35,11 +35,10 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Fact:
-    """A name with what there is to say; `variable` is its key in data, where the name may lack."""
+    """A name with what there is to say."""
 
     name: str
     text: Text | Vocabulary
-    variable: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,29 +50,18 @@ class Facts:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: the key of its values in data, and its heading.
-
-    A narrow view leaves out the columns with the highest `priority` first, and never those with 0.
-    Of a `grouped` column a view shows a value once where it is repeated in the rows below. `only`
-    tells who sees it: data alone, a page and no other reader, or ``"readers"``, and not data.
-    """
+    """A column of a table: its name, and its heading."""
 
     name: str
     heading: Text = ""
-    priority: int = 0
-    grouped: bool = False
-    only: Literal["", "data", "page", "readers"] = ""
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
-    Readers are `shown` this number of rows, or those at these places, a short view those at the
-    places that are `brief`; data have all of them. The
-    `title` stands above, the `details` below it, the `notes` below the rows; and `why_undefined`
-    where a cell is that has no value. The first columns, `names` of them, name the rows: where a
-    table is too wide, they stand before each of its parts.
+    The `title` stands above, the `details` below it, the `notes` below the rows. The first columns,
+    `names` of them, name the rows: where a table is too wide, they stand before each of its parts.
     """
 
     id: str
@@ -82,9 +70,6 @@ class Table:
     title: Text = ""
     details: Sequence[Text] = ()
     notes: Sequence[Text] = ()
-    shown: int | Sequence[int] | None = None
-    brief: Sequence[int] | None = None
-    why_undefined: Sequence[Text] = ()
     names: int = 1
 
     def __post_init__(self) -> None:
@@ -94,21 +79,6 @@ class Table:
                     f"the table {self.id} has a row of {len(row)} cells; expected "
                     f"{len(self.columns)}"
                 )
-
-    @property
-    def shown_rows(self) -> Sequence[Sequence[Text | None]]:
-        """The rows that readers are shown."""
-        if self.shown is None or isinstance(self.shown, int):
-            return self.rows[: self.shown]
-        return [self.rows[i] for i in self.shown]
-
-    @property
-    def remarks(self) -> Sequence[Text]:
-        """What stands below the rows that readers are shown."""
-        cells = [x for row in self.shown_rows for x in row if isinstance(x, Quantity)]
-        if all(x.is_defined for x in cells):
-            return self.notes
-        return [*self.notes, *(say("n/a: {why}", why=why) for why in self.why_undefined)]
 
 
 @dataclass(frozen=True)
@@ -170,7 +140,7 @@ def supported(section: Section) -> Section:
 def _supported_table(table: Table) -> Iterator[Block]:
     """Yield what a reader is shown of a table: what keeps a number, or else the notes."""
     rows, withheld = [], set[int]()
-    for row in table.shown_rows:
+    for row in table.rows:
         kept = [None if isinstance(x, Quantity) and not x.supported else x for x in row]
         lacking = [i for i, cell in enumerate(row) if cell is not kept[i]]
         withheld.update(lacking)
@@ -189,30 +159,4 @@ def _supported_table(table: Table) -> Iterator[Block]:
     ]
     columns = [table.columns[i] for i in left]
     rows = [[row[i] for i in left] for row in rows]
-    yield replace(table, columns=columns, rows=rows, shown=None, brief=None)
-
-
-def in_brief(section: Section) -> Section:
-    """Return a section with its most important rows and facts.
-
-    It has no numbers that the data do not support.
-    """
-    return replace(section, blocks=list(_brief_blocks(section.blocks)))
-
-
-def _brief_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks without the rows and terms that a short view leaves out."""
-    for block in blocks:
-        match block:
-            case Facts():
-                yield replace(
-                    block, facts=[x for x in block.facts if not isinstance(x.text, Vocabulary)]
-                )
-            case Table():
-                if block.brief is not None:
-                    block = replace(block, shown=block.brief)
-                yield from _supported_table(block)
-            case Section():
-                yield replace(block, blocks=list(_brief_blocks(block.blocks)))
-            case _:
-                yield block
+    yield replace(table, columns=columns, rows=rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 #: Limits of a confidence interval.
@@ -27,8 +27,6 @@ class Quantity:
 
     value: float
     interval: Interval | None = None
-    variable: str = ""
-    at: Mapping[str, Any] = field(default_factory=dict)
     flagged: bool = False
     supported: bool = True
     difference: bool = False
@@ -66,10 +64,6 @@ class Threshold(Score):
 
 class Number(Quantity):
     """A number without a unit, or of one that its label has: an AUC, a cost, a mean rank."""
-
-
-class Cost(Number):
-    """A cost of decisions, normalised or not."""
 
 
 class Probability(Quantity):

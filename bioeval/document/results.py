@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.messages import Message, joined_messages, messages_of
+from bioeval.base.messages import Message, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
-    Column,
     Fact,
-    Facts,
     Messages,
     Paragraph,
     ResultsBySystem,
-    Table,
-    Vocabulary,
 )
 from bioeval.document.cells import (
-    Count,
     Label,
     Number,
-    Quantity,
     Rate,
     Score,
     Threshold,
     cell_of_number,
 )
-from bioeval.document.messages import ANSWERS
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.variables import NEXT
-from bioeval.results.words import excluded_in_words, method_in_words
+from bioeval.results.words import method_in_words
 from bioeval.scores.kind_check import KIND_DOUBTS
 
 #: What is accepted at a threshold, by the kind of the scores.
@@ -51,64 +42,6 @@ _SCORES = {
 
 #: Systems, at most, that the header names.
 _NAMED = 8
-
-
-def data_facts(
-    results: ResultsBySystem,
-    *more: Fact,
-    systems: Sequence[str] = (),
-    protocol: str = "",
-    last: Sequence[Fact] = (),
-    attempts: Text = "",
-) -> Facts:
-    """Return the facts about the data of results: system, templates, scores and what is left out.
-
-    `more` are facts of a study; the terms of the other vocabulary come behind them, and then the
-    `last` ones. The `systems` are those of `results` unless given, and what `attempts` are stands
-    behind the data.
-    """
-    attrs = next(iter(results.values())).attrs
-    names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
-    sides = {sides_in_words(ds.attrs) for ds in results.values()}
-    data = data_fact(names, "" if len(sides) > 1 else sides.pop())
-    if attempts:
-        data = Fact("Data", say("{data}; {attempts}", data=data.text, attempts=attempts))
-
-    def origin_of(ds: xr.Dataset) -> Text:
-        origin = str(ds.attrs.get("origin", ""))
-        return Label(origin) if origin else ""
-
-    def scores_of(ds: xr.Dataset) -> Text:
-        return scores_in_words(str(ds.attrs.get("kind", "")), protocol)
-
-    return Facts(
-        (
-            data,
-            *fact_of_each(results, "Made of", origin_of),
-            Fact("Attempts", str(attrs.get("use", ""))),
-            *fact_of_each(results, "Scores", scores_of),
-            Fact("Read", Label(attrs.get("reading", "")), "reading"),
-            Fact("Excluded", excluded_in_words({"": attrs}), "exclude"),
-            *more,
-            Fact("Terms", Vocabulary()),
-            *last,
-        ),
-    )
-
-
-def fact_of_each(
-    results: ResultsBySystem, name: str, of: Callable[[xr.Dataset], Text]
-) -> Iterator[Fact]:
-    """Yield a fact about all systems, or one about those that are alike; an empty one is none."""
-    alike: dict[str, tuple[Text, list[str]]] = {}
-    for system, dataset in results.items():
-        text = of(dataset)
-        alike.setdefault(repr(text), (text, []))[1].append(system)
-    for text, systems in alike.values():
-        if len(alike) > 1 and text:
-            names = Enumeration([Label(system) for system in systems])
-            text = say("{systems}: {text}", systems=names, text=text)
-        yield Fact(name, text)
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:
@@ -227,18 +160,9 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     return say(text, **arguments)
 
 
-def result_messages(results: ResultsBySystem) -> Messages:
-    """Return the messages of results, each with the names of its systems where not all have it.
-
-    Answers, and messages that an answer repeats, are not among them.
-    """
-    messages = _joined(results)
-    in_answers = [x for m in messages if m.code in ANSWERS for x in (m, *m.arguments.values())]
-    return Messages([x for x in messages if x not in in_answers])
-
-
-def _joined(results: ResultsBySystem) -> list[Message]:
-    return joined_messages({name: messages_of_result(x) for name, x in results.items()})
+def result_messages(dataset: xr.Dataset) -> Messages:
+    """Return the messages of a result."""
+    return Messages(messages_of_result(dataset))
 
 
 def is_doubt(message: Message) -> bool:
@@ -249,15 +173,6 @@ def is_doubt(message: Message) -> bool:
 def messages_of_result(dataset: xr.Dataset | xr.DataTree) -> list[Message]:
     """Return the messages of a result."""
     return messages_of(dataset.attrs)
-
-
-def attempts_of(dataset: xr.Dataset) -> Phrase:
-    """Return the numbers of attempts in words."""
-    return say(
-        "{genuine} genuine and {impostor:count impostor attempts}",
-        genuine=int(dataset["genuine_attempts"]),
-        impostor=int(dataset["impostor_attempts"]),
-    )
 
 
 #: The points that rules choose, in words.
@@ -392,76 +307,3 @@ def span_of_thresholds(dataset: xr.Dataset, name: str = "threshold") -> Text:
     if low == high:
         return Threshold(low)
     return say("{low} to {high}", low=Score(low), high=Score(high))
-
-
-def table_of(
-    results: xr.Dataset | ResultsBySystem,
-    id: str,
-    columns: Sequence[str | Column],
-    *dims: str,
-    **about: Any,
-) -> Table:
-    """Return variables as a table: a row for each label of some dimensions, or for each system.
-
-    A column is called as its variable, and has the label of the description unless it is given.
-    Of results by system, the first column has their names. Variables that no result has are left
-    out; columns with a priority whose values are not defined are in data alone.
-    """
-    several = not isinstance(results, xr.Dataset)
-    by_system: ResultsBySystem = results if not isinstance(results, xr.Dataset) else {"": results}
-    heads = []
-    for column in columns:
-        name = column.name if isinstance(column, Column) else column
-        for dataset in by_system.values():
-            if name in dataset:
-                label = str(dataset[name].attrs.get("label", ""))
-                heading = "" if "<=" in label else say(label)
-                heads.append(column if isinstance(column, Column) else Column(name, heading))
-                break
-    rows: list[list[Text | None]] = []
-    for system, dataset in by_system.items():
-        for place in itertools.product(*(range(dataset.sizes[dim]) for dim in dims)):
-            places = dict(zip(dims, place, strict=True))
-            cells = [cell_of(dataset, head.name, places) for head in heads]
-            rows.append([Label(system), *cells] if several else cells)
-    for i, head in enumerate(heads):
-        cells = [row[i - len(heads)] for row in rows]
-        if head.priority and all(isinstance(x, Quantity) and not x.is_defined for x in cells):
-            heads[i] = replace(head, only="data")
-    if several:
-        only: Literal["", "data"] = "data" if dims and len(by_system) == 1 else ""
-        heads.insert(0, Column("system", "system", grouped=bool(dims), only=only))
-    return Table(id, heads, rows, **about)
-
-
-def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
-    """Return the variables over exactly these dimensions as a table, the labels first.
-
-    Readers are `shown` none of its rows by default: it is there for CSV and JSON.
-    """
-    variables = {str(x): y for x, y in dataset.data_vars.items() if y.dims == dims}
-    columns = [Column(dim, dim) for dim in dims if dim in dataset.coords]
-    columns += [Column(name, name) for name in variables]
-    rows = []
-    for place in itertools.product(*(range(dataset.sizes[dim]) for dim in dims)):
-        row: list[Text | None] = []
-        for dim, i in zip(dims, place, strict=True):
-            if dim in dataset.coords:
-                row.append(_cell(dataset[dim].values[i], ""))
-        for variable in variables.values():
-            row.append(_cell(variable.values[place], str(variable.attrs.get("units", ""))))
-        rows.append(row)
-    return Table(id, columns, rows, shown=shown)
-
-
-def _cell(value: Any, units: str) -> Text:
-    """Return a value of a variable as a cell."""
-    if isinstance(value, np.generic):  # arrays of objects hold plain values
-        value = value.item()
-    if isinstance(value, str | bool):
-        return Label(value)
-    if units == "score":
-        return Score(value)
-    if isinstance(value, int):
-        return Count(value)
-    return Number(value, digits=6)

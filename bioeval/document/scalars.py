@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bioeval.document.cells import Quantity, cell_of_number
 from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, labelled
 from bioeval.results.variables import Variable
@@ -22,11 +21,3 @@ def name_of_scalar(scalar: Variable, **places: Any) -> str:
     """Return the label of a scalar as plain text in the lecture's words: its name in data."""
     terms = {name: name.upper() for rates in RATES.values() for name in rates}
     return scalar.label.format(**terms, **places)
-
-
-def cell_of_scalar(scalar: Variable, value: float, **more: Any) -> Quantity:
-    """Return a value of a scalar as a cell of its kind; numbers and costs have its decimals.
-
-    `more` are other fields of the cell, such as ``interval`` and ``attempts``.
-    """
-    return cell_of_number(value, scalar.attrs, **more)

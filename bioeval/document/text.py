@@ -86,13 +86,6 @@ class Enumeration:
 
 
 @dataclass(frozen=True)
-class Strong:
-    """A text that stands out."""
-
-    text: Text
-
-
-@dataclass(frozen=True)
 class Explained:
     """A name with its explanation, which HTML shows below a pointer."""
 
@@ -101,7 +94,7 @@ class Explained:
 
 
 #: What a table has in its rows, besides text.
-Cell = Quantity | Label | Labels | Picture | Strong | Explained
+Cell = Quantity | Label | Labels | Picture | Explained
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
 Text = str | Phrase | Enumeration | Term | Message | Cell
@@ -114,7 +107,7 @@ def say(template: str, /, *, task: Any = "", **arguments: Any) -> Phrase:
 
 def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
-    if isinstance(value, Message | Label | Labels | Picture | Strong | Explained):
+    if isinstance(value, Message | Label | Labels | Picture | Explained):
         return value
     if not form and isinstance(value, str | Phrase | Enumeration | Term | Quantity):
         return value

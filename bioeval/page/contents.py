@@ -29,7 +29,7 @@ from bioeval.document.blocks import (
     Paragraph,
     Section,
     Table,
-    in_brief,
+    supported,
 )
 from bioeval.document.cells import Picture, Quantity
 from bioeval.document.results import cell_of, rate_of, span_of_thresholds, threshold_rule
@@ -203,7 +203,7 @@ class Page:
                 named += [(x.name, x.system, section) for section in x.sections()]
         first = bool(self.evaluated)
         for name, system, section in named:
-            section = in_brief(section)
+            section = supported(section)
             title = self._lines().write(section.title) or escape(printable(name))
             title = title or section.id.replace("_", " ").capitalize()
             if self.several and system in self.systems:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bioeval.document.cells import Label, Quantity, Threshold, cell_of_number
+from bioeval.document.cells import Label, Quantity, cell_of_number
 from bioeval.document.text import Text
 from bioeval.showing.nodes import Node
 from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
@@ -65,28 +65,28 @@ class Row:
         """The number as a cell of its kind."""
         if self.text is not None:
             return Label(self.text)
-        cell = cell_of_number(self.value, self.about, self.statistic, self.attempts)
         is_of_training = bool(self.statistic) and self.places.get("part") == "train"
         is_limited = not (math.isnan(self.low) or math.isnan(self.high))
-        point = {self.at: self.point} if self.at else {}
-        cell = replace(
-            cell,
+        return cell_of_number(
+            self.value,
+            self.about,
+            self.statistic,
+            self.attempts,
             interval=(self.low, self.high) if is_limited and not is_of_training else None,
-            variable=self.name,
-            at=self.places | point,
             flagged=self.flagged,
             supported=self.supported is not False,
+            next=self.next,
         )
-        return replace(cell, next=self.next) if isinstance(cell, Threshold) else cell
 
     @property
     def threshold_cell(self) -> Quantity | None:
         """The threshold that the number is at; None without one, or where it is the point."""
         if math.isnan(self.threshold) or self.at == "threshold" or not self.is_defined:
             return None
-        cell = cell_of_number(self.threshold, self.about_threshold)
-        cell = replace(cell, supported=self.supported is not False)
-        return replace(cell, next=self.next) if isinstance(cell, Threshold) else cell
+        supported = self.supported is not False
+        return cell_of_number(
+            self.threshold, self.about_threshold, supported=supported, next=self.next
+        )
 
 
 def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:

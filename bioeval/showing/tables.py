@@ -187,8 +187,8 @@ def _pairs(rows: Sequence[Row], id: str) -> Table:
         columns.setdefault(name, Column(name, _words(name)))
         cells.setdefault(key, {})[name] = row.cell
     made = [[*label, *map(cells[key].get, columns)] for key, label in labels.items()]
-    heads = [Column("measure", grouped=True), Column("systems", "systems")]
-    return Table(id, [*heads, *columns.values()], made)
+    heads = [Column("measure"), Column("systems", "systems")]
+    return Table(id, [*heads, *columns.values()], made, names=2)
 
 
 # --------------------------------------------------------------------------------- systems in rows
@@ -214,13 +214,13 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         system = system or str(row.node.dataset.attrs.get("system", ""))
         cells.setdefault((system, condition), {})[key] = row.cell
     has_conditions = any(condition for _, condition in cells)
-    heads = [Column("system", "system", grouped=has_conditions)]
+    heads = [Column("system", "system")]
     heads += [Column("condition", "condition")] if has_conditions else []
     made = []
     for (system, condition), of_system in cells.items():
         names = [Label(system), *([Label(condition)] if has_conditions else [])]
         made.append([*names, *map(of_system.get, columns)])
-    return Table(id, [*heads, *columns.values()], made)
+    return Table(id, [*heads, *columns.values()], made, names=len(heads))
 
 
 def _label_with_places(row: Row) -> Text:
@@ -260,7 +260,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
             of_place["threshold"] = threshold
     if with_threshold:
         columns = {"threshold": Column("threshold", "threshold"), **columns}
-    heads = [Column(x, x.replace("_", " "), grouped=i < len(dims) - 1) for i, x in enumerate(dims)]
+    heads = [Column(x, x.replace("_", " ")) for x in dims]
     heads += columns.values()
     made: list[list[Text | None]] = []
     for place, of_place in cells.items():
@@ -271,7 +271,8 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> T
         last = heads[len(dims) - 1]
         text = say("{name} ({shown} of {all})", name=last.heading, shown=len(shown), all=len(made))
         heads[len(dims) - 1] = replace(last, heading=text)
-    return Table(id, heads, made, shown=shown)
+        made = [made[i] for i in shown]
+    return Table(id, heads, made, names=len(dims))
 
 
 def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:

@@ -46,5 +46,5 @@ def ranks_section(results: ResultsBySystem) -> Section:
         title="Probes, the worst rank first",
         notes=(f"... and {left:,} more",) if left > 0 else (),
     )
-    blocks = (header_of([Node("", "", "", ds)], verbose=False), table, result_messages(results))
+    blocks = (header_of([Node("", "", "", ds)], verbose=False), table, result_messages(ds))
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")

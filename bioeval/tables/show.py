@@ -49,7 +49,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
     shown_in_full = require_flag("verbose", verbose)
     table = document_of(results, verbose=shown_in_full)
     if not shown_in_full:
-        table = table.in_brief()
+        table = table.supported()
     if not _in_notebook():
         print_table(table)
         return

@@ -85,8 +85,10 @@ def tracking_command(
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
     from bioeval.cli.running import Extras
+    from bioeval.document.blocks import Section
     from bioeval.studies.tracking.section import targets_section
     from bioeval.studies.tracking.tracking import tracking
+    from bioeval.tables.sections import sections_of
 
     options["frames"] = _lengths(frames)
     source = click.get_current_context().get_parameter_source
@@ -105,7 +107,10 @@ def tracking_command(
         return
     del run.settings["random_state"]
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
-    table = run.table(targets_section(dataset)) if targets else None
+    table = None
+    if targets:
+        sections = [*sections_of(dataset, verbose=run.verbose), targets_section(dataset)]
+        table = run.table(Section("tracking", "", sections))
     run.finish(dataset, Extras(name=name, table=table))
 
 

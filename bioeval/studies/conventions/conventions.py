@@ -13,9 +13,24 @@ from bioeval.base.arguments import require_list
 from bioeval.base.errors import BioevalError, CardError
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.blocks import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Paragraph,
+    ResultsBySystem,
+    Section,
+    Table,
+)
 from bioeval.document.cells import Label, Quantity
-from bioeval.document.results import cell_of, data_facts, result_messages
+from bioeval.document.results import (
+    cell_of,
+    data_fact,
+    result_messages,
+    scores_in_words,
+    sides_in_words,
+)
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
@@ -228,12 +243,14 @@ _TITLES = {
 def conventions_section(results: ResultsBySystem) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
     ds = results[""]
-    blocks: list[Block] = [data_facts(results), *_tables(ds)]
+    data = data_fact([str(ds.attrs.get("system", ""))], sides_in_words(ds.attrs))
+    scores = Fact("Scores", scores_in_words(str(ds.attrs.get("kind", ""))))
+    blocks: list[Block] = [Facts([data, scores]), *_tables(ds)]
     for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
         cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
         text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
         blocks.append(Paragraph(text, "note"))
-    blocks.append(result_messages(results))
+    blocks.append(result_messages(ds))
     return Section("conventions", "Conventions", blocks, task="verification")
 
 

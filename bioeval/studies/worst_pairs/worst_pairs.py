@@ -223,7 +223,7 @@ def worst_pairs_section(results: ResultsBySystem) -> Section:
     blocks = (
         Paragraph(places, "note"),
         *(_pairs(ds, comparison) for comparison in _TITLES),
-        result_messages(results),
+        result_messages(ds),
     )
     return Section("worst_pairs", "", blocks, task="verification")
 

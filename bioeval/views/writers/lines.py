@@ -11,7 +11,7 @@ from bioeval.document.blocks import Section
 from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate, Score
 from bioeval.document.messages import sentence_of
 from bioeval.document.terms import rate_of_term, word_for
-from bioeval.document.text import Enumeration, Explained, Phrase, Strong, Term, Text, parts
+from bioeval.document.text import Enumeration, Explained, Phrase, Term, Text, parts
 from bioeval.views.writers.numbers import printed_column, printed_in_sentence
 
 
@@ -83,8 +83,6 @@ class Lines:
             case Labels():
                 names = [self.literal(escaped(str(x))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
-            case Strong():
-                return self.write(text.text, rates)
             case Explained():
                 return self.explained(self.write(text.text, rates), text.about)
             case Picture():

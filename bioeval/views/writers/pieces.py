@@ -114,7 +114,7 @@ def _pieces(
                     yield from _lines([block.title], "heading", words)
                     yield from _lines(block.details, "remark", words)
                     yield grid
-                    yield from _lines(block.remarks, "remark", words)
+                    yield from _lines(block.notes, "remark", words)
 
 
 def _text_of(fact: Fact, other_terms: str) -> Text:
@@ -146,14 +146,14 @@ def grid_of(table: Table, lines: Lines) -> Grid:
     columns: list[GridColumn] = []
     names = 0
     for i, column in enumerate(table.columns):
-        cells = [row[i] for row in table.shown_rows]
-        if column.only == "data" or all(_is_empty(cell, lines) for cell in cells):
+        cells = [row[i] for row in table.rows]
+        if all(_is_empty(cell, lines) for cell in cells):
             continue
-        if column.grouped or i < table.names - 1:
+        if i < table.names - 1:
             cells = list(_once(cells))
         names += i < table.names
         columns.append(_column(column, cells, lines))
-    return Grid(columns, names if len(table.shown_rows) > 1 else 0)
+    return Grid(columns, names if len(table.rows) > 1 else 0)
 
 
 def _column(column: Column, cells: Sequence[Text | None], lines: Lines) -> GridColumn:

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls
-from bioeval.document.blocks import Section, in_brief, supported
+from bioeval.document.blocks import Section, supported
 from bioeval.document.text import Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
@@ -63,10 +63,6 @@ class TerminalDocument:
         self, section: Section, vocabulary: str = "lecture", words: Callable[[str], str] = str
     ):
         self.section, self._vocabulary, self._words = section, vocabulary, words
-
-    def in_brief(self) -> TerminalDocument:
-        """Return the document with its most important rows and facts."""
-        return TerminalDocument(in_brief(self.section), self._vocabulary, self._words)
 
     def supported(self) -> TerminalDocument:
         """Return the document without the numbers that the data do not support."""
