@@ -22,14 +22,10 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
 from bioeval.counting.cells import BitCells, EvenCounts
 from bioeval.counting.floats import rounded_down
+from bioeval.counting.order import distinct, runs
 from bioeval.counting.points import Moments, allowed_errors, crossed, moment_scale
-from bioeval.counting.sorted_attempts import (
-    CountedAttempts,
-    CountedScores,
-    PointsWanted,
-    distinct,
-    runs,
-)
+from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.kernels import verification as kernel
 from bioeval.kernels.cells import LEAST, SPAN
 from bioeval.kernels.verification import TOO_LARGE

@@ -18,17 +18,12 @@ import numpy as np
 from bioeval.counting.cells import EvenCounts
 from bioeval.counting.counted import AttemptCounter
 from bioeval.counting.floats import rounded_down
+from bioeval.counting.order import increasing, runs
 from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.sorted_attempts import (
-    Attempts,
-    CountedAttempts,
-    CountedScores,
-    PointsWanted,
-    increasing,
-    runs,
-)
+from bioeval.counting.sorted_attempts import Attempts, CountedAttempts, CountedScores
 from bioeval.counting.threshold_rules import Rule, wanted_cells
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block

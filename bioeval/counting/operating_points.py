@@ -35,7 +35,7 @@ class AttemptsOfParts:
 
     Rates and thresholds are NaN in a part without attempts of both classes, and where there is
     no such point. All numbers of a result come from
-    :func:`bioeval.counting.sorted_attempts.point_values`.
+    :func:`bioeval.counting.wanted_points.point_values`.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from bioeval.counting.identification import ENDS
+from bioeval.counting.order import runs
 from bioeval.counting.reduce import Extent, reduce
-from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import CurveThresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.single_template import Chances, Grid, within_chances

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bioeval.counting.order import run_bounds
 from bioeval.counting.points import Moments, moments_of
 
 #: The least finite number, and the first number beyond the largest.
@@ -208,10 +209,3 @@ class SortedScores:
 def along_points(of_parts: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return numbers (parts,) in a shape that broadcasts with arrays (parts, ...)."""
     return of_parts.reshape(-1, *(1,) * (points.ndim - 1))
-
-
-def run_bounds(ordered: np.ndarray) -> np.ndarray:
-    """Return the first place of each distinct value of an increasing array, and the end."""
-    first = np.ones(len(ordered) + 1, dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
-    return np.flatnonzero(first)

@@ -11,17 +11,13 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
+from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
-from bioeval.counting.sorted_attempts import (
-    Attempts,
-    PointsWanted,
-    VerificationPoints,
-    increasing,
-    points_of,
-)
+from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
 from bioeval.counting.too_few_templates import TooFewTemplates
+from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
 from bioeval.scores.arrays import Templates, scored
 from bioeval.scores.blocks import Block
 from bioeval.scores.fusion_rules import by_closeness, order_of, parse_fusion

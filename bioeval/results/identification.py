@@ -14,6 +14,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, Searches
+from bioeval.counting.order import increasing
 from bioeval.counting.points import (
     FAR_TARGETS,
     EqualError,
@@ -21,7 +22,6 @@ from bioeval.counting.points import (
     per_cent,
 )
 from bioeval.counting.ranked_attempts import RankedAttempts
-from bioeval.counting.sorted_attempts import increasing
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, dataset, rate

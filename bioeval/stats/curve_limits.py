@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.counting.order import runs
 from bioeval.counting.reduce import OfEachBlock, reduce
-from bioeval.counting.sorted_attempts import Attempts, runs
+from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.scores.people import ComparedPeople

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.counting.points import hull_equal_errors, normalised_cost
-from bioeval.counting.sorted_attempts import VerificationPoints
+from bioeval.counting.wanted_points import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
 from bioeval.stats.people import QuadraticForms, by_subject, linear_forms, ratio
 

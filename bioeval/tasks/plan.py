@@ -17,13 +17,13 @@ from bioeval.counting.points import (
     check_costs,
     with_rare_targets,
 )
-from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.thresholds import (
     require_values,
     to_internal,
     to_user,
 )
 from bioeval.counting.verification import Use, count, verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs

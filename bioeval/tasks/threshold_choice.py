@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bioeval.base.errors import ProtocolError
-from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.scores.matrix import Scores
 
 

@@ -13,7 +13,6 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
-from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.thresholds import curve_thresholds
 from bioeval.counting.verification import (
     UnenrolledClaims,
@@ -21,6 +20,7 @@ from bioeval.counting.verification import (
     Verified,
     count,
 )
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars

@@ -13,8 +13,8 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.counting.points import check_costs
-from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.verification import Use, verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.stats.verification import VerificationColumns
 
 TARGETS = (0.5, 0.1, 0.0)

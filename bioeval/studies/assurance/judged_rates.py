@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.sorted_attempts import PointsWanted, next_among
+from bioeval.counting.order import next_among
 from bioeval.counting.verification import verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.scores.matrix import Scores
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER

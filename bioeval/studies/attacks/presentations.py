@@ -15,8 +15,8 @@ import numpy as np
 
 from bioeval.base.arguments import overflows, rate_in, require_numbers
 from bioeval.base.errors import DataError, received
+from bioeval.counting.order import next_among
 from bioeval.counting.points import EqualError, ErrorCurve
-from bioeval.counting.sorted_attempts import next_among
 from bioeval.counting.threshold_rules import is_real
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word, species_of

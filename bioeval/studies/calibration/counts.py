@@ -12,9 +12,10 @@ from itertools import chain
 import numpy as np
 import scipy
 
+from bioeval.counting.order import increasing
 from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
-from bioeval.counting.sorted_attempts import Attempts, increasing
+from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance

@@ -12,9 +12,10 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import check_targets
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted
+from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.document.results import sides_in_words
 from bioeval.document.text import say
 from bioeval.protocol.card import Protocol

@@ -16,9 +16,9 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified, count
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages

@@ -15,9 +15,10 @@ from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import Searches, search
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted
+from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.counting.verification import Verified, verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.matrix import Scores

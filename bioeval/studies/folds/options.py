@@ -13,10 +13,10 @@ from bioeval.base.arguments import chosen_task, require_array, require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.counting.identification import PlainTies, role_of
 from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.sorted_attempts import PointsWanted, point_values
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
+from bioeval.counting.wanted_points import PointsWanted, point_values
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_subjects

@@ -14,9 +14,9 @@ from bioeval.base.progress import Tell
 from bioeval.counting.identification import PlainTies
 from bioeval.counting.masks import MaskedParts, Places, SearchedParts, batches, masks_pay
 from bioeval.counting.points import COSTS, is_supported, with_rare_targets
-from bioeval.counting.sorted_attempts import point_values
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.thresholds import to_user
+from bioeval.counting.wanted_points import point_values
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, in_order

@@ -16,11 +16,12 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.identification import RankUnit, search
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted
+from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import verify
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import (
     STUDY_PARTS,
