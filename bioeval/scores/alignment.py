@@ -26,7 +26,7 @@ SIDES = ("probe", "gallery template")
 _CELLS = 1 << 20
 
 
-def aligned(first: Any, second: Any, called: Sequence[str]) -> tuple[Any, Any, list[Message]]:
+def aligned(first: Any, second: Any, systems: Sequence[str]) -> tuple[Any, Any, list[Message]]:
     """Return the common part of two systems, in the order of the first, and remarks.
 
     Templates are found by their names, pairs also by their subjects where no two pairs have the
@@ -44,9 +44,9 @@ def aligned(first: Any, second: Any, called: Sequence[str]) -> tuple[Any, Any, l
     if (first.layout == "pairs") != (second.layout == "pairs") or second.layout == "top-k":
         require_same(first, second)
     align = _common_pairs if first.layout == "pairs" else _common_templates
-    first, second, notes = align(first, second, called)
+    first, second, notes = align(first, second, systems)
     require_same(first, second)
-    first, second, lacking = _common_attempts(first, second, called)
+    first, second, lacking = _common_attempts(first, second, systems)
     return first, second, notes + lacking
 
 
@@ -54,7 +54,7 @@ def aligned(first: Any, second: Any, called: Sequence[str]) -> tuple[Any, Any, l
 
 
 def _common_templates(
-    first: Scores, second: Scores, called: Sequence[str]
+    first: Scores, second: Scores, systems: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
     notes: dict[Message, None] = {}
     chosen: list[tuple[Any, Any]] = []
@@ -64,9 +64,9 @@ def _common_templates(
         names, other_names = _names_of(first, side), _names_of(second, side)
         if names is None or other_names is None:
             chosen.append((None, None))
-            notes |= dict.fromkeys(without_names(names, other_names, called))
+            notes |= dict.fromkeys(without_names(names, other_names, systems))
             continue
-        rows, other_rows_of_side, remarks = _common(names, other_names, noun, called)
+        rows, other_rows_of_side, remarks = _common(names, other_names, noun, systems)
         chosen.append((rows, other_rows_of_side))
         notes |= dict.fromkeys(remarks)
     (rows, other_rows), (columns, other_columns) = chosen
@@ -81,13 +81,13 @@ def _names_of(scores: Scores, side: int) -> pd.Index | None:
 
 
 def _common_pairs(
-    first: Scores, second: Scores, called: Sequence[str]
+    first: Scores, second: Scores, systems: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
     templates, other_templates = first.pairs.templates, second.pairs.templates
     unordered = first.pairs.unordered and second.pairs.unordered
     if templates is None or other_templates is None:
         if first.pair_names is not None and second.pair_names is not None:
-            rows, other_rows, notes = _common(first.pair_names, second.pair_names, "pairs", called)
+            rows, other_rows, notes = _common(first.pair_names, second.pair_names, "pairs", systems)
             return _part(first, rows, None), _part(second, other_rows, None), notes
         templates = first.pairs.sides
         other_templates = second.pairs.sides
@@ -100,11 +100,11 @@ def _common_pairs(
             return (
                 first,
                 second,
-                without_names(_names_of_pairs(first), _names_of_pairs(second), called),
+                without_names(_names_of_pairs(first), _names_of_pairs(second), systems),
             )
     keys, other_keys = _keys(templates, other_templates, unordered)
     rows, other_rows, notes = _common(
-        keys, other_keys, "pairs", called, (templates, other_templates)
+        keys, other_keys, "pairs", systems, (templates, other_templates)
     )
     first, second = _part(first, rows, None), _part(second, other_rows, None)
     return first, _turned_as(first, second) if unordered else second, notes
@@ -139,7 +139,7 @@ def _common(
     names: pd.Index,
     other_names: pd.Index,
     noun: str,
-    called: Sequence[str],
+    systems: Sequence[str],
     pairs: tuple[CodedSides, CodedSides] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, list[Message]]:
     """Return the places of common names in both lists, and a message on the names left out."""
@@ -160,10 +160,10 @@ def _common(
             )
         raise DataError(
             f"the systems have different data: none of the {counted(len(names), noun)} of "
-            f"{called[0]} is among those of {called[1]}, such as {first_example} and "
+            f"{systems[0]} is among those of {systems[1]}, such as {first_example} and "
             f"{other_example}; expected the same names"
         )
-    left_out = {called[0]: len(names) - len(common), called[1]: len(other_names) - len(common)}
+    left_out = {systems[0]: len(names) - len(common), systems[1]: len(other_names) - len(common)}
     notes = []
     if any(left_out.values()):
         notes.append(Message("not-in-common", what=noun, left_out=left_out))
@@ -192,7 +192,7 @@ def _turned_as(reference: Scores, scores: Scores) -> Scores:
 
 
 def _common_attempts(
-    first: Scores, second: Scores, called: Sequence[str]
+    first: Scores, second: Scores, systems: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
     """Leave out of both systems each attempt that either system lacks.
 
@@ -204,7 +204,7 @@ def _common_attempts(
             return first, second, []
         common = np.flatnonzero(is_attempt[0] & is_attempt[1])
         lacking = [int(np.count_nonzero(flags)) - len(common) for flags in is_attempt]
-        return first.select(common), second.select(common), [_not_in_common(called, lacking)]
+        return first.select(common), second.select(common), [_not_in_common(systems, lacking)]
     if not any(map(_leaves_out, (first, second))):
         return first, second, []
     probe_count, gallery_count = first.shape
@@ -225,11 +225,11 @@ def _common_attempts(
         system._with(_source=system.cells.masked(mask)) if lacks else system
         for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
     )
-    return first, second, [_not_in_common(called, lacking)]
+    return first, second, [_not_in_common(systems, lacking)]
 
 
-def _not_in_common(called: Sequence[str], lacking: Sequence[int]) -> Message:
-    left_out = dict(zip(called, lacking, strict=True))
+def _not_in_common(systems: Sequence[str], lacking: Sequence[int]) -> Message:
+    left_out = dict(zip(systems, lacking, strict=True))
     return Message("not-in-common", what="comparisons", left_out=left_out)
 
 
@@ -291,8 +291,8 @@ def require_same(first: Scores, second: Scores) -> None:
     require_equal(subjects, other_subjects, "templates compared with themselves", "probe")
 
 
-def require_equal(first: np.ndarray, second: np.ndarray, column: str, where: str) -> None:
-    """Raise :class:`DataError` naming the first place `where` two columns differ."""
+def require_equal(first: np.ndarray, second: np.ndarray, column: str, noun: str) -> None:
+    """Raise :class:`DataError` with the first place, of a `noun`, where two columns differ."""
     left, right = first.tolist(), second.tolist()
     if left == right:
         return
@@ -304,7 +304,7 @@ def require_equal(first: np.ndarray, second: np.ndarray, column: str, where: str
     i = differ[0]
     raise DataError(
         f"the systems are not over the same data: {column} differ at {len(differ)} of {len(left)} "
-        f"places, the first is {where} {i} ({left[i]!r} and {right[i]!r}); expected the same "
+        f"places, the first is {noun} {i} ({left[i]!r} and {right[i]!r}); expected the same "
         "templates in the same order"
     )
 

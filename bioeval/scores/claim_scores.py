@@ -281,7 +281,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
     )
     least = np.full((attempts, len(column)), np.nan)
     lacks, compared = np.zeros((2, *least.shape), dtype=bool)
-    own = np.full(len(number), np.nan)
+    own_distance = np.full(len(number), np.nan)
     has_tries = attempts < len(number)
     may_lack = has_tries and not scores.completeness.nothing_missing
     own_group = scores.gallery_order.probe_group
@@ -293,7 +293,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
                 by_subject = values if fuses else _in_float64(block.by_person("best"))
                 mated = np.flatnonzero(own_group[block.probes] >= 0)
                 rows = np.arange(len(number))[block.probes][mated]
-                own[rows] = by_subject[mated, own_group[rows]]
+                own_distance[rows] = by_subject[mated, own_group[rows]]
             order = np.argsort(of_rows, kind="stable")
             attempt, starts = np.unique(of_rows[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
@@ -307,7 +307,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
     lacks_templates = compared & np.isnan(least)
     lacks &= ~np.isnan(least)
     least[lacks] = np.nan
-    return _ClaimDistances(least, column, own, lacks, lacks_templates)
+    return _ClaimDistances(least, column, own_distance, lacks, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
@@ -394,7 +394,7 @@ def _numbers_of_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np
     )
 
 
-def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
+def _end_of_visits(own_distance: np.ndarray, number: np.ndarray) -> str:
     """Return in words that visits end at the first accepted try, if the scores look like it.
 
     A threshold then divides the last tries of visits, except the longest visits, from earlier
@@ -404,7 +404,7 @@ def _end_of_visits(own: np.ndarray, number: np.ndarray) -> str:
     order = np.argsort(number, kind="stable")
     is_last = np.ones(len(order), dtype=bool)
     is_last[:-1] = np.diff(number[order]) > 0
-    distance = own[order]
+    distance = own_distance[order]
     size_of = size[number[order]]
     has_distance = ~np.isnan(distance)
     ended = distance[has_distance & is_last & (size_of < size.max())]

@@ -40,14 +40,14 @@ class TemplateTiles:
 
     @classmethod
     def of_subjects(
-        cls, starts: np.ndarray, most: int, side_by_side: int = SIDE_BY_SIDE
+        cls, starts: np.ndarray, largest: int, side_by_side: int = SIDE_BY_SIDE
     ) -> TemplateTiles:
         """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
         sizes = np.diff(starts)
         template_count = int(starts[-1])
         cuts = [0]
         while cuts[-1] < len(sizes):
-            last = int(np.searchsorted(starts, starts[cuts[-1]] + most, side="right")) - 1
+            last = int(np.searchsorted(starts, starts[cuts[-1]] + largest, side="right")) - 1
             number = last - cuts[-1]
             if last < len(sizes) and number > side_by_side:
                 number -= number % side_by_side
@@ -68,10 +68,10 @@ class TemplateTiles:
         return cls(order, begin, subject[order], layers)
 
     @classmethod
-    def of_probes(cls, subjects: np.ndarray, most: int) -> TemplateTiles:
+    def of_probes(cls, subjects: np.ndarray, largest: int) -> TemplateTiles:
         """Lay out probes in the order of their subjects."""
         order = np.argsort(subjects, kind="stable")
-        starts = np.append(np.arange(0, len(order), most), len(order))
+        starts = np.append(np.arange(0, len(order), largest), len(order))
         return cls(order, starts, subjects[order], ())
 
     def __len__(self) -> int:

@@ -349,12 +349,12 @@ class EmbeddingSource:
             out[low : low + step] = self[low : low + step]
         return out
 
-    def pairs(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the distances of only the pairs ``(a[i], b[i])``, in float64."""
-        out = np.empty(len(a))
+    def pairs(self, probes: np.ndarray, templates: np.ndarray) -> np.ndarray:
+        """Return the distances of the pairs ``(probes[i], templates[i])`` alone, in float64."""
+        out = np.empty(len(probes))
         step = max(1, _BLOCK // self.features)
-        for low in range(0, len(a), step):
-            i, j = a[low : low + step], b[low : low + step]
+        for low in range(0, len(probes), step):
+            i, j = probes[low : low + step], templates[low : low + step]
             if callable(self.metric):
                 for place, (row, column) in enumerate(zip(i, j, strict=True), low):
                     out[place] = self._block(row[None], column[None])[0, 0]

@@ -128,7 +128,7 @@ class ExclusionRule:
         equal = _equal_pairs(*sides) - int(same.sum())
         if not self.exclusion.differs:
             return equal
-        all_pairs = _equal_pairs(*((who, np.zeros_like(who)) for who in person))
+        all_pairs = _equal_pairs(*((side, np.zeros_like(side)) for side in person))
         return all_pairs - int(has_itself.sum()) - equal
 
 

@@ -79,7 +79,7 @@ class KindVerdict:
         if not len(genuine) or not len(impostor):
             return cls("ok")
         auc = area_under_curve(genuine, impostor)
-        other = "distance" if kind in LARGER_IS_CLOSER else "similarity"
+        other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
         # Embeddings that are compared by other tiles may have other last digits.
         about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
         margin = _MARGIN / math.sqrt(max(2, people))
@@ -88,11 +88,11 @@ class KindVerdict:
                 return cls("error", Message("labels-wrong", **about, metric=metric))
             if classes:
                 return cls("error", Message("kind-or-classes-wrong", **about, classes=classes))
-            return cls("error", Message("kind-wrong", **about, other=other))
+            return cls("error", Message("kind-wrong", **about, other=other_kind))
         if auc < 0.5 + 1.0 / (2 * math.sqrt(max(_FEW_PEOPLE, people))):
             if metric and auc < 0.5:
                 return cls("warning", Message("labels-wrong", **about, metric=metric))
-            return cls("warning", Message("near-chance", **about, other=other))
+            return cls("warning", Message("near-chance", **about, other=other_kind))
         return cls("ok")
 
 

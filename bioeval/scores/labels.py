@@ -529,7 +529,7 @@ def spelling(value: object) -> str:
     """
     text = "".join(str(value).split()).casefold()
     if not text.isascii():
-        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
         text = unicodedata.normalize("NFC", text)
     return _ZEROS.sub("", text)
 
@@ -605,13 +605,13 @@ def plain(label: Any) -> Any:
     return label
 
 
-def is_written(value: Any, wanted: str) -> bool:
+def is_written(value: Any, text: str) -> bool:
     """Whether a text of a card or a command is a value; numbers are compared as numbers."""
     value = plain(value)
-    if str(value) == wanted:
+    if str(value) == text:
         return True
     try:
-        return isinstance(value, int | float) and value == float(wanted)
+        return isinstance(value, int | float) and value == float(text)
     except ValueError:
         return False
 

@@ -293,10 +293,14 @@ def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def require_classes(
-    genuine: np.ndarray, a: np.ndarray, b: np.ndarray, of_people: np.ndarray, where: Where
+    genuine: np.ndarray,
+    enrolled: np.ndarray,
+    probe: np.ndarray,
+    of_people: np.ndarray,
+    where: Where,
 ) -> None:
-    """Raise where the class of a pair `of_people` contradicts its subjects `a` and `b`."""
-    wrong = np.flatnonzero(((a == b) != genuine) & of_people)
+    """Raise where the class of a pair `of_people` contradicts its two subjects."""
+    wrong = np.flatnonzero(((enrolled == probe) != genuine) & of_people)
     if len(wrong):
         contradict = "contradicts" if len(wrong) == 1 else "contradict"
         classes = f"{counted(len(wrong), 'pairs')} {contradict} their subjects"
@@ -307,11 +311,13 @@ def require_classes(
         )
 
 
-def require_one_subject(names: CodedSides, a: np.ndarray, b: np.ndarray, where: Where) -> None:
-    """Raise where a template is of two subjects; `a` and `b` number the subjects of both sides."""
+def require_one_subject(
+    names: CodedSides, enrolled: np.ndarray, probe: np.ndarray, where: Where
+) -> None:
+    """Raise where a template is of two subjects, numbered for both sides of each pair."""
     of_name = np.full(len(names.values), -1, dtype=np.int64)
-    of_name[names.b[::-1]], of_name[names.a[::-1]] = b[::-1], a[::-1]
-    for codes, subjects in ((names.a, a), (names.b, b)):
+    of_name[names.b[::-1]], of_name[names.a[::-1]] = probe[::-1], enrolled[::-1]
+    for codes, subjects in ((names.a, enrolled), (names.b, probe)):
         for row in np.flatnonzero(of_name[codes] != subjects)[:1]:
             name = names.values[codes[row]]
             first_row = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]

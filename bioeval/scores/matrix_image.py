@@ -100,14 +100,14 @@ def _reduce(
             compared &= ~left_out
         pixel_of_row = pixel[low:high]
         good = compared & np.isfinite(values)
-        for out, input_name in (
+        for sums, input_name in (
             (total, np.where(good, values, 0.0)),
             (finite, good),
             (failed, compared & np.isnan(values)),
             (infinite, compared & np.isinf(values)),
         ):
             np.add.at(
-                out, pixel_of_row, np.add.reduceat(input_name.astype(np.float64), starts, axis=1)
+                sums, pixel_of_row, np.add.reduceat(input_name.astype(np.float64), starts, axis=1)
             )
     with np.errstate(invalid="ignore"):
         image = total / np.where(finite > 0, finite, np.nan)

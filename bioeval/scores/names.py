@@ -88,12 +88,12 @@ def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
     return np.append(present, -1)[place]
 
 
-def united(names: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return names followed by the new names of `more`, and the place of all names of `more`."""
-    place = places(as_names(more), as_names(names))
+def united(names: Sequence[Any], new_names: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+    """Return names followed by the unknown `new_names`, and the place of all `new_names`."""
+    place = places(as_names(new_names), as_names(names))
     new = np.flatnonzero(place < 0)
     place[new] = len(names) + np.arange(len(new))
-    return [*names, *(more[i] for i in new.tolist())], place
+    return [*names, *(new_names[i] for i in new.tolist())], place
 
 
 def _as_texts(names: pd.Index) -> pd.Index:
@@ -209,7 +209,7 @@ class InOrder(NamedTuple):
 
 
 def in_order(
-    values: Any, names: pd.Index | None, what: str, templates: str = "the scores"
+    values: Any, names: pd.Index | None, noun: str, templates: str = "the scores"
 ) -> InOrder:
     """Return values in the order of the `names` of templates.
 
@@ -222,38 +222,38 @@ def in_order(
         If a template has no value, or several; if no name is common; or if the values are numbered
         in another order, and the templates have no names.
     """
-    own = row_names(values)
-    nouns: tuple[str, ...] = (f"the index of {what}",)
+    own_names = row_names(values)
+    nouns: tuple[str, ...] = (f"the index of {noun}",)
     if isinstance(values, NamedColumn):
         nouns, values = values.called, values.values
-    if not own:
+    if not own_names:
         if names is None or values is None or isinstance(values, str | bytes):
             return InOrder(values)
-        return InOrder(values, None, (in_place(templates, what),))
+        return InOrder(values, None, (in_place(templates, noun),))
     if names is None:
-        for index, name in zip(own, nouns, strict=False):
+        for index, name in zip(own_names, nouns, strict=False):
             _refuse_other_order(index, name)
-        unique = [x for x in own if first_twice(x) is None]
+        unique = [x for x in own_names if first_twice(x) is None]
         return (
-            InOrder(values, unique[0], (in_place(what, templates),)) if unique else InOrder(values)
+            InOrder(values, unique[0], (in_place(noun, templates),)) if unique else InOrder(values)
         )
-    if not any(_may_be_names_of(names, x) for x in own):
-        return InOrder(values, None, (in_place(templates, what),))
-    place = joined(own, names, what)
+    if not any(_may_be_names_of(names, x) for x in own_names):
+        return InOrder(values, None, (in_place(templates, noun),))
+    place = joined(own_names, names, noun)
     return InOrder(values if place is None else rows_at(values, place), names)
 
 
-def _may_be_names_of(names: pd.Index, own: pd.Index) -> bool:
+def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
     """Whether values name templates: each stands once, or one value is among the names.
 
     Values that stand twice, as the photograph of several faces, name nothing.
     """
-    return first_twice(own) is None or bool(_as_texts(own).isin(_as_texts(names)).any())
+    return first_twice(own_names) is None or bool(_as_texts(own_names).isin(_as_texts(names)).any())
 
 
-def _refuse_other_order(own: pd.Index, what: str) -> None:
-    if numbering_in_other_order(own):
-        raise other_order(what, own)
+def _refuse_other_order(own_names: pd.Index, noun: str) -> None:
+    if numbering_in_other_order(own_names):
+        raise other_order(noun, own_names)
 
 
 def in_place(named: str, unnamed: str) -> Message:
@@ -262,37 +262,37 @@ def in_place(named: str, unnamed: str) -> Message:
 
 
 def without_names(
-    names_a: pd.Index | None, names_b: pd.Index | None, called: Sequence[str]
+    names_a: pd.Index | None, names_b: pd.Index | None, systems: Sequence[str]
 ) -> list[Message]:
     """Return the remark on two systems taken by place, as one system has no names."""
     if (names_a is None) == (names_b is None):
         return []
-    named, unnamed = called if names_b is None else called[::-1]
+    named, unnamed = systems if names_b is None else systems[::-1]
     names = names_b if names_a is None else names_a
     _refuse_other_order(names, f"the index of {named}")
     return [in_place(named, unnamed)]
 
 
-def joined(own: Sequence[pd.Index], names: pd.Index, what: str) -> np.ndarray | None:
+def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndarray | None:
     """Return the row of each of the `names`, by the first index of `own` that has a common name.
 
     None where the rows are in the order of the names.
     """
     place_by_index = [
-        places(names, x) if first_twice(x) is None else _where_once(names, x) for x in own
+        places(names, x) if first_twice(x) is None else _where_once(names, x) for x in own_names
     ]
     best = next((i for i, place in enumerate(place_by_index) if (place != -1).any()), 0)
     place = place_by_index[best]
     if (place == -2).any():
         name = names[int(np.argmax(place == -2))]
         raise DataError(
-            f"{what} has the name {plain(name)!r} twice, and one value is needed for each "
+            f"{noun} has the name {plain(name)!r} twice, and one value is needed for each "
             "template; give each row its own name, or values without names in the order of the "
             "templates"
         )
     if (place == -1).any():
-        raise _missing(names, own[best], place == -1, what)
-    in_place = len(place) == len(own[best]) and np.array_equal(place, np.arange(len(place)))
+        raise _missing(names, own_names[best], place == -1, noun)
+    in_place = len(place) == len(own_names[best]) and np.array_equal(place, np.arange(len(place)))
     return None if in_place else place
 
 
@@ -306,14 +306,14 @@ def _where_once(searched: pd.Index, names: pd.Index) -> np.ndarray:
     return place
 
 
-def _missing(names: pd.Index, own: pd.Index, is_missing: np.ndarray, what: str) -> DataError:
+def _missing(names: pd.Index, own_names: pd.Index, is_missing: np.ndarray, noun: str) -> DataError:
     row = int(np.argmax(is_missing))
     number = int(is_missing.sum())
     name = "without a name" if names[row] is None else repr(plain(names[row]))
     return DataError(
-        f"{what} has no value of the template {name} (row {row}), and of {number:,} of "
-        f"{len(names):,} templates in all; its names are such as {example(own)}: complete them, or "
-        "give values without names in the order of the templates"
+        f"{noun} has no value of the template {name} (row {row}), and of {number:,} of "
+        f"{len(names):,} templates in all; its names are such as {example(own_names)}: complete "
+        "them, or give values without names in the order of the templates"
     )
 
 
@@ -323,21 +323,23 @@ def rows_at(values: Any, place: np.ndarray) -> Any:
 
 
 def table_in_order(
-    table: Any, sides: Sequence[pd.Index | None], what: str, of: str = "the scores"
+    table: Any, sides: Sequence[pd.Index | None], noun: str, templates: str = "the scores"
 ) -> InOrder:
     """Return a table of pandas or xarray with rows and columns in the order of both sides."""
     if index_of(table) is None:
         return InOrder(table)
     remarks: list[Message] = []
     for axis, names in enumerate(sides):
-        own = index_names(table, axis)
-        if own is None or names is None:
-            if own is not None:
-                _refuse_other_order(own, f"the index of {what}")
-            if (own is None) != (names is None):
-                remarks.append(in_place(*((of, what) if own is None else (what, of))))
+        own_names = index_names(table, axis)
+        if own_names is None or names is None:
+            if own_names is not None:
+                _refuse_other_order(own_names, f"the index of {noun}")
+            if (own_names is None) != (names is None):
+                remarks.append(
+                    in_place(*((templates, noun) if own_names is None else (noun, templates)))
+                )
             continue
-        place = joined((own,), names, what)
+        place = joined((own_names,), names, noun)
         if place is not None:
             table = (
                 table.iloc[(slice(None),) * axis + (place,)]
@@ -358,23 +360,28 @@ class RowOrder:
     """
 
     def __init__(
-        self, values: Any, *, names: pd.Index | None = None, axis: int = 0, of: str = "the scores"
+        self,
+        values: Any,
+        *,
+        names: pd.Index | None = None,
+        axis: int = 0,
+        templates: str = "the scores",
     ):
         """Take the order of values along an axis; `names` may be stated otherwise."""
         #: Whether an index names the rows: values without names beside it are taken by place.
         self.is_indexed = names is None and index_names(values, axis) is not None
         self.names = index_names(values, axis) if names is None else names
-        self.of = of
+        self.templates = templates
         self.remarks = dict[Message, None]()
         self._counts = names is None and index_of(values, axis) is not None
 
-    def bring(self, values: Any, what: str, *, may_be_plain: bool = False) -> Any:
+    def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
         """Return values in this order; plain values without names may need no remark."""
         if self.names is None and self._counts and _renumbers(values):
             self.names = as_names(range(len(values)))
         if may_be_plain and not row_names(values):
             return values
-        in_this_order = in_order(values, self.names, what, self.of)
+        in_this_order = in_order(values, self.names, noun, self.templates)
         if (
             self.names is None
             and in_this_order.names is not None
@@ -388,11 +395,11 @@ class RowOrder:
         """Take the names of rows whose values have none, for the inputs that follow."""
         self.names = names
 
-    def bring_each(self, columns: Any, what: str) -> Any:
+    def bring_each(self, columns: Any, noun: str) -> Any:
         """Return a mapping with each column in this order; other values unchanged."""
         if not isinstance(columns, Mapping):
             return columns
-        return {x: self.bring(y, f"{what}[{x!r}]", may_be_plain=True) for x, y in columns.items()}
+        return {x: self.bring(y, f"{noun}[{x!r}]", may_be_plain=True) for x, y in columns.items()}
 
 
 def _renumbers(values: Any) -> bool:
@@ -465,10 +472,12 @@ class GivenSide:
     def _by_column(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
         """Return the columns in the order of these names, if a column names the templates."""
         plain_columns = {x: y for x, y in columns.items() if not row_names(y)}
-        own = [] if names is None else [*names_in_columns(plain_columns).values()]
-        if self.order.names is None or not any(_may_be_names_of(self.order.names, x) for x in own):
+        own_names = [] if names is None else [*names_in_columns(plain_columns).values()]
+        if self.order.names is None or not any(
+            _may_be_names_of(self.order.names, x) for x in own_names
+        ):
             return columns
-        place = joined(own, self.order.names, f"`{self.called[1]}`")
+        place = joined(own_names, self.order.names, f"`{self.called[1]}`")
         if place is None:
             return columns
         is_plain = {name: not row_names(column) for name, column in columns.items()}

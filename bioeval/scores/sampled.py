@@ -104,8 +104,8 @@ def _rows(scores: Scores) -> np.ndarray:
     return rows[rows < probe_count]
 
 
-def evenly_spaced(values: np.ndarray, most: int) -> np.ndarray:
-    """Return at most so many values, evenly spaced among all."""
-    if len(values) <= most:
+def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:
+    """Return at most `limit` values, evenly spaced among all."""
+    if len(values) <= limit:
         return values
-    return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+    return values[np.linspace(0, len(values) - 1, limit).astype(np.int64)]

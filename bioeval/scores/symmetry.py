@@ -87,7 +87,7 @@ def _mixed(keys: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache
-def sample_of(n: int) -> np.ndarray:
-    """Return a few increasing numbers below `n`."""
-    sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
+def sample_of(limit: int) -> np.ndarray:
+    """Return a few increasing numbers below a limit."""
+    sample = np.random.default_rng(0).choice(limit, min(limit, SYMMETRY_SAMPLE), replace=False)
     return np.sort(sample)

@@ -251,7 +251,7 @@ class Arrays:
 
     # --------------------------------------------------------------------- labels and metadata
 
-    def labels(self, side: str, count: int, what: str) -> SideLabels | None:
+    def labels(self, side: str, count: int, noun: str) -> SideLabels | None:
         """Return the labels of a side: of the file that is given, or of the array of the role."""
         option = "labels" if side == "probe" else "gallery"
         role: Literal["labels", "gallery_labels"]
@@ -265,7 +265,7 @@ class Arrays:
                     f'`columns={{"{role}": "{path}"}}`'
                 )
             meta = self.arguments.all_meta() if self.square else {}
-            return read_labels(path, self.arguments, meta, role).expect(count, what)
+            return read_labels(path, self.arguments, meta, role).expect(count, noun)
         name = self.name(role)
         if name is None:
             return None
@@ -273,7 +273,7 @@ class Arrays:
         if shape != (count,):
             raise DataError(
                 f"{self.path}: the labels {name!r} have shape {shape}; expected ({count},), one "
-                f"for each of the {count} {what}. It holds: {self.contents}"
+                f"for each of the {count} {noun}. It holds: {self.contents}"
             )
         values = self.read(name)
         if pattern := self.arguments.take("names_of"):
@@ -392,11 +392,16 @@ class Arrays:
             raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")
         return array.read().astype(np.int64)
 
-    def no_labels(self, m: int, n: int | None) -> DataError:
+    def no_labels(self, row_count: int, column_count: int | None) -> DataError:
         """Return the error of a matrix, or of embeddings, without labels."""
-        columns = "" if n is None or n == m else f" and {n} columns"
+        columns = (
+            ""
+            if column_count is None or column_count == row_count
+            else f" and {column_count} columns"
+        )
         return DataError(
-            f"{self.path}: no labels, the subject of each of {m} rows{columns}; name the arrays "
+            f"{self.path}: no labels, the subject of each of {row_count} rows{columns}; name the "
+            "arrays "
             'with `columns={"labels": ...}` and, if the columns are other templates, '
             '`columns={"gallery_labels": ...}`, or give CSV files with `labels` and '
             f"`gallery`. It holds: {self.contents}"
@@ -459,8 +464,8 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
         return _lists(file)
     if roles == ["embeddings"]:
         return _embeddings(file, as_read)
-    if not roles and (two := _two_classes(arrays)):
-        return _two_vectors(file, *two)
+    if not roles and (vectors_of_classes := _two_classes(arrays)):
+        return _two_vectors(file, *vectors_of_classes)
     if not roles:
         matrices = (k for k, v in arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
         raise DataError(
@@ -583,10 +588,10 @@ class _ListedPairs:
     missing: int
 
 
-def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _ListedPairs:
+def _look_up(file: Arrays, labels: np.ndarray, meta: Any, template_names: Any) -> _ListedPairs:
     """Return the pairs of a list among the templates of a file.
 
-    Templates are found by the `known` names, images of LFW by their subject and number.
+    Templates are found by `template_names`, images of LFW by their subject and number.
     """
     if not file.square:
         raise DataError(
@@ -594,7 +599,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, known: Any) -> _Listed
             "has a separate gallery"
         )
     path = existing_file(file.arguments.take("trials"))
-    names = None if known is None else known.tolist()
+    names = None if template_names is None else template_names.tolist()
     if names is None or is_lfw(path):
         listed = read_lfw(path)
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
@@ -626,9 +631,9 @@ def _people(file: Arrays, labels: np.ndarray) -> list[str]:
     return [*map(str, labels.tolist())]
 
 
-def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> Scores:
+def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, template_count: int) -> Scores:
     codes = templates.b.astype(np.int32), templates.a.astype(np.int32)
-    listed = replace(pairs.pairs, templates=CodedSides(range(m), *codes))
+    listed = replace(pairs.pairs, templates=CodedSides(range(template_count), *codes))
     rules = ListRules.parse(**file.arguments.rules())
     listed, _, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
     # Rows are probes, but the first name of a listed pair is enrolled. Templates are known by their
@@ -765,7 +770,12 @@ def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
         if array.dtype.kind in "iuf" and array.is_vector
     }
     return next(
-        ((vectors[a], vectors[b]) for a, b in _TWO_CLASSES if a in vectors and b in vectors), None
+        (
+            (vectors[genuine], vectors[impostor])
+            for genuine, impostor in _TWO_CLASSES
+            if genuine in vectors and impostor in vectors
+        ),
+        None,
     )
 
 

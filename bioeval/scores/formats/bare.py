@@ -156,10 +156,10 @@ def _read_matrix(
     probe = labels_of_rows(
         path, arguments, place, arguments.side_meta("probe"), len(left), "labels"
     )
-    theirs = labels_of_rows(
+    gallery_labels = labels_of_rows(
         gallery, arguments, None, arguments.side_meta("gallery"), len(right), ""
     )
-    (rows, probe_meta), (columns, gallery_meta) = probe.columns(), theirs.columns()
+    (rows, probe_meta), (columns, gallery_meta) = probe.columns(), gallery_labels.columns()
     options |= {"probe_meta": probe_meta, "gallery_meta": gallery_meta}
     return Scores._from_embeddings(left, rows, right, columns, **options)
 

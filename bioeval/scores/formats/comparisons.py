@@ -354,8 +354,8 @@ def in_listed_order(
         pairs = Scores.from_pairs(values, listed.genuine, **options)
         return pairs._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
     subjects, names = (
-        np.column_stack([column.objects() for column in two]).tolist()
-        for two in (listed.subjects, (listed.table.words[0], listed.table.words[1]))
+        np.column_stack([column.objects() for column in pair_of_columns]).tolist()
+        for pair_of_columns in (listed.subjects, (listed.table.words[0], listed.table.words[1]))
     )
     pairs = Scores.from_pairs(
         values,

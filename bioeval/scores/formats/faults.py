@@ -17,8 +17,8 @@ _LISTED = 12  # names in a message before it says how many more there are
 
 def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
     """Return the error of a file: place, problem, and expected content or remedy."""
-    where = f"{place}: " if line is None else f"{place}: line {line}: "
-    return DataError(f"{where}{problem}; {expected}" if expected else f"{where}{problem}")
+    location = f"{place}: " if line is None else f"{place}: line {line}: "
+    return DataError(f"{location}{problem}; {expected}" if expected else f"{location}{problem}")
 
 
 def listing(names: Sequence[str]) -> str:
@@ -31,25 +31,25 @@ def listing(names: Sequence[str]) -> str:
 
 def missing(
     place: Any,
-    what: str,
+    noun: str,
     name: str,
     names: Sequence[str],
     option: Any,
     contents: str = "",
-    taken: Container[str] = (),
+    other_arguments: Container[str] = (),
 ) -> DataError:
     """Return the error of an absent column or array that an argument names.
 
-    Names that are `taken`, as another argument has them, are not suggested.
+    Names of `other_arguments` are not suggested.
     """
-    hint = nearest_name(name, [x for x in names if x not in taken])
+    hint = nearest_name(name, [x for x in names if x not in other_arguments])
     contents = contents or ", ".join(map(repr, names)) or "nothing"
-    return DataError(f"{place}: no {what} {name!r}; {option} names it.{hint} It holds: {contents}")
+    return DataError(f"{place}: no {noun} {name!r}; {option} names it.{hint} It holds: {contents}")
 
 
-def wrong_shape(place: Any, what: str, shape: Any, expected: str) -> DataError:
+def wrong_shape(place: Any, noun: str, shape: Any, expected: str) -> DataError:
     """Return the error of values that do not fit."""
-    return fault(place, f"{what} has shape {shape}".strip(), f"expected {expected}")
+    return fault(place, f"{noun} has shape {shape}".strip(), f"expected {expected}")
 
 
 def refuse_rows(wrong: np.ndarray, table: Any, problem: str, expected: Any = "") -> None:
@@ -76,7 +76,7 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
     `part` is a noun for the part that is read, as ``"the array 'scores'"``, and `expected` a noun
     for the file, as ``"a .npz file"``.
     """
-    where = f"{place}: {part} " if part else f"{place}: "
+    location = f"{place}: {part} " if part else f"{place}: "
     advice = f"expected {expected}, write it again" if expected else "write the file again"
     try:
         yield
@@ -84,19 +84,19 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
         raise
     except MemoryError as error:
         raise DataError(
-            f"{where}does not fit into memory; save a matrix as .npy (memory-mapped)"
+            f"{location}does not fit into memory; save a matrix as .npy (memory-mapped)"
         ) from error
     except Exception as error:
         reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
-        raise DataError(f"{where}is truncated or damaged ({reason}); {advice}") from error
+        raise DataError(f"{location}is truncated or damaged ({reason}); {advice}") from error
 
 
 @contextmanager
-def naming_file(place: Any, *others: Any) -> Iterator[None]:
+def naming_file(place: Any, *further_places: Any) -> Iterator[None]:
     """Name the file in errors that name no file, such as errors of the scores in the file."""
     try:
         yield
     except DataError as error:
-        if any(printable(str(file)) in str(error) for file in (place, *others)):
+        if any(printable(str(file)) in str(error) for file in (place, *further_places)):
             raise
         raise error.preceded_by(f"{place}: ") from error.__cause__

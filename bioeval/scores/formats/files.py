@@ -266,12 +266,12 @@ def rows_of(
             raise fault(path, str(error), "expected CSV", line=line) from None
 
 
-def text_array(cells: list[str], where: str) -> np.ndarray:
+def text_array(cells: list[str], source: str) -> np.ndarray:
     """Return text as an array as wide as the longest value."""
     longest = max(map(len, cells), default=0)
     if longest * len(cells) > MOST_TEXT:
         raise DataError(
-            f"{where}: the longest of {len(cells):,} values has {longest:,} characters, so that "
+            f"{source}: the longest of {len(cells):,} values has {longest:,} characters, so that "
             f"all of them would need more than {MOST_TEXT >> 20} Mi characters; expected shorter "
             "values"
         )

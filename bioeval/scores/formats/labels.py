@@ -73,7 +73,7 @@ class SideLabels:
     #: The index that pandas wrote, under no name.
     index: np.ndarray | None = None
 
-    def expect(self, count: int, what: str) -> SideLabels:
+    def expect(self, count: int, noun: str) -> SideLabels:
         """Return the labels; raise unless there are `count`, or names by which they are found."""
         if len(self.label) == count or self.names:
             return self
@@ -85,7 +85,7 @@ class SideLabels:
                 f"'label'{also}"
             )
         raise DataError(
-            f"{self.path}: {len(self.label)} labels for {count} {what}; expected one for "
+            f"{self.path}: {len(self.label)} labels for {count} {noun}; expected one for "
             f"each.{hint}"
         )
 
@@ -104,9 +104,9 @@ class SideLabels:
         """Return the labels and the metadata, with the possible names of their rows."""
         if not self.names:
             return self.label, dict(self.meta)
-        own = tuple(self.names.values()), tuple(self.names)
-        meta = {name: NamedColumn(column, *own) for name, column in self.meta.items()}
-        return NamedColumn(self.label, *own), meta
+        own_names = tuple(self.names.values()), tuple(self.names)
+        meta = {name: NamedColumn(column, *own_names) for name, column in self.meta.items()}
+        return NamedColumn(self.label, *own_names), meta
 
     def renamed(self, meta: Mapping[str, str] | None) -> SideLabels:
         """Return labels whose columns are renamed, as by ``{"camera": "cam"}``."""
@@ -133,7 +133,7 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 
 
 def _read_csv(
-    path: Path, known: Sequence[str], numbered: bool = False
+    path: Path, known_names: Sequence[str], numbered: bool = False
 ) -> tuple[str | None, dict[str, np.ndarray]]:
     """Return the name of the first known column, or None, and all columns of a CSV file as text.
 
@@ -143,16 +143,18 @@ def _read_csv(
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
-    header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known)
+    header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known_names)
     header = header or numbered and counts_columns(names)
     if header:
         require_names(path, head.first, names)
     else:
         names = [""]
     column_of = {name.casefold(): i for i, name in enumerate(names)}
-    key = next((column_of[name] for name in known if name in column_of), None if header else 0)
+    key = next(
+        (column_of[name] for name in known_names if name in column_of), None if header else 0
+    )
     lines, cells = cells_by_column(head, header)
-    if key is not None and known is not LABEL_COLUMNS and "" in cells[key]:
+    if key is not None and known_names is not LABEL_COLUMNS and "" in cells[key]:
         line = lines[cells[key].index("")]
         raise fault(path, f"the cell {names[key]!r} is blank", line=line)
     if key is not None and (numbers := whole_floats(cells[key])) is not None:
@@ -269,12 +271,12 @@ def _array_of_labels(
     return SideLabels(path, np.array(array), {})
 
 
-def of_images(names: Any, names_of: str, where: str, path: Path) -> SideLabels:
+def of_images(names: Any, names_of: str, source: str, path: Path) -> SideLabels:
     """Return the identities and metadata that names of images hold, with the names."""
     require_choice("names_of", names_of, tuple(PATTERNS))
     if isinstance(names, np.ndarray):
         names = (np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names).tolist()
-    parsed = parse_names(names, names_of, where=where)
+    parsed = parse_names(names, names_of, where=source)
     if "camera" in parsed.meta:
         template_names = np.array([*map(str.strip, names)])
     else:  # lines of an image and its identity
@@ -302,11 +304,13 @@ def read_names(path: str | Path, names_of: str) -> SideLabels:
     return SideLabels(path, labels.label, {**labels.meta, **further_columns})
 
 
-def _no_column(path: Path, what: str, columns: Iterable[str], known: Sequence[str]) -> DataError:
+def _no_column(
+    path: Path, noun: str, columns: Iterable[str], known_names: Sequence[str]
+) -> DataError:
     return fault(
         path,
-        f"no column of {what}; its columns are {', '.join(map(repr, columns))}",
-        f"expected one called {', '.join(map(repr, known))}",
+        f"no column of {noun}; its columns are {', '.join(map(repr, columns))}",
+        f"expected one called {', '.join(map(repr, known_names))}",
     )
 
 
@@ -496,8 +500,8 @@ def _places(head: Head) -> tuple[dict[str, int], bool]:
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         places = {
             role: names.index(name)
-            for role, known in roles.items()
-            if (name := next((x for x in known if x in names), None))
+            for role, role_names in roles.items()
+            if (name := next((x for x in role_names if x in names), None))
         }
         if "template" in places:
             break

@@ -479,15 +479,15 @@ def with_header(head: Any, arguments: Any) -> Layout | None:
 
 
 def _require_same_sides(
-    head: Any, cells: list[str], called: list[str], roles: dict[str, int]
+    head: Any, cells: list[str], folded_names: list[str], roles: dict[str, int]
 ) -> None:
     numbered = {
-        noun: called[roles[f"{noun}_a"]] in _NUMBERED
+        noun: folded_names[roles[f"{noun}_a"]] in _NUMBERED
         for noun in ("subject", "template")
         if f"{noun}_a" in roles
     }
     columns = [roles[f"{noun}_{side}"] for noun in numbered for side in "ab"]
-    if len({*numbered.values()}) < 2 or any(folded(cells[i]) != called[i] for i in columns):
+    if len({*numbered.values()}) < 2 or any(folded(cells[i]) != folded_names[i] for i in columns):
         return
     noun = max(numbered, key=lambda x: numbered[x])
     unclear, clear = (
@@ -526,14 +526,14 @@ def _no_column(head: Any, name: str, word: str, arguments: Any) -> DataError:
         arguments.peek("columns.genuine"),
     }
     option = f'`columns={{"{word}": "{name}"}}`'
-    return missing(head.path, "column", name, head.cells[0], option, taken=names_in_use)
+    return missing(head.path, "column", name, head.cells[0], option, other_arguments=names_in_use)
 
 
-def _require_roles(head: Any, columns: Mapping[str, str], known: Collection[str]) -> None:
+def _require_roles(head: Any, columns: Mapping[str, str], known_names: Collection[str]) -> None:
     for word, name in columns.items():
-        if folded(word) in known:
+        if folded(word) in known_names:
             continue
-        close_matches = difflib.get_close_matches(folded(word), known, n=1, cutoff=0.85)
+        close_matches = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=0.85)
         if close_matches and not re.fullmatch(
             f"{re.escape(folded(word))}_?[ab12]", close_matches[0]
         ):
@@ -568,7 +568,9 @@ def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, 
     raise fault(head.path, problem, advice, line=head.first + 1)
 
 
-def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], arguments: Any) -> bool:
+def _are_recordings(
+    head: Any, roles: Mapping[str, int], folded_names: list[str], arguments: Any
+) -> bool:
     """Whether columns such as enrol and test name recordings, and not the subjects themselves.
 
     An argument then says whose they are, or a genuine pair has two names.
@@ -576,7 +578,7 @@ def _are_recordings(head: Any, roles: Mapping[str, int], called: list[str], argu
     if "subject_a" not in roles:
         return False
     first, second = roles["subject_a"], roles["subject_b"]
-    if called[first] not in TRIAL_NAMES or called[second] not in TRIAL_NAMES:
+    if folded_names[first] not in TRIAL_NAMES or folded_names[second] not in TRIAL_NAMES:
         return False
     if arguments.names_templates:
         return True
@@ -710,7 +712,7 @@ def _are_even(head: Any) -> bool:
         bins = [float(cell) for cell in head.column(0)]
     except ValueError:
         return False
-    steps = [b - a for a, b in zip(bins, bins[1:], strict=False)]
+    steps = [high - low for low, high in zip(bins, bins[1:], strict=False)]
     even = min(steps) > 0 and max(steps) - min(steps) <= 1e-6 * max(steps)
     return even and all(cell.isdigit() for i in (1, 2) for cell in head.column(i))
 
@@ -801,13 +803,13 @@ def unknown_words(head: Any) -> str:
     return ""
 
 
-def misspelt(names: Sequence[str], known: Collection[str] = ()) -> str:
+def misspelt(names: Sequence[str], known_names: Collection[str] = ()) -> str:
     """Return a hint at the name that an unknown column may mean, or an empty string."""
     if any(map(is_number, names)):
         return ""
     folded_names = {*map(folded, names)}
     for name in names:
-        if name not in known and folded(name) not in HEADER_NAMES:
+        if name not in known_names and folded(name) not in HEADER_NAMES:
             close_matches = difflib.get_close_matches(
                 folded(name), HEADER_NAMES - folded_names, n=1, cutoff=0.75
             )

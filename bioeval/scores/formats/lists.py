@@ -76,7 +76,9 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
 def wanted_columns(layout: Layout, arguments: Arguments) -> list[int]:
     """Return the columns of words that are read."""
     columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
-    columns |= {i for two in layout.meta.values() for i in two}  # None where a side has none
+    columns |= {
+        i for pair_of_columns in layout.meta.values() for i in pair_of_columns
+    }  # None where a side has none
     by_name = arguments.names_templates or "lists.as" in arguments
     if by_name or layout.names_templates or layout.subjects and not layout.header:
         columns |= {*layout.templates}
@@ -86,9 +88,9 @@ def wanted_columns(layout: Layout, arguments: Arguments) -> list[int]:
 def how_read(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
     """Return kind, policy for failed comparisons and name of the scores of a list."""
     hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
-    where = f"the column {layout.names[layout.score]!r}"
+    source = f"the column {layout.names[layout.score]!r}"
     return {
-        "kind": arguments.kind_of(path, layout.kind, where, hint),
+        "kind": arguments.kind_of(path, layout.kind, source, hint),
         "nan": arguments.take("nan", "raise"),
         "name": path.name.split(".")[0] or path.stem,
     }
@@ -130,11 +132,11 @@ def both_sides(first: Words, second: Words) -> CodedSides:
 
 
 def _scores_alone(
-    head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, how: dict[str, Any]
+    head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, options: dict[str, Any]
 ) -> Scores:
     path = head.path
     if impostor is None and "trials" in arguments:
-        return in_listed_order(path, _only_column(head, layout), arguments, how)
+        return in_listed_order(path, _only_column(head, layout), arguments, options)
     if impostor is None:
         raise DataError(
             f"{path}: holds one number per line; if these are genuine scores, give the file "
@@ -164,7 +166,7 @@ def _scores_alone(
             line=impostor_head.first,
         )
     genuine, impostors = _only_column(head, layout), _only_column(impostor_head, impostor_layout)
-    return two_classes(path, genuine, impostor, impostors, arguments, how)
+    return two_classes(path, genuine, impostor, impostors, arguments, options)
 
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
@@ -177,24 +179,24 @@ def _only_column(head: Head, layout: Layout) -> np.ndarray:
 def two_classes(
     path: Path,
     genuine: np.ndarray,
-    other: Path,
+    impostor_path: Path,
     impostor: np.ndarray,
     arguments: Arguments,
-    how: dict[str, Any],
+    options: dict[str, Any],
 ) -> Scores:
     """Return the scores of two files, of genuine and of impostor attempts."""
     same = np.array_equal(genuine, impostor, equal_nan=True) and (genuine != genuine[0]).any()
-    if path.samefile(other) or same:
+    if path.samefile(impostor_path) or same:
         raise fault(
             path,
-            f"has the same scores as {other}",
+            f"has the same scores as {impostor_path}",
             "expected genuine scores in one file and impostor scores in another",
         )
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
     values = arguments.with_failures(np.concatenate([genuine, impostor]))
-    scores = Scores.from_pairs(values, flags, **how)
+    scores = Scores.from_pairs(values, flags, **options)
     return scores._with(
-        reading=(f"genuine scores from {path.name}, impostor scores from {other.name}",)
+        reading=(f"genuine scores from {path.name}, impostor scores from {impostor_path.name}",)
     )
 
 
@@ -227,8 +229,8 @@ class Listed:
             genuine = truth_of(table.words[truth], table, layout.names[truth])
         for column in (*layout.templates, *layout.subjects):
             if (numbers := whole_floats(table.words[column].values)) is not None:
-                where = f"{table.path}: column {layout.names[column]!r}"
-                with_whole_numbers(numbers, where)
+                source = f"{table.path}: column {layout.names[column]!r}"
+                with_whole_numbers(numbers, source)
         self.subjects = self._subjects(genuine is not None)
         if genuine is None and self.subjects is None:
             names = self._every_name()
@@ -294,7 +296,7 @@ class Listed:
             rows = self.rows[rows].tolist()
         return places(self.table.noun, self.table.lines(rows))
 
-    def scores(self, how: dict[str, Any]) -> Scores:
+    def scores(self, options: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""
         table = self.table
         layout = self.layout
@@ -317,7 +319,10 @@ class Listed:
             pair_folds=fold,
             subjects=both_sides(*self.subjects).take(rows) if self.subjects else None,
             pair_templates=self._templates(),
-            meta={name: both_sides(*two).take(rows) for name, two in self.meta.items()},
+            meta={
+                name: both_sides(*pair_of_columns).take(rows)
+                for name, pair_of_columns in self.meta.items()
+            },
         )
         listed = replace(listed, attack=self._attacks())
         if as_matrix and listed.attack is not None:
@@ -327,14 +332,14 @@ class Listed:
                 'leave out `lists={"as": "matrix"}`',
             )
         bona_fide = not self._of_attacks and listed.attack is None
-        keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide, self.no_person)
+        keep, notes = listed.examined(rules, options["kind"], self.where, bona_fide, self.no_person)
         if keep is not None:
             self.rows = np.flatnonzero(keep) if isinstance(rows, slice) else rows[keep]
             self.genuine = self.genuine[keep]
             listed = listed.take(keep)
             self.exchanged = None if self.exchanged is None else self.exchanged[keep]
         if as_matrix:
-            scores = self._matrix(rules, how)
+            scores = self._matrix(rules, options)
         else:
             failed = None
             for row in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
@@ -342,7 +347,7 @@ class Listed:
             listed = replace(listed, unordered=rules.unordered, failed_at=failed)
             if self.exchanged is not None and self.exchanged.any():
                 listed = listed.exchanged(self.exchanged)
-            scores = Scores._of_pairs(listed, **how)
+            scores = Scores._of_pairs(listed, **options)
         return scores._with(
             remarks=(*scores.remarks, *self.notes, *notes),
             reading=self.reading,
@@ -437,8 +442,8 @@ class Listed:
         table = self.table
         layout = self.layout
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
-        for name, two in layout.meta.items():
-            enrolled, probe = (unknown if i is None else table.words[i] for i in two)
+        for name, pair_of_columns in layout.meta.items():
+            enrolled, probe = (unknown if i is None else table.words[i] for i in pair_of_columns)
             self.meta[name] = enrolled, probe
         if "labels" not in arguments and not layout.header and arguments.meta:
             name = next(iter(arguments.meta))
@@ -451,8 +456,8 @@ class Listed:
         listed: Two | None = None
         from_names: Two | None = None
         if layout.subjects:
-            a, second = layout.subjects
-            listed = table.words[a], table.words[second]
+            first, second = layout.subjects
+            listed = table.words[first], table.words[second]
         for option in (x for x in ("labels", "subject_from") if x in arguments):
             a_names, b_names = self._names(f"`{option}`")
             all_names = self._every_name()
@@ -474,8 +479,8 @@ class Listed:
                 subject = meta.pop("subject")
 
             def renamed(of: Mapping[str, str], names: Two = (a_names, b_names)) -> Two:
-                a, second = (column.renamed([of[x] for x in column.values]) for column in names)
-                return a, second
+                first, second = (column.renamed([of[x] for x in column.values]) for column in names)
+                return first, second
 
             self.meta |= {name: renamed(of) for name, of in meta.items()}
             if subject is None:
@@ -484,8 +489,10 @@ class Listed:
             if listed is not None:
                 self._require_agreement(listed, from_names, option)
             if option == "subject_from":
-                first = [a_names.values[code] for code in a_names.codes[:_EXAMPLES]]
-                examples = ", ".join(f"{name} -> {subject[name]}" for name in dict.fromkeys(first))
+                first_names = [a_names.values[code] for code in a_names.codes[:_EXAMPLES]]
+                examples = ", ".join(
+                    f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)
+                )
                 self.reading = (f"subjects from names: {examples}",)
                 if listed is not None:
                     self.reading = ("subjects as listed, equal to those from names",)
@@ -496,38 +503,43 @@ class Listed:
         column = next(x for x in columns if name in x.values)
         return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
 
-    def _require_agreement(self, listed: Two, others: Two, option: str) -> None:
-        for mine, theirs in zip(listed, others, strict=True):
-            place = _places(mine, theirs)
-            for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
+    def _require_agreement(self, listed: Two, subjects_of_names: Two, option: str) -> None:
+        for listed_words, words_of_names in zip(listed, subjects_of_names, strict=True):
+            place = _places(listed_words, words_of_names)
+            for row in np.flatnonzero(place[listed_words.codes] != words_of_names.codes)[
+                :1
+            ].tolist():
                 raise fault(
                     self.table.place_of(row),
-                    f"the subject is {mine.values[mine.codes[row]]!r}, and by `{option}` it is "
-                    f"{theirs.values[theirs.codes[row]]!r}",
+                    f"the subject is {listed_words.values[listed_words.codes[row]]!r}, and by "
+                    f"`{option}` it is {words_of_names.values[words_of_names.codes[row]]!r}",
                     "correct one of the two",
                 )
 
     # --------------------------------------------------------------------- a matrix
 
-    def _matrix(self, rules: ListRules, how: dict[str, Any]) -> Scores:
+    def _matrix(self, rules: ListRules, options: dict[str, Any]) -> Scores:
         sides = []
         for i, column in enumerate(self._names('`lists={"as": "matrix"}`')):
             subjects = None if self.subjects is None else self._owners(column, self.subjects[i])
             names = column.values
             if self.layout.claims and not i:
                 names = [*map("claim {}".format, names)]
-            meta = {word: self._owners(column, two[i], word) for word, two in self.meta.items()}
+            meta = {
+                word: self._owners(column, pair_of_columns[i], word)
+                for word, pair_of_columns in self.meta.items()
+            }
             sides.append(_ListedSide(column.codes[self.rows], names, subjects, meta))
         if self.exchanged is not None and self.exchanged.all():
             sides.reverse()
         gallery, probe = sides
         values = self.values[self.rows]
         return _as_matrix(
-            self.table.path, values, self.genuine, probe, gallery, rules.unordered, how
+            self.table.path, values, self.genuine, probe, gallery, rules.unordered, options
         )
 
-    def _owners(self, column: Words, subjects: Words, of: str = "subject") -> np.ndarray:
-        """Return the subject of each template of a column, or the metadata `of` the template."""
+    def _owners(self, column: Words, subjects: Words, attribute: str = "subject") -> np.ndarray:
+        """Return the subject of each template of a column, or another attribute of the template."""
         owner = np.empty(len(column.values), dtype=np.int64)
         owner[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
         for row in np.flatnonzero(owner[column.codes] != subjects.codes)[:1]:
@@ -538,11 +550,13 @@ class Listed:
             line = self.table.lines([first])
             stated_before = subjects.values[owner[code]]
             before = f"and on {places(self.table.noun, line)}"
-            if of != "subject":
+            if attribute != "subject":
                 raise fault(
                     self.table.place_of(row),
-                    f"the {of} of the template {name!r} is {stated!r}, {before} {stated_before!r}",
-                    f'name a column of one side, as in `columns={{"probe_{of}": "{of}"}}`',
+                    f"the {attribute} of the template {name!r} is {stated!r}, {before} "
+                    f"{stated_before!r}",
+                    f'name a column of one side, as in `columns={{"probe_{attribute}": '
+                    f'"{attribute}"}}`',
                 )
             problem = (
                 f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
@@ -562,12 +576,13 @@ def _is_of_one(subjects: Words, templates: Words) -> bool:
     return len(subjects.values) > len(templates.values) and bool(alike.all())
 
 
-def require_one_owner(path: Path, name: str, one: str, other: str) -> None:
+def require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:
     """Raise where a template has different subjects on the two sides."""
-    if one != other:
+    if subject != other_subject:
         raise fault(
             path,
-            f"the template {name!r} is of {one!r} on one side and of {other!r} on the other",
+            f"the template {name!r} is of {subject!r} on one side and of {other_subject!r} on the "
+            "other",
             "give each template its own name, such as the subject with a number",
         )
 
@@ -603,7 +618,7 @@ def _as_matrix(
     probe: _ListedSide,
     gallery: _ListedSide,
     unordered: bool,
-    how: dict[str, Any],
+    options: dict[str, Any],
 ) -> Scores:
     """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
 
@@ -674,7 +689,7 @@ def _as_matrix(
         mask=mask if holes or not labels else None,
         probe_meta=meta[0],
         gallery_meta=None if square else meta[1],
-        **how,
+        **options,
     )
     return scores._with(remarks=tuple(notes))
 

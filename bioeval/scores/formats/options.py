@@ -149,24 +149,24 @@ class Arguments:
         failed = self.take("failed")
         return values if failed is None else np.where(values == failed, np.nan, values)
 
-    def refuse_unused(self, place: Any, what: str) -> None:
+    def refuse_unused(self, place: Any, content: str) -> None:
         """Raise where an argument had no effect: nothing that a user says is passed over."""
         for name, value in self.values.items():
             if name not in self._used and value not in ((), False):
-                raise self.no_meaning(place, name, what)
+                raise self.no_meaning(place, name, content)
         if self.meta and "meta" not in self._used:
-            raise self.no_meaning(place, f"columns.{next(iter(self.meta))}", what)
+            raise self.no_meaning(place, f"columns.{next(iter(self.meta))}", content)
 
-    def no_meaning(self, place: Any, name: str, what: str) -> DataError:
+    def no_meaning(self, place: Any, name: str, content: str) -> DataError:
         """Return the error of an argument that has no effect."""
-        return fault(place, f"{backquoted(name)} has no meaning for {what}", "leave it out")
+        return fault(place, f"{backquoted(name)} has no meaning for {content}", "leave it out")
 
-    def kind_of(self, place: Any, declared: Kind | None, where: str, hint: Any = "") -> Kind:
+    def kind_of(self, place: Any, declared: Kind | None, source: str, hint: Any = "") -> Kind:
         """Return the kind of scores that a text declares in a header, or the argument."""
         kind: Kind | None = self.take("kind")
         if declared and kind not in (None, declared):
             raise DataError(
-                f'{place}: {where} declares the kind {declared}; `kind="{kind}"` contradicts it'
+                f'{place}: {source} declares the kind {declared}; `kind="{kind}"` contradicts it'
             )
         if declared or kind:
             return cast(Kind, declared or kind)
@@ -226,8 +226,10 @@ class TemplatePattern:
         parts = match.groups()
         return "/".join(parts) if all(parts) else None
 
-    def parts(self, names: Sequence[str], where: Callable[[str], str]) -> dict[str, dict[str, str]]:
-        """Return the ``subject`` of each name, and its metadata; `where` says where one stands."""
+    def parts(
+        self, names: Sequence[str], place_of: Callable[[str], str]
+    ) -> dict[str, dict[str, str]]:
+        """Return the ``subject`` and the metadata of each name; `place_of` is for messages."""
         by_group = dict[str, dict[str, str]]()
         for group in ("subject", *self.metadata):
             parts = {name: self.part(name, group) for name in names}
@@ -235,7 +237,7 @@ class TemplatePattern:
                 matching_names = [x for x, part in parts.items() if part is not None]
                 only = f", and does match {matching_names[0]!r}" if matching_names else ""
                 raise DataError(
-                    f'{where(name)}: `subject_from="{self.pattern.pattern}"` does not match '
+                    f'{place_of(name)}: `subject_from="{self.pattern.pattern}"` does not match '
                     f"the name {name!r}{only}; expected a regular expression with a group, the "
                     f"{group}, in each name, such as '{subject_pattern(names)}'"
                 )

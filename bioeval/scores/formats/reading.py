@@ -173,7 +173,9 @@ def recognise(path: Path, arguments: Arguments) -> str:
             "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
             "write it with save -v7",
         )
-    form = next((name for name, (what, *_) in FORMATS.items() if what == kind), None)
+    form = next(
+        (name for name, (content_of_form, *_) in FORMATS.items() if content_of_form == kind), None
+    )
     if form is not None and promised in (None, form) and kind != "text":
         return form
     if promised is None:

@@ -436,7 +436,7 @@ def _is_name(cell: str) -> bool:
     return False
 
 
-def _number(cell: str, where: str, name: str) -> float:
+def _number(cell: str, source: str, name: str) -> float:
     text = cell.strip()
     hint = ""
     try:
@@ -452,4 +452,4 @@ def _number(cell: str, where: str, name: str) -> float:
         hint = " (decimals have a point, not a comma)"
     elif text.isalpha():
         hint = "; of a comparison that failed the cell is blank, or the number `failed`"
-    raise DataError(f"{where}: {name} is {received(cell)}; expected a number{hint}")
+    raise DataError(f"{source}: {name} is {received(cell)}; expected a number{hint}")

@@ -146,7 +146,8 @@ def _of_names(
     else:
         return str, [{}, {}]
     sides = [
-        {"template": side} | {name: [of[x] for x in side] for name, of in meta.items()}
+        {"template": side}
+        | {name: [value_of_name[x] for x in side] for name, value_of_name in meta.items()}
         for side in (rows, columns)
     ]
     return subject.__getitem__, sides
@@ -245,11 +246,11 @@ def _columns(
             blank = [""] * bool((codes < 0).any())  # of the code -1, the last one
             values_there = distinct.tolist()
             if i in labels:
-                where = f"{head.path}: column {names[i]!r}"
+                source = f"{head.path}: column {names[i]!r}"
                 labels_there = np.asarray(distinct)
                 if piece[i].dtype in (np.float16, np.float32):
                     labels_there = labels_there.astype(piece[i].dtype)  # which factorize may widen
-                values_there = with_whole_numbers(labels_there, where).tolist()
+                values_there = with_whole_numbers(labels_there, source).tolist()
             column.append(codes, [*map(str, values_there), *blank])
         rows_read += len(piece[numbers[0]])
         report(rows_read, rows)

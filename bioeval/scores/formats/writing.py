@@ -106,50 +106,50 @@ def _write_npz(scores: Scores, path: Path) -> None:
         write_arrays(scores, out, path)
 
 
-def write_arrays(scores: Scores, out: Any, path: Path) -> None:
+def write_arrays(scores: Scores, writer: Any, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
-    out.add("schema", np.int64(SCHEMA))
-    out.add("kind", np.array(scores.kind))
+    writer.add("schema", np.int64(SCHEMA))
+    writer.add("kind", np.array(scores.kind))
     if scores.nan != "raise":
-        out.add("nan", np.array(scores.nan))
+        writer.add("nan", np.array(scores.nan))
     if scores.exclude:
-        out.add("exclude", np.array(scores.exclude))
+        writer.add("exclude", np.array(scores.exclude))
     for name in IDS_OF_NO_PERSON:
         ids = getattr(scores, name)
         if ids or name == "distractor_ids" and ids is not None:
             dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
-            out.add(name, np.array(ids, dtype=dtype))
+            writer.add(name, np.array(ids, dtype=dtype))
     if scores.layout == "pairs":
-        out.add("genuine", scores.genuine)
+        writer.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:
-            out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
+            writer.add("subjects", _storable(scores.pair_subjects, "subjects", path))
         if (names := scores.pairs.templates) is not None:
             names_as_objects = np.empty(len(names.values), dtype=object)
             names_as_objects[:] = names.values
-            out.add("template_names", _storable(names_as_objects, "names of templates", path))
-            out.add("templates", np.column_stack([names.a, names.b]))
+            writer.add("template_names", _storable(names_as_objects, "names of templates", path))
+            writer.add("templates", np.column_stack([names.a, names.b]))
         if scores.pair_folds is not None:
-            out.add("fold", _storable(scores.pair_folds, "fold", path))
+            writer.add("fold", _storable(scores.pair_folds, "fold", path))
         for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
             for name, column in meta.items():
                 _require_free(f"{side}_{name}", name)
-                out.add(f"{side}_{name}", _storable(column, name, path))
-        out.add("scores", scores.values)
+                writer.add(f"{side}_{name}", _storable(column, name, path))
+        writer.add("scores", scores.values)
         return
     sides = _sides(scores)
     for key, array in sides.items():
-        out.add(key, _storable(array, key, path))
+        writer.add(key, _storable(array, key, path))
     if scores.layout == "top-k":
         if scores.distances is not None:
-            out.add("distances", scores.distances)
-        out.add("indices", scores.indices)
+            writer.add("distances", scores.distances)
+        writer.add("indices", scores.indices)
         return
     probe_count, gallery_count = scores.shape
     if scores.mask is not None:
-        out.add_rows(
+        writer.add_rows(
             "mask", (probe_count, gallery_count), np.dtype(np.uint8), scores.cells.read_mask
         )
-    out.add_rows("scores", (probe_count, gallery_count), scores.dtype, scores.cells.read)
+    writer.add_rows("scores", (probe_count, gallery_count), scores.dtype, scores.cells.read)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
@@ -167,9 +167,9 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         for name, column in meta.items():
             _require_free(f"{side}_{name}", name)
             arrays[f"{side}_{name}"] = column
-        own = names[side]
-        if own is not None and declared_names(meta) is None:  # of an index
-            arrays[f"{side}_template"] = own.to_numpy()
+        names_of_side = names[side]
+        if names_of_side is not None and declared_names(meta) is None:  # of an index
+            arrays[f"{side}_template"] = names_of_side.to_numpy()
     # Without labels, a mask of equal sides would be read as a square mask.
     probe_count, gallery_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()

@@ -138,7 +138,7 @@ def pad(
     targets = require_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
-    rows = RowOrder(values, of="the values")
+    rows = RowOrder(values, templates="the values")
     attack, instrument, subjects = (
         rows.bring(column, f"`{name}`")
         for name, column in (("attack", attack), ("instrument", instrument), ("subjects", subjects))
@@ -148,7 +148,7 @@ def pad(
     if train is not None and (rule is None or rule.name == "fixed"):
         raise DataError("`train` needs a rule as `threshold`, such as d_eer")
     if isinstance(train, tuple) and len(train) == 2:
-        train_rows = RowOrder(train[0], of="the values of `train`")
+        train_rows = RowOrder(train[0], templates="the values of `train`")
         train = train[0], train_rows.bring(train[1], "the species of `train`")
         rows.remarks |= train_rows.remarks
     options = interval_of(interval, (PEOPLE,))

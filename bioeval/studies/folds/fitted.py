@@ -41,7 +41,7 @@ class TrainedSystem(FoldedSystem):
                 "estimator is given with Scores of a finished system; give the features of "
                 "the samples, shape (n, f)"
             )
-        order = RowOrder(features, of="the features")
+        order = RowOrder(features, templates="the features")
         y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
         self.features = as_embeddings(features, "data")
         if y is None:

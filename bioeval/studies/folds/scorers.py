@@ -103,7 +103,7 @@ class Scorer:
                 f"{type(estimator).__name__} has no transform(); expected one that returns the "
                 "embeddings to compare"
             )
-        subjects = np.asarray(RowOrder(X, of="`X`").bring(y, "`y`"))
+        subjects = np.asarray(RowOrder(X, templates="`X`").bring(y, "`y`"))
         _require_subjects(subjects, getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
         return self.of_scores(

@@ -199,7 +199,7 @@ class Meter:
         if np.shape(embeddings)[:1] == (0,):
             return
         values = np.array(as_embeddings(embeddings, "embeddings"), order="C")
-        number, order = len(values), RowOrder(embeddings, of="the embeddings")
+        number, order = len(values), RowOrder(embeddings, templates="the embeddings")
         labels = order.bring(labels, "`labels`")
         index = order.bring(index, "`index`")
         meta = order.bring_each(meta, "meta")
