@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -62,6 +62,9 @@ class Variable:
     detail: Literal["", "verbose", "data"] = ""
     decimals: int | None = None  # of a number; a proportion is in per cent
     threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
+    #: Of a dimension: the title of a table with a row for each label, and how tables write labels.
+    title: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     undefined: str = ""  # why it is not defined although there are attempts of both classes
 
     #: How it is computed, at a threshold: counts over attempts, each summed; or a function of FAR
@@ -84,7 +87,9 @@ class Variable:
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         attrs |= {"label": self.label, "also": self.also}
         attrs["detail"] = self.detail or ("" if self.label else "data")
-        attrs |= {"shown": self.shown, "direction": self.direction}
+        attrs |= {"shown": self.shown, "direction": self.direction, "undefined": self.undefined}
+        attrs |= {"title": self.title}
+        attrs |= {f"label_{label}": text for label, text in self.labels.items()}
         attrs["out_of"] = " ".join(self.denominator)
         attrs["threshold"] = self.threshold or ("threshold" if "threshold" in self.dims else "")
         attrs |= {"measure": self.measure, "statistic": self.statistic}

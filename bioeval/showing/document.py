@@ -155,11 +155,15 @@ def _section(task: _Task, several: bool, said: list[Text]) -> Section:
         is_first, is_last = i == 0, i == len(tables) - 1
         tables[i] = replace(
             table,
-            title=title if is_first else "",
+            title=_titles(title, table.title) if is_first else table.title,
             details=[*sizes, *_joined(details)] if is_first else (),
             notes=notes if is_last else (),
         )
     return Section(task.id, "", tables, task=rates_of)
+
+
+def _titles(of_task: Text, of_table: Text) -> Text:
+    return say("{task}. {table}", task=of_task, table=of_table) if of_table else of_task
 
 
 def _rates_of(node: Node) -> str:

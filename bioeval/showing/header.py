@@ -207,6 +207,14 @@ def _measures_of(attrs: Attributes) -> Text:
     return f"of re-identification, {attrs['convention']}" if is_compared else ""
 
 
+def _animals(attrs: Attributes) -> Text:
+    """Return how many subjects are best, and worst, by each of the means that make animals."""
+    if "quantile" not in attrs:
+        return ""
+    text = "the best and the worst {share:rate} of the subjects by each mean"
+    return say(text, share=float(attrs["quantile"]))
+
+
 #: The facts of the header, and what attributes say of each.
 _FACTS: dict[str, Callable[[Attributes], Text]] = {
     "Training set": _label_of("train_system"),
@@ -233,6 +241,7 @@ _FACTS: dict[str, Callable[[Attributes], Text]] = {
     "Classes": _classes,
     "Match": _match,
     "MT": _mostly_tracked,
+    "Animals": _animals,
 }
 
 

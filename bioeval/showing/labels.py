@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any
 
@@ -52,6 +53,13 @@ def _place_of(at: str) -> str:
     if at.endswith("_target"):
         return "target"
     return "level" if at == "recall_level" else at
+
+
+def label_of_place(coordinates: Mapping[Hashable, Any], dim: str, label: Any) -> Text:
+    """Return a label of a dimension as tables have it."""
+    about = coordinates[dim].attrs if dim in coordinates else {}
+    text = about.get(f"label_{label}")
+    return cell_of_point(dim, label) if text is None else say(text)
 
 
 def cell_of_point(at: str, point: Any) -> Text:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bioeval.document.blocks import Column, Table
-from bioeval.document.cells import Label, Rate
+from bioeval.document.cells import Label, Labels, Rate
 from bioeval.document.text import Text, say
 from bioeval.results.variables import PLACES
-from bioeval.showing.labels import cell_of_point, fields_of, label_of
+from bioeval.showing.labels import fields_of, label_of, label_of_place
 from bioeval.showing.rows import Row
 
 #: Systems, at most, that are columns; more of them are rows.
@@ -23,6 +23,15 @@ FEW = 4
 
 #: Rows of a grid with many places, of which data have all.
 _MOST = 11
+
+#: The labels of a row.
+_Place = tuple[Any, ...]
+
+#: Columns of measures, at most, of a grid of several systems side by side.
+_MOST_COLUMNS = 8
+
+#: Places that are named of each text.
+_NAMED = 8
 
 #: A statistic, and the part of the data that it is over, as the heading of a column.
 _STATISTICS = {
@@ -67,12 +76,15 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             at = (row.at,) if row.at in points else ()
             by_dims.setdefault((*at, *dims), []).append(row)
     for dims, some in by_dims.items():
+        id_of_grid = f"{id}_{'_'.join(dims)}"
         if not dims and in_rows:
             yield systems_in_rows(some, id)
         elif not dims:
             yield _list(some, id, systems)
+        elif len(dims) == len(systems) == 1 and all(row.text is not None for row in some):
+            yield from _places_of_texts(some, id_of_grid, dims[0])
         else:
-            yield _grid(some, f"{id}_{'_'.join(dims)}", dims, len(systems) > 1)
+            yield _grid(some, id_of_grid, dims, len(systems))
     if pairs:
         yield _pairs(pairs, f"{id}_differences")
 
@@ -172,8 +184,8 @@ def _difference(row: Row) -> Text:
     return say("{a} - {b}", a=Label(row.system), b=Label(row.other_system))
 
 
-def _words(statistic: str) -> str:
-    return statistic.replace("_", " ")
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _pairs(rows: Sequence[Row], id: str) -> Table:
@@ -241,38 +253,88 @@ def _name_of_column(row: Row) -> str:
 # ------------------------------------------------------------------------------------------- grid
 
 
-def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], several: bool) -> Table:
-    """Return a table with a row for each place, and a column for each measure."""
+def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> Table:
+    """Return a table with a row for each place, and a column for each measure.
+
+    Of several systems, each has columns of its own, or rows if these were many columns.
+    """
     point = next((x for x in dims if x == rows[0].at), "")
+    in_rows = len({_key_of_column(row, point) for row in rows}) * n_systems > _MOST_COLUMNS
+    in_rows = n_systems > 1 and (in_rows or n_systems > FEW)
+    names = ["system", *dims] if in_rows else list(dims)
     columns: dict[Hashable, Column] = {}
-    cells: dict[tuple[Any, ...], dict[Hashable, Text]] = {}
-    places = [tuple(row.point if x == point else row.places[x] for x in dims) for row in rows]
+    first_of_column: dict[Hashable, Row] = {}
+    cells: dict[_Place, dict[Hashable, Text]] = {}
+    places: list[_Place] = []
+    for row in rows:
+        place = (row.point if x == point else row.places[x] for x in dims)
+        places.append((row.system, *place) if in_rows else tuple(place))
     with_threshold = _has_thresholds(rows, places)
     for row, place in zip(rows, places, strict=True):
-        key: tuple[Any, ...] = (row.measure, row.places.get("rank"), row.places.get("part"))
-        key += (row.statistic, row.system)
-        key += (row.at, row.point) if row.at and row.at != point else ()
+        key = _key_of_column(row, point), "" if in_rows else row.system
         if key not in columns:
-            columns[key] = Column(_name_of_column(row), _heading_in_grid(row, point, several))
+            heading = _heading_in_grid(row, point, n_systems > 1 and not in_rows)
+            columns[key] = Column(_name_of_column(row), heading)
+            first_of_column[key] = row
         of_place = cells.setdefault(place, {})
         of_place[key] = row.cell
         if with_threshold and (threshold := row.threshold_cell) is not None:
             of_place["threshold"] = threshold
+    shown = _chosen(cells, first_of_column, bool(point))
     if with_threshold:
         columns = {"threshold": Column("threshold", "threshold"), **columns}
-    heads = [Column(x, x.replace("_", " ")) for x in dims]
-    heads += columns.values()
+    coordinates = rows[0].node.dataset.variables
+    heads = [Column(x, _words(x)) for x in names]
+    if shown:
+        is_ranked = any(isinstance(row.cell, Rate) for row in first_of_column.values())
+        worst = "worst " if is_ranked and not point else ""
+        heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, cells, shown))
     made: list[list[Text | None]] = []
-    for place, of_place in cells.items():
-        labels = [cell_of_point(x, label) for x, label in zip(dims, place, strict=True)]
-        made.append([*labels, *map(of_place.get, columns)])
-    shown = _chosen(list(cells), made, len(dims), bool(point))
-    if shown is not None:
-        last = heads[len(dims) - 1]
-        text = say("{name} ({shown} of {all})", name=last.heading, shown=len(shown), all=len(made))
-        heads[len(dims) - 1] = replace(last, heading=text)
-        made = [made[i] for i in shown]
-    return Table(id, heads, made, names=len(dims))
+    for place in shown or cells:
+        labels = [label_of_place(coordinates, x, y) for x, y in zip(names, place, strict=True)]
+        made.append([*labels, *map(cells[place].get, columns)])
+    title = _title(coordinates, dims[-1])
+    return Table(id, [*heads, *columns.values()], made, title=title, names=len(names))
+
+
+def _title(coordinates: Mapping[Hashable, Any], dim: str) -> str:
+    """Return the title that a dimension gives its table; empty without one."""
+    return str(coordinates[dim].attrs.get("title", "")) if dim in coordinates else ""
+
+
+def _key_of_column(row: Row, point: str) -> Hashable:
+    at = (row.at, row.point) if row.at and row.at != point else ()
+    return row.measure, row.places.get("rank"), row.places.get("part"), row.statistic, *at
+
+
+def _heading_of_some(
+    dim: str, worst: str, places: Iterable[_Place], shown: Sequence[_Place]
+) -> Text:
+    """Return the heading of a dimension of which some places are shown, with their number."""
+    of_groups = Counter(place[:-1] for place in places)
+    each = " each" if len(of_groups) > 1 else ""
+    text = f"{{name}} ({worst}{{shown}} of {{all}}{each})"
+    return say(
+        text,
+        name=_words(dim),
+        shown=len(shown) // len(of_groups),
+        all=max(of_groups.values()),
+    )
+
+
+def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
+    """Yield a table of each measure with a row for each text, and the places that have it."""
+    by_measure: dict[str, dict[Any, list[Any]]] = {}
+    labels: dict[str, Text] = {}
+    for row in rows:
+        labels.setdefault(row.measure, label_of(row))
+        by_measure.setdefault(row.measure, {}).setdefault(row.text, []).append(row.places[dim])
+    for measure, by_text in by_measure.items():
+        heads = [Column(measure, labels[measure]), Column(dim, f"{_words(dim)}s")]
+        made: list[list[Text | None]] = []
+        for text, places in by_text.items():
+            made.append([Label(text), Labels(places[:_NAMED], more=len(places) > _NAMED)])
+        yield Table(f"{id}_{measure}", heads, made)
 
 
 def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:
@@ -297,23 +359,31 @@ def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
 
 
 def _chosen(
-    places: Sequence[tuple[Any, ...]],
-    rows: Sequence[Sequence[Text | None]],
-    n_labels: int,
+    cells: Mapping[_Place, Mapping[Hashable, Text]],
+    first_of_column: Mapping[Hashable, Row],
     is_numeric: bool,
-) -> list[int] | None:
-    """Return the rows of many that are shown: the worst of a group, or some evenly spread."""
-    if len(rows) <= 2 * _MOST:
-        return None
+) -> list[_Place]:
+    """Return the places of many that are shown: the worst of a group, or some evenly spread.
+
+    Of few there is no choice.
+    """
+    if len(cells) <= 2 * _MOST:
+        return []
+    places = list(cells)
     if is_numeric:
-        return [round(i * (len(rows) - 1) / (_MOST - 1)) for i in range(_MOST)]
-    values = []
-    for row in rows:
-        rates = [x.value for x in row[n_labels:] if isinstance(x, Rate) and x.is_defined]
-        values.append(rates[0] if rates else -math.inf)
-    groups: dict[Hashable, list[int]] = {}
-    for i, place in enumerate(places):
-        groups.setdefault(place[:-1], []).append(i)
+        return [places[round(i * (len(places) - 1) / (_MOST - 1))] for i in range(_MOST)]
+    rates = (k for k, row in first_of_column.items() if isinstance(row.cell, Rate))
+    rate = next(rates, None)
+    sign = 1.0
+    if rate is not None and first_of_column[rate].about.get("direction") == "larger":
+        sign = -1.0
+    badness = dict.fromkeys(places, -math.inf)
+    groups: dict[Hashable, list[_Place]] = {}
+    for place, of_place in cells.items():
+        groups.setdefault(place[:-1], []).append(place)
+        cell = of_place.get(rate)
+        if isinstance(cell, Rate) and cell.is_defined:
+            badness[place] = sign * cell.value
     most = max(3, _MOST // len(groups))
-    worst = (sorted(group, key=lambda i: -values[i])[:most] for group in groups.values())
+    worst = (sorted(group, key=lambda x: -badness[x])[:most] for group in groups.values())
     return list(itertools.chain.from_iterable(worst))

@@ -110,6 +110,45 @@ def test_of_many_places_the_worst_are_shown():
     assert [row[-1].value for row in table.rows] == sorted(rates, reverse=True)[:11]
 
 
+def test_of_a_measure_for_which_more_is_better_the_worst_are_the_smallest():
+    rates = np.linspace(0, 1, 40)
+    about = {"units": "proportion", "direction": "larger"}
+    ds = xr.Dataset({"dir": ("subject", rates, about)}, attrs={"result_type": "mine"})
+    (table,) = tables(section_of(nodes_of(ds)))
+    assert [row[-1].value for row in table.rows] == sorted(rates)[:11]
+
+
+def test_grids_have_the_titles_and_the_labels_of_their_dimensions():
+    ds = result_of("zoo")
+    grids = {x.id: x for x in tables(section_of(nodes_of(ds)))}
+    for dim in ("error", "test", "animal"):
+        about, grid = ds[dim].attrs, grids[f"zoo_{dim}"]
+        assert grid.title == about["title"]
+        labels = [row[0].template for row in grid.rows]
+        assert labels == [about[f"label_{x}"] for x in ds[dim].values]
+
+
+def test_places_are_listed_by_the_text_that_they_have():
+    about = {"long_name": "animal"}
+    ds = xr.Dataset(
+        {"animal": ("subject", ["goat", "sheep", "goat"], about)},
+        {"subject": [4, 5, 6]},
+        {"result_type": "mine"},
+    )
+    (table,) = tables(section_of(nodes_of(ds)))
+    assert [(x.value, y.values) for x, y in table.rows] == [("goat", [4, 6]), ("sheep", [5])]
+
+
+@pytest.mark.parametrize(("measures", "is_in_rows"), [(1, False), (5, True)])
+def test_systems_of_a_grid_are_rows_where_they_would_be_many_columns(measures, is_in_rows):
+    names = [f"m{i}" for i in range(measures)]
+    made = {x: ("prior", [1.0, 2.0], {"units": "1"}) for x in names}
+    ds = xr.Dataset(made, {"prior": ["a", "b"]}, {"result_type": "mine"})
+    (table,) = tables(section_of(nodes_of({"one": ds, "two": ds})))
+    assert (table.columns[0].name == "system") == is_in_rows
+    assert len(table.rows) == (4 if is_in_rows else 2)
+
+
 def test_answers_stand_above_all_tables_and_are_no_warnings():
     section = section_of(nodes_of(result_of("zoo")))
     answers = [x for x in blocks_of(section, Paragraph) if x.role == "answer"]

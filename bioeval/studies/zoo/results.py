@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.results.dataset import threshold_with_next
-from bioeval.results.variables import Variable
+from bioeval.results.variables import COORDINATES, Variable
 
 #: The errors that a subject may have a part in: false rejects, and false accepts by its probes (of
 #: a wolf) and by claims of its identity (of a lamb).
@@ -24,13 +25,39 @@ _SUBJECT, _EACH = ("subject",), ("error", "subject")
 _BY_CHANCE = "if the two means were independent"
 
 ZOO = {
-    "animal": Variable("animal of the zoo of Yager and Dunstone (2010)", label="animal"),
+    "animal": Variable(
+        "animal of the zoo of Yager and Dunstone (2010)",
+        label="animal",
+        title="Animals: best or worst by the genuine and by the impostor mean",
+        labels={
+            "dove": "doves: best, best",
+            "worm": "worms: worst, worst",
+            "chameleon": "chameleons: best, worst",
+            "phantom": "phantoms: worst, best",
+        },
+    ),
+    "subject": replace(COORDINATES["subject"], title="Errors of single subjects"),
     "error": Variable(
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
         "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)",
         label="error",
+        title="Errors, and how few subjects have them",
+        labels={
+            "fr": "{false rejects}",
+            "fa_as_probe": "{false accepts} by probe",
+            "fa_as_claimed": "{false accepts} by claim",
+        },
     ),
-    "test": Variable("animal whose existence is tested", label="animal"),
+    "test": Variable(
+        "animal whose existence is tested",
+        label="animal",
+        title="Do goats, wolves and lambs exist?",
+        labels={
+            "goat": "goats: subjects differ in genuine scores",
+            "wolf": "wolves: subjects differ in scores against others",
+            "lamb": "lambs: subjects differ in others' scores against them",
+        },
+    ),
     "threshold": Variable(
         "threshold at which errors are counted",
         "score",
@@ -97,6 +124,11 @@ ZOO = {
         direction="smaller",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
+    "half_of_errors": Variable(
+        "fewest subjects that have half of the errors",
+        "subjects",
+        label="subjects with half of them",
+    ),
     "all_errors": Variable(
         "errors of all subjects", "attempts", threshold="threshold", label="errors"
     ),
@@ -116,9 +148,7 @@ ZOO = {
         label="attempts with an infinite score, left out of means",
         detail="verbose",
     ),
-    "animal_of_subject": Variable(
-        "animal of the subject, or none", label="animal", detail="verbose"
-    ),
+    "animal_of_subject": Variable("animal of the subject, or none", label="animal"),
     "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
     "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
     "animal_p_more": Variable(
@@ -141,6 +171,7 @@ ZOO = {
         "scores, and rejects far too often where scores share templates",
         "p",
         label="p of Kruskal and Wallis (assumes independent scores)",
+        detail="verbose",
     ),
 }
 

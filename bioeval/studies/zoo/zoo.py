@@ -86,8 +86,9 @@ def zoo(
         impostor_mean_as_claimed`` of finite scores, and ``animal_of_subject``. Over ``error``
         (``"fr"``, ``"fa_as_probe"``, ``"fa_as_claimed"``) and ``subject``: ``errors`` among
         ``attempts``, their ``rate``, ``share`` of all such errors, and ``rate_without``, that of
-        all attempts without the subject. Over ``error``: ``all_errors all_attempts all_rate``, and
-        the Gini coefficient ``gini``. Over ``animal``: ``animal_count animal_expected
+        all attempts without the subject. Over ``error``: ``all_errors all_attempts all_rate``, the
+        Gini coefficient ``gini``, and ``half_of_errors``, the fewest subjects with half of them.
+        Over ``animal``: ``animal_count animal_expected
         animal_p_more animal_p_fewer``. Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``):
         ``correlation`` between halves, and its p-value ``p``. Scalars: ``threshold non_finite``,
         and ``kruskal_p``, which assumes independent scores.
@@ -223,19 +224,20 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
     all_errors, all_attempts = errors[:, :people].sum(axis=1), number[:, :people].sum(axis=1)
     return {
         **along(
+            ("error",),
+            all_errors=all_errors,
+            all_attempts=all_attempts,
+            all_rate=ratio(all_errors, all_attempts),
+            gini=[gini(x[:people][n[:people] > 0]) for x, n in zip(errors, number, strict=True)],
+            half_of_errors=[fewest_with_half(x[:people]) for x in errors],
+        ),
+        **along(
             ("error", "subject"),
             errors=errors,
             attempts=number,
             rate=ratio(errors, number),
             share=ratio(errors, total[:, None]),
             rate_without=ratio(total[:, None] - own, total_number[:, None] - own_number),
-        ),
-        **along(
-            ("error",),
-            gini=[gini(x[:people][n[:people] > 0]) for x, n in zip(errors, number, strict=True)],
-            all_errors=all_errors,
-            all_attempts=all_attempts,
-            all_rate=ratio(all_errors, all_attempts),
         ),
     }
 
@@ -244,6 +246,12 @@ def gini(counts: np.ndarray) -> float:
     """Return the Gini coefficient, ``sum_ij |x_i - x_j| / (2 n^2 mean)``; NaN where all are 0."""
     place = 2 * np.arange(1, len(counts) + 1) - len(counts) - 1
     return float(ratio(place @ np.sort(counts), len(counts) * counts.sum()))
+
+
+def fewest_with_half(counts: np.ndarray) -> int:
+    """Return the number of the largest counts that add up to half of all; 0 where all are 0."""
+    sums = np.sort(counts)[::-1].cumsum()
+    return int(np.searchsorted(2 * sums, sums[-1]) + 1) if sums[-1] else 0
 
 
 def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
@@ -264,7 +272,6 @@ def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: floa
         expected = np.full(len(ANIMALS), best**2 / len(known))
         more, fewer = chance.sf(count - 1), chance.cdf(count)
     return {
-        "animal_of_subject": (("subject",), of_subject),
         **along(
             ("animal",),
             animal_count=count,
@@ -272,6 +279,7 @@ def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: floa
             animal_p_more=more,
             animal_p_fewer=fewer,
         ),
+        "animal_of_subject": (("subject",), of_subject),
     }
 
 

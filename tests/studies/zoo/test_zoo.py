@@ -277,7 +277,7 @@ def test_singletons_alone_have_no_animals():
     ds = be.zoo(be.Scores(np.arange(9.0).reshape(3, 3), list("abc")), threshold=4.0)
     rejects = ds.sel(error="fr")
     assert rejects.errors.values.tolist() == [0, 0, 0]
-    assert np.isnan(rejects.rate).all() and np.isnan(rejects.gini)
+    assert np.isnan(rejects.rate).all() and np.isnan(rejects.gini) and not rejects.half_of_errors
     assert set(ds.animal_of_subject.values) == {"none"} and np.isnan(ds.animal_p_more).all()
     assert ds.errors.sel(error="fa_as_probe").values.tolist() == [2, 1, 0]
 
