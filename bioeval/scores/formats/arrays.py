@@ -940,30 +940,35 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
             names=arguments.names,
             as_read=as_read,
         )
-    side = GivenSide(probe.columns()[0], probe_meta, RowOrder(None), ("labels", "probe_meta"))
-    side.join(arguments.names)
-    labels = as_subjects(side.labels, "labels", probe_count)
+    return _pairs_of_embeddings(file, left, metric, probe.columns()[0], probe_meta, name)
+
+
+def _pairs_of_embeddings(
+    file: Arrays, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
+) -> Scores:
+    """Return the distances of listed pairs of one set of embeddings, the array `name` (n, f)."""
+    side = GivenSide(labels, meta, RowOrder(None), ("labels", "probe_meta"))
+    side.join(file.arguments.names)
+    subjects = as_subjects(side.labels, "labels", len(embeddings))
     names = side.order.names
-    probe_meta = as_meta(side.meta, probe_count, "probe_meta")
-    require_features(left, labels, f"{file.path}: {name}")
-    if average := arguments.take("average", ()):
-        columns = {"": labels, **probe_meta}
-        left, templates, _ = average_embeddings(left, columns, average, "probe")
-        labels = templates.pop("")
-        probe_meta = dict(templates)
-        right = left
-        probe_count = len(left)
-        names = as_names(probe_meta[average[0]])
-    listed = _look_up(file, labels, probe_meta, names)
+    meta = as_meta(side.meta, len(embeddings), "probe_meta")
+    require_features(embeddings, subjects, f"{file.path}: {name}")
+    if average := file.arguments.take("average", ()):
+        columns = {"": subjects, **meta}
+        embeddings, templates, _ = average_embeddings(embeddings, columns, average, "probe")
+        subjects = templates.pop("")
+        meta = dict(templates)
+        names = as_names(meta[average[0]])
+    listed = _look_up(file, subjects, meta, names)
     pairs = Scores.from_pairs(
-        EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),
+        EmbeddingSource(embeddings, embeddings, metric).pairs(listed.a, listed.b),
         listed.same,
         nan=file.nan,
-        subjects=np.column_stack([labels[listed.b], labels[listed.a]]),
+        subjects=np.column_stack([subjects[listed.b], subjects[listed.a]]),
         pair_folds=listed.fold,
         name=file.path.stem,
     )
-    return _attempts(file, pairs, listed, probe_count)
+    return _attempts(file, pairs, listed, len(embeddings))
 
 
 def _features(file: Arrays, name: str, turned: bool) -> Any:

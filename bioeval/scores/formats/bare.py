@@ -28,7 +28,12 @@ from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_co
 from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows, read_templates
+from bioeval.scores.formats.labels import (
+    Templates,
+    labels_of_matrix,
+    labels_of_rows,
+    read_templates,
+)
 from bioeval.scores.formats.layouts import is_number, numbered_columns
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Arguments
@@ -164,6 +169,27 @@ def _read_matrix(
     return Scores._from_embeddings(left, rows, right, columns, **options)
 
 
+def _features_of(
+    path: Path, values: np.ndarray, templates: Templates, *, by_image: bool
+) -> np.ndarray:
+    """Return checked features, a row for each image or for each template."""
+    features = as_embeddings(values, str(path))
+    owners = templates.columns.get("subject")
+    if owners is not None and len(owners) == len(features):
+        require_features(features, owners, str(path))
+    images = len(templates.columns["template"])
+    number = len(templates.names)
+    if len(features) != (images if by_image else number):
+        raise fault(
+            path,
+            f"has {len(features):,} rows, and {templates.path} names {images:,} images of "
+            f"{number:,} templates",
+            "expected a row for each template, or, with `average` as template,media, for "
+            "each image",
+        )
+    return features
+
+
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
     """Return the distances of listed pairs of templates, of features of images or of templates.
 
@@ -176,21 +202,9 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
             f"the templates of its {len(values):,} rows are missing",
             "give the list of images with their templates and media as `labels`",
         )
-    features = as_embeddings(values, str(path))
     templates = read_templates(arguments.take("labels"))
-    if (owners := templates.columns.get("subject")) is not None and len(owners) == len(features):
-        require_features(features, owners, str(path))
     average = arguments.take("average", ())
-    images = len(templates.columns["template"])
-    number = len(templates.names)
-    if len(features) != (images if average else number):
-        raise fault(
-            path,
-            f"has {len(features):,} rows, and {templates.path} names {images:,} images of "
-            f"{number:,} templates",
-            "expected a row for each template, or, with `average` as template,media, for "
-            "each image",
-        )
+    features = _features_of(path, values, templates, by_image=bool(average))
     listed = read_comparisons(arguments.take("trials"), arguments)
     enrolled, probe, _ = look_up(listed, templates.names)
     genuine = listed.genuine

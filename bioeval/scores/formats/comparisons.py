@@ -240,18 +240,13 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     if genuine is None and len(keys) == 1:  # what is beside the one name is a word for the class
         for truth in [i for i in listed.names if i not in chosen][:1]:
             genuine = truth_of(trials.words[truth], trials, listed.layout.names[truth])
-    names: list[str] = []
-    # Of each side the number of each row's name.
-    scored, listed_names = list[np.ndarray](), list[np.ndarray]()
-    for file, columns, codes in ((table, keys, scored), (trials, sides, listed_names)):
-        for i in columns:
-            names, place_of = united(names, file.words[i].values)
-            codes.append(place_of[file.words[i].codes])
+    columns = [table.words[i] for i in keys], [trials.words[i] for i in sides]
+    (scored, listed_names), name_count = _numbered(*columns)
 
     def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
         if unordered:
             sides = [np.minimum(*sides), np.maximum(*sides)]
-        return pd.Index(sides[0] if len(sides) == 1 else sides[0] * len(names) + sides[1])
+        return pd.Index(sides[0] if len(sides) == 1 else sides[0] * name_count + sides[1])
 
     unordered = bool(arguments.peek("lists.unordered")) and len(keys) == 2
     score_keys, trial_keys = key(scored, unordered), key(listed_names, unordered)
@@ -268,7 +263,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     is_listed = place >= 0
     trial = lines[place]
     exchanged = scored[0] != listed_names[0][trial]
-    if unordered:  # where both orders are listed, the score has that of its own
+    if unordered:  # where both orders are listed, a score has the order of its own names
         exchanged &= ~key(scored).isin(key(listed_names))
     notes = []
     again = len(trial_keys) - len(lines)
@@ -285,14 +280,26 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
         exchanged[~is_listed] = 2 * exchanged[is_listed].sum() > is_listed.sum()
         return Joined(np.arange(len(is_listed)), is_listed, exchanged, notes)
     skip = arguments.take("lists.missing_pairs") == "skip"
-    lacking = np.zeros(len(trial_keys), dtype=bool)
-    unscored = np.ones(len(lines), dtype=bool)
-    unscored[place[is_listed]] = False
-    lacking[lines[unscored]] = True
-    for absent, file, have in ((~is_listed, table, "no trial"), (lacking, trials, "no score")):
-        notes += _left_out(absent, file, have, skip)
+    is_unscored = np.zeros(len(trial_keys), dtype=bool)
+    is_unscored[lines] = True
+    is_unscored[lines[place[is_listed]]] = False
+    notes += _left_out(~is_listed, table, "no trial", skip)
+    notes += _left_out(is_unscored, trials, "no score", skip)
     rows = np.flatnonzero(is_listed)
     return Joined(rows, genuine[trial[rows]], exchanged[rows], notes)
+
+
+def _numbered(*sides: list[Words]) -> tuple[list[list[np.ndarray]], int]:
+    """Return the number of each row's name in each column, and the number of distinct names."""
+    names: list[str] = []
+    numbers = []
+    for columns in sides:
+        of_side = []
+        for column in columns:
+            names, place_of = united(names, column.values)
+            of_side.append(place_of[column.codes])
+        numbers.append(of_side)
+    return numbers, len(names)
 
 
 def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) -> tuple[int, ...]:

@@ -438,65 +438,71 @@ class Listed:
 
         `has_classes` is whether genuine pairs are known.
         """
-        arguments = self.arguments
-        table = self.table
+        self._add_metadata()
+        listed: Two | None = None
+        from_names: Two | None = None
+        if self.layout.subjects:
+            first, second = self.layout.subjects
+            listed = self.table.words[first], self.table.words[second]
+        for option in (x for x in ("labels", "subject_from") if x in self.arguments):
+            names = self._names(f"`{option}`")
+            if option == "labels":
+                subject, meta = self._table_of_templates(listed is not None, has_classes)
+            else:
+                meta = self.arguments.take(option).parts(self._every_name(), self._line_of)
+                subject = meta.pop("subject")
+            self.meta |= {name: _renamed(names, value_of) for name, value_of in meta.items()}
+            if subject is None:
+                continue
+            from_names = _renamed(names, subject)
+            if listed is not None:
+                self._require_agreement(listed, from_names, option)
+            if option == "subject_from":
+                column = names[0]
+                first_names = [column.values[code] for code in column.codes[:_EXAMPLES]]
+                examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
+                self.reading = (f"subjects from names: {', '.join(examples)}",)
+                if listed is not None:
+                    self.reading = ("subjects as listed, equal to those from names",)
+        return listed or from_names
+
+    def _add_metadata(self) -> None:
+        """Take the columns of metadata; the column of a side that has none is unknown."""
         layout = self.layout
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
         for name, pair_of_columns in layout.meta.items():
-            enrolled, probe = (unknown if i is None else table.words[i] for i in pair_of_columns)
+            enrolled, probe = (
+                unknown if i is None else self.table.words[i] for i in pair_of_columns
+            )
             self.meta[name] = enrolled, probe
-        if "labels" not in arguments and not layout.header and arguments.meta:
-            name = next(iter(arguments.meta))
+        if "labels" not in self.arguments and not layout.header and self.arguments.meta:
+            name = next(iter(self.arguments.meta))
             raise fault(
-                table.path,
+                self.table.path,
                 f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
                 "columns has none",
                 "give the table of its templates as `labels`",
             )
-        listed: Two | None = None
-        from_names: Two | None = None
-        if layout.subjects:
-            first, second = layout.subjects
-            listed = table.words[first], table.words[second]
-        for option in (x for x in ("labels", "subject_from") if x in arguments):
-            a_names, b_names = self._names(f"`{option}`")
-            all_names = self._every_name()
-            if option == "labels":
-                templates = read_templates(arguments.take(option))
-                words = {k: v for k, v in arguments.all_meta().items() if k not in layout.named}
-                meta, self.left_out = templates.metadata(words)
-                # A table may have metadata alone, where subjects are known or not needed.
-                is_optional = (
-                    listed is not None
-                    or "subject_from" in arguments
-                    or has_classes
-                    and templates.more
-                )
-                subject = templates.subjects() if is_optional else templates.subject_of()
-                templates.require(all_names, table.path)
-            else:
-                meta = arguments.take(option).parts(all_names, self._line_of)
-                subject = meta.pop("subject")
 
-            def renamed(of: Mapping[str, str], names: Two = (a_names, b_names)) -> Two:
-                first, second = (column.renamed([of[x] for x in column.values]) for column in names)
-                return first, second
+    def _table_of_templates(
+        self, has_subjects: bool, has_classes: bool
+    ) -> tuple[dict[str, str] | None, dict[str, Any]]:
+        """Return the subject of each template, and metadata, by the table `labels`.
 
-            self.meta |= {name: renamed(of) for name, of in meta.items()}
-            if subject is None:
-                continue
-            from_names = renamed(subject)
-            if listed is not None:
-                self._require_agreement(listed, from_names, option)
-            if option == "subject_from":
-                first_names = [a_names.values[code] for code in a_names.codes[:_EXAMPLES]]
-                examples = ", ".join(
-                    f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)
-                )
-                self.reading = (f"subjects from names: {examples}",)
-                if listed is not None:
-                    self.reading = ("subjects as listed, equal to those from names",)
-        return listed or from_names
+        The subjects are None of a table with metadata alone, if subjects are known or not needed.
+        """
+        templates = read_templates(self.arguments.take("labels"))
+        meta_names = {
+            name: column
+            for name, column in self.arguments.all_meta().items()
+            if name not in self.layout.named
+        }
+        meta, self.left_out = templates.metadata(meta_names)
+        is_optional = has_subjects or "subject_from" in self.arguments
+        is_optional = is_optional or has_classes and bool(templates.more)
+        subject = templates.subjects() if is_optional else templates.subject_of()
+        templates.require(self._every_name(), self.table.path)
+        return subject, meta
 
     def _line_of(self, name: str) -> str:
         columns = [self.table.words[i] for i in self.layout.templates]
@@ -567,6 +573,12 @@ class Listed:
                 advice = "the columns of the subjects and of the templates may be exchanged"
             raise fault(self.table.place_of(row), problem, advice)
         return np.array(subjects.values, dtype=object)[owner]
+
+
+def _renamed(names: Two, value_of: Mapping[str, str]) -> Two:
+    """Return the columns of both sides with a value in place of each name."""
+    first, second = (column.renamed([value_of[x] for x in column.values]) for column in names)
+    return first, second
 
 
 def _is_of_one(subjects: Words, templates: Words) -> bool:
