@@ -1,19 +1,17 @@
-"""Lists of comparisons with scores: the class and subjects of each; their matrix."""
+"""Lists of comparisons with scores: the classes and the subjects of the pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, backquoted
-from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores import names as template_names
-from bioeval.scores.arrays import Mask
 from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.formats.comparisons import in_listed_order, join, read_comparisons, truth_of
@@ -32,16 +30,16 @@ from bioeval.scores.formats.layouts import (
     refuse_two_readings,
     unknown_words,
 )
+from bioeval.scores.formats.listed_matrix import ListedSide, matrix_of_pairs, require_one_owner
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
 from bioeval.scores.labels import (
     are_of_no_person,
     as_objects,
     ids_of_no_person,
-    natural_places,
     with_whole_numbers,
 )
-from bioeval.scores.listed_templates import MOSTLY, ListRules, places, subject_pattern
+from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
 
@@ -535,12 +533,12 @@ class Listed:
                 word: self._owners(column, pair_of_columns[i], word)
                 for word, pair_of_columns in self.meta.items()
             }
-            sides.append(_ListedSide(column.codes[self.rows], names, subjects, meta))
+            sides.append(ListedSide(column.codes[self.rows], names, subjects, meta))
         if self.exchanged is not None and self.exchanged.all():
             sides.reverse()
         gallery, probe = sides
         values = self.values[self.rows]
-        return _as_matrix(
+        return matrix_of_pairs(
             self.table.path, values, self.genuine, probe, gallery, rules.unordered, options
         )
 
@@ -586,143 +584,3 @@ def _is_of_one(subjects: Words, templates: Words) -> bool:
     first[subjects.codes[::-1]] = templates.codes[::-1]
     alike = first[subjects.codes] == templates.codes
     return len(subjects.values) > len(templates.values) and bool(alike.all())
-
-
-def require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:
-    """Raise where a template has different subjects on the two sides."""
-    if subject != other_subject:
-        raise fault(
-            path,
-            f"the template {name!r} is of {subject!r} on one side and of {other_subject!r} on the "
-            "other",
-            "give each template its own name, such as the subject with a number",
-        )
-
-
-# ------------------------------------------------------------------------- a matrix
-
-
-@dataclass(frozen=True)
-class _ListedSide:
-    """The templates of one side of a list: the code of each pair's, their names and subjects."""
-
-    codes: np.ndarray
-    names: list[str]
-    subjects: np.ndarray | None
-    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
-
-    def in_order(self) -> _ListedSide:
-        """Return the templates in the natural order of their names, not in the order of lines."""
-        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
-        place = np.argsort(order)
-        return _ListedSide(
-            place[self.codes],
-            [self.names[i] for i in order.tolist()],
-            None if self.subjects is None else self.subjects[order],
-            {name: values[order] for name, values in self.meta.items()},
-        )
-
-
-def _as_matrix(
-    path: Path,
-    values: np.ndarray,
-    genuine: np.ndarray,
-    probe: _ListedSide,
-    gallery: _ListedSide,
-    unordered: bool,
-    options: dict[str, Any],
-) -> Scores:
-    """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
-
-    If probes and gallery share a name, all templates are one set. Subjects decide the classes, or
-    without subjects `genuine`. With `unordered`, a comparison that is not listed has the score of
-    the other order.
-    """
-    shared = len(set(probe.names).intersection(gallery.names))
-    square = shared > 0
-    if square:
-        gallery, probe = _one_set(path, gallery, probe)
-    gallery, probe = gallery.in_order(), probe.in_order()
-    shape = (len(probe.names), len(gallery.names))
-    require_memory(
-        9 * shape[0] * shape[1],
-        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
-        "evaluate it as a list of pairs",
-    )
-    matrix = np.zeros(shape)
-    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
-    cells = (probe.codes, gallery.codes)
-    labels: dict[str, Any] = {}
-    if probe.subjects is not None and gallery.subjects is not None:
-        genuine = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
-        labels["labels"] = probe.subjects
-        if not square:
-            labels["gallery_labels"] = gallery.subjects
-    matrix[cells] = values
-    mask[cells] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-    written = int((mask != Mask.IGNORE).sum())
-    again = len(values) - written
-    different = ~np.isclose(matrix[cells], values, rtol=0, atol=0, equal_nan=True)
-    if different.any():
-        row = int(np.argmax(different))
-        raise DataError(
-            f"{path}: {again:,} pairs are listed more than once, {int(different.sum()):,} of them "
-            f"with another score; the first: {probe.names[probe.codes[row]]!r} against "
-            f"{gallery.names[gallery.codes[row]]!r}; templates with one name each are needed for a "
-            "matrix"
-        )
-    notes = []
-    if again:
-        notes.append(Message("repeated-pairs", pairs=again, how="", option=""))
-    if square:
-        lone = mask[cells[::-1]] == Mask.IGNORE
-        number = int(lone.sum())
-        if unordered:
-            cells_of_other_order = (cells[1][lone], cells[0][lone])
-            matrix[cells_of_other_order], mask[cells_of_other_order] = (
-                matrix.T[cells_of_other_order],
-                mask.T[cells_of_other_order],
-            )
-            written = int((mask != Mask.IGNORE).sum())
-        elif number >= MOSTLY * len(values) and 2 * shared >= shape[0]:
-            consequence = ", so that searches and multi-template attempts lack the other one"
-            about = {"one_order": number, "pairs": len(values), "consequence": consequence}
-            option = "`unordered=True`"
-            notes.append(Message("pairs-in-one-order", **about, option=option))
-    holes = matrix.size - written - (shape[0] if square else 0)
-    if holes:
-        notes.append(Message("not-listed", missing=holes, comparisons=matrix.size))
-    meta = [
-        {"template": np.array(side.names, dtype=object), **side.meta} for side in (probe, gallery)
-    ]
-    scores = Scores(
-        matrix,
-        **labels,
-        mask=mask if holes or not labels else None,
-        probe_meta=meta[0],
-        gallery_meta=None if square else meta[1],
-        **options,
-    )
-    return scores._with(remarks=tuple(notes))
-
-
-def _one_set(
-    path: Path, first: _ListedSide, second: _ListedSide
-) -> tuple[_ListedSide, _ListedSide]:
-    names, place_of_second = template_names.united(first.names, second.names)
-    subjects = None
-    if first.subjects is not None and second.subjects is not None:
-        subjects = np.empty(len(names), dtype=object)
-        subjects[place_of_second] = second.subjects
-        for i in np.intersect1d(np.arange(len(first.names)), place_of_second).tolist():
-            require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
-        subjects[: len(first.names)] = first.subjects
-    meta = {}
-    for name, values in first.meta.items():
-        meta[name] = np.empty(len(names), dtype=object)
-        meta[name][place_of_second] = second.meta[name]
-        meta[name][: len(first.names)] = values
-    codes = first.codes, place_of_second[second.codes]
-    return _ListedSide(codes[0], names, subjects, meta), _ListedSide(
-        codes[1], names, subjects, meta
-    )
