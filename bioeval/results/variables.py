@@ -432,7 +432,7 @@ FOLDS = _table(
     cllr=Variable(
         "cost of the log-likelihood ratios (Cllr)",
         "bits",
-        label="Cllr",
+        label="Cllr, bits",
         direction="smaller",
         decimals=4,
         bounds=(0.0, np.inf),
@@ -440,7 +440,7 @@ FOLDS = _table(
     min_cllr=Variable(
         "Cllr after isotonic regression: the least by any monotone map",
         "bits",
-        label="min Cllr",
+        label="min Cllr, bits (optimistic)",
         direction="smaller",
         decimals=4,
     ),

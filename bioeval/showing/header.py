@@ -423,10 +423,21 @@ def sample_size(dataset: xr.Dataset) -> Text:
             people[""] = impostor_people
             text += f" and {counted(impostor, 'impostor attempts')}"
     else:
-        return ""
+        return _tracks(dataset)
     if "part" in dataset.dims:
         return f"{text} in test"
     return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
+
+
+def _tracks(dataset: xr.Dataset) -> str:
+    """Return the numbers of targets, of identities and of their boxes; empty without them."""
+    counts = [_total(dataset, x) for x in ("targets", "truth_boxes", "identities", "result_boxes")]
+    if None in counts:
+        return ""
+    targets, boxes, identities, found = (x or 0 for x in counts)
+    truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
+    result = f"{counted(identities, 'identities')} with {counted(found, 'boxes')}"
+    return f"{truth}; {result} in the result"
 
 
 def lacking(dataset: xr.Dataset) -> list[str]:

@@ -53,7 +53,6 @@ OF_THE_COMMAND = {
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
     "run": {"client", "fta", "fte", "min_dcf", "single_gallery"},
     "threshold": {"on"},  # another call
-    "tracking": {"targets"},
     "workload": {"task"},
 }
 

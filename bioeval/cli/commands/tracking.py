@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     "Classes of the ground truth to evaluate, by their numbers in column 8.",
     WHOLE_NUMBERS,
 )
-@option("--targets", "Of one tracker: list every target.", bool)
 @option(
     "--interval METHOD",
     "Add confidence intervals over sequences, from 12 sequences on.",
@@ -68,7 +67,6 @@ def tracking_command(
     run: Run,
     truth: str,
     results: tuple[str, ...],
-    targets: bool,
     frames: tuple[tuple[tuple[str, str], ...], ...] = (),
     interval: str | None = None,
     **options: Any,
@@ -85,18 +83,14 @@ def tracking_command(
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
     from bioeval.cli.running import Extras
-    from bioeval.document.blocks import Section
-    from bioeval.studies.tracking.section import targets_section
     from bioeval.studies.tracking.tracking import tracking
-    from bioeval.tables.sections import sections_of
 
     options["frames"] = _lengths(frames)
     source = click.get_current_context().get_parameter_source
     several = len(results) > 1
-    for name in ("targets",) if several else ("measures", "name", "random_state"):
+    for name in () if several else ("measures", "name", "random_state"):
         if source(name) is ParameterSource.COMMANDLINE:
-            number = "one tracker" if several else "several trackers"
-            raise click.UsageError(in_options(f"`{name}` is of {number}; {len(results)} given"))
+            raise click.UsageError(in_options(f"`{name}` is of several trackers; 1 given"))
     run.add_files(truth, *results)
     name = Path(truth).stem
     if several:
@@ -107,11 +101,7 @@ def tracking_command(
         return
     del run.settings["random_state"]
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
-    table = None
-    if targets:
-        sections = [*sections_of(dataset, verbose=run.verbose), targets_section(dataset)]
-        table = run.table(Section("tracking", "", sections))
-    run.finish(dataset, Extras(name=name, table=table))
+    run.finish(dataset, Extras(name=name))
 
 
 def _lengths(options: tuple[tuple[tuple[str, str], ...], ...]) -> int | dict[str, int] | None:

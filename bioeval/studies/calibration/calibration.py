@@ -44,25 +44,15 @@ CALIBRATION = {
     "pav_block": Variable("block of scores of equal posterior, from the strictest on", "1"),
     "llr": Variable("natural log-likelihood ratio", "1"),
     "prior_log_odds": Variable("natural log odds of the prior", "1"),
-    "prior": Variable("prior probability of a genuine attempt", "proportion", label="prior"),
+    "prior": Variable(
+        "prior probability of a genuine attempt",
+        "proportion",
+        label="prior",
+        title="Normalised decision cost: 1 is the cost of deciding by the prior alone",
+    ),
     **entries(FOLDS, "cllr", "min_cllr"),
     "calibration_loss": Variable(
-        "Cllr less its minimum", "bits", label="calibration loss", direction="smaller"
-    ),
-    "act_dcf": Variable(
-        "normalised decision cost at the Bayes threshold",
-        "cost",
-        dims=PRIOR,
-        threshold="bayes_threshold",
-        label="actual cost",
-        direction="smaller",
-    ),
-    "min_dcf": Variable(
-        "normalised decision cost, the least of any threshold",
-        "cost",
-        dims=PRIOR,
-        label="minimum cost",
-        direction="smaller",
+        "Cllr less its minimum", "bits", label="calibration loss, bits", direction="smaller"
     ),
     "c_primary": Variable(
         "mean over the priors of FRR + beta FAR at the Bayes threshold",
@@ -73,7 +63,7 @@ CALIBRATION = {
     "min_c_primary": Variable(
         "mean over the priors of the least FRR + beta FAR of any threshold",
         "cost",
-        label="min Cprimary",
+        label="min Cprimary (optimistic)",
         direction="smaller",
     ),
     "bayes_threshold": Variable(
@@ -101,6 +91,21 @@ CALIBRATION = {
         out_of="genuine_attempts",
         threshold="bayes_threshold",
         label="{frr}",
+        direction="smaller",
+    ),
+    "act_dcf": Variable(
+        "normalised decision cost at the Bayes threshold",
+        "cost",
+        dims=PRIOR,
+        threshold="bayes_threshold",
+        label="cost at the threshold",
+        direction="smaller",
+    ),
+    "min_dcf": Variable(
+        "normalised decision cost, the least of any threshold",
+        "cost",
+        dims=PRIOR,
+        label="min cost (optimistic)",
         direction="smaller",
     ),
     "bayes_error": Variable(
@@ -267,7 +272,7 @@ def calibration_dataset(
     )
     names = dict.fromkeys((*CALIBRATION, *values))
     in_order = {name: values[name] for name in names if name in values}
-    return dataset(in_order, CALIBRATION, coordinates, attrs)
+    return dataset(in_order, CALIBRATION, coordinates, attrs, first=())
 
 
 def _weights(

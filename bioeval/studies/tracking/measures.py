@@ -38,21 +38,31 @@ def _measures(meanings: Mapping[str, tuple[str, str]], **more: Any) -> dict[str,
     }
 
 
-_PER_FRAME: dict[str, Any] = {"decimals": 3, "bounds": (0.0, np.inf), "direction": "smaller"}
+_PER_FRAME: dict[str, Any] = {
+    **{"units": "per frame", "decimals": 3, "bounds": (0.0, np.inf), "direction": "smaller"},
+    "detail": "verbose",
+}
 
 #: HOTA and its parts, at one localisation threshold.
-HOTA = _measures(
-    {
-        "hota": ("HOTA", "higher order tracking accuracy: sqrt(DetA * AssA)"),
-        "deta": ("DetA", "detection accuracy: TP / (TP + FN + FP)"),
-        "assa": ("AssA", "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)"),
-        "detre": ("DetRe", "detection recall: TP / (TP + FN)"),
-        "detpr": ("DetPr", "detection precision: TP / (TP + FP)"),
-        "assre": ("AssRe", "association recall: mean over the TP of TPA / (TPA + FNA)"),
-        "asspr": ("AssPr", "association precision: mean over the TP of TPA / (TPA + FPA)"),
-        "loca": ("LocA", "localisation accuracy: mean overlap (IoU) of the TP"),
-    }
-)
+HOTA = {
+    **_measures(
+        {
+            "hota": ("HOTA", "higher order tracking accuracy: sqrt(DetA * AssA)"),
+            "deta": ("DetA", "detection accuracy: TP / (TP + FN + FP)"),
+            "assa": ("AssA", "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)"),
+        }
+    ),
+    **_measures(
+        {
+            "detre": ("DetRe", "detection recall: TP / (TP + FN)"),
+            "detpr": ("DetPr", "detection precision: TP / (TP + FP)"),
+            "assre": ("AssRe", "association recall: mean over the TP of TPA / (TPA + FNA)"),
+            "asspr": ("AssPr", "association precision: mean over the TP of TPA / (TPA + FPA)"),
+        },
+        detail="verbose",
+    ),
+    **_measures({"loca": ("LocA", "localisation accuracy: mean overlap (IoU) of the TP")}),
+}
 
 _MOTA = "multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"
 _MOTP = "multiple object tracking precision: mean overlap (IoU) of the matches"
@@ -73,8 +83,8 @@ MEASURES: dict[str, Variable] = {
         {"precision": ("precision", "proportion of the boxes of the result that are matched")},
         out_of="result_boxes",
     ),
-    **_measures({"far": _FAR}, units="per frame", **_PER_FRAME),
-    **_measures({"fp_per_frame": _FP}, units="per frame", **_PER_FRAME),
+    **_measures({"far": _FAR}, **_PER_FRAME),
+    **_measures({"fp_per_frame": _FP}, **_PER_FRAME),
     **_measures(
         {"idp": ("IDP", "identification precision: IDTP / (IDTP + IDFP)")}, out_of="result_boxes"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -49,6 +49,9 @@ from bioeval.studies.tracking.measures import (
 )
 from bioeval.views.messages import warns_of_doubts
 
+#: Variables of each sequence that short tables have.
+_OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
+
 TRACKING = {
     **MEASURES,
     **{f"{name}_at_alpha": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
@@ -59,15 +62,20 @@ TRACKING = {
         "frames of the sequence; where its length is not given, those with rows",
         "frames",
         label="frames",
+        detail="verbose",
     ),
     "frames_with_rows": Variable(
         "frames with a row in either file", "frames", label="frames with rows", detail="data"
     ),
-    "targets": Variable("identities of the ground truth", "targets", label="targets"),
+    "targets": Variable(
+        "identities of the ground truth", "targets", label="targets", detail="verbose"
+    ),
     "identities": Variable(
         "identities of the result", "identities", label="identities of the result", detail="verbose"
     ),
-    "truth_boxes": Variable("boxes of targets", "boxes", label="boxes of targets"),
+    "truth_boxes": Variable(
+        "boxes of targets", "boxes", label="boxes of targets", detail="verbose"
+    ),
     "result_boxes": Variable(
         "boxes of the result", "boxes", label="boxes of the result", detail="verbose"
     ),
@@ -114,6 +122,7 @@ TRACKING = {
         "boxes of targets under the one identity assigned to the target",
         "boxes",
         label="boxes under the assigned identity (IDTP)",
+        detail="verbose",
     ),
     "idfn": Variable(
         "other boxes of targets", "boxes", label="other boxes of targets (IDFN)", detail="verbose"
@@ -140,36 +149,38 @@ TRACKING = {
 
 TRACKING_TARGETS = {
     "frames_present": Variable(
-        "frames in which the target is present", "frames", label="frames", detail="data"
+        "frames in which the target is present", "frames", label="frames", detail="verbose"
     ),
     "frames_covered": Variable(
-        "frames in which the target is matched", "frames", label="covered", detail="data"
+        "frames in which the target is matched", "frames", label="covered", detail="verbose"
     ),
     "coverage": Variable(
         "proportion of the target's frames in which it is matched",
         "proportion",
         out_of="frames_present",
         label="coverage",
-        detail="data",
+        detail="verbose",
         direction="larger",
     ),
     "target_switches": Variable(
-        "identity switches of the target", "events", label="identity switches", detail="data"
+        "identity switches of the target", "events", label="identity switches", detail="verbose"
     ),
     "target_fragmentations": Variable(
         "times the target is missed, and matched again later",
         "events",
         label="fragmentations",
-        detail="data",
+        detail="verbose",
     ),
     "state": Variable(
-        "mostly tracked, partially tracked or mostly lost", label="state", detail="data"
+        "mostly tracked, partially tracked or mostly lost", label="state", detail="verbose"
     ),
 }
 
 TRACKING_DIMENSIONS = {
-    "sequence": Variable("sequence", label="sequence"),
-    "target": Variable("target: an identity of the ground truth, by its id", label="target"),
+    "sequence": Variable("sequence", label="sequence", title="Sequences"),
+    "target": Variable(
+        "target: an identity of the ground truth, by its id", label="target", title="Targets"
+    ),
     "localisation_threshold": Variable(
         "localisation threshold alpha: smallest IoU of a match", "1", label="localisation threshold"
     ),
@@ -336,8 +347,7 @@ def _dataset(
     if scenes[0].name:
         for name, values in _values(sums.counts, sums.sums).items():
             variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
-            long_name = f"{TRACKING[name].long_name}; of each sequence"
-            names[f"sequence_{name}"] = replace(TRACKING[name], long_name=long_name)
+            names[f"sequence_{name}"] = _of_each_sequence(name)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     targets = {
         name: np.concatenate([part.targets[name] for part in measured])
@@ -364,6 +374,16 @@ def _dataset(
         **message_attrs(messages),
     }
     return dataset(variables, names, coordinates, attrs)
+
+
+def _of_each_sequence(name: str) -> Variable:
+    """Return a variable over sequences: of those that all tables have, few are in short ones."""
+    variable = TRACKING[name]
+    detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
+    if name in _OF_SEQUENCES:
+        detail = ""
+    long_name = f"{variable.long_name}; of each sequence"
+    return replace(variable, long_name=long_name, detail=detail)
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:

@@ -191,7 +191,6 @@ def test_odd_arguments(four, trackers, options, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["A", "B", "--targets"], "--targets is of one tracker; 2 given"),
         (["A", "--measure", "mota"], "--measure is of several trackers; 1 given"),
         (["A", "--name", "x"], "--name is of several trackers"),
         (["A", "--seed", "1"], "--seed is of several trackers"),

@@ -526,7 +526,7 @@ def in_folder(folders, tmp_path, monkeypatch) -> None:
 
 
 def test_the_table(in_folder, capsys):
-    assert run("tracking", "truth", "tracks", "--targets") == 0
+    assert run("tracking", "truth", "tracks", "--verbose") == 0
     output = capsys.readouterr()
     assert output.err == ""
     lines = output.out.splitlines()
