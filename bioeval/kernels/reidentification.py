@@ -92,7 +92,7 @@ def _first_above(values, x):
 
 @called_by_loops
 def _count_few(near, mates, closer, tied):
-    """Count the values below each of a few mates, and equal to the mate."""
+    """Count the values below every mate, and values equal to the mate, for few mates."""
     for t in range(len(mates)):
         d = mates[t]
         before = np.int32(0)
@@ -106,7 +106,7 @@ def _count_few(near, mates, closer, tied):
 
 @called_by_loops
 def _count_many(near, mates, closer, tied):
-    """Count the values below each of many sorted mates, and equal to the mate."""
+    """Count the values below every mate, and values equal to the mate, for many sorted mates."""
     k = len(mates)
     closer[:k] = 0
     tied[:k] = 0
