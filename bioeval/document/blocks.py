@@ -50,10 +50,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its name, and its heading."""
+    """A column of a table: its name, its heading, and whether it stays beside the one before it."""
 
     name: str
     heading: Text = ""
+    is_attached: bool = False
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,9 @@ COORDINATES = {
     "gallery": Variable("gallery, by its name", label="gallery"),
     "fold": Variable("fold of a repeat, in the order of the splitter", "1", label="fold"),
     "part": Variable(
-        "part of the data: all, train (where a threshold was chosen) or test", label="part"
+        "part of the data: all, train (where a threshold was chosen) or test",
+        label="part",
+        labels={"train": "training"},
     ),
     "statistic": Variable(
         "statistic over the dimensions in attribute aggregated_over", label="statistic"
@@ -201,7 +203,8 @@ COORDINATES = {
     "rule": Variable(
         "rule of 3: so many attempts without an error show the rate; of 30: 30 errors are expected",
         "1",
-        label="rule of",
+        label="rule",
+        labels={"3": "rule of 3", "30": "rule of 30"},
     ),
 }
 

@@ -47,10 +47,6 @@ _STATISTICS = {
 }
 
 
-#: Parts of the data as headings.
-_PARTS = {"train": "training"}
-
-
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
     systems = list(dict.fromkeys(row.system for row in rows))
@@ -142,7 +138,10 @@ def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
         cells.setdefault(key, {})[name] = row.cell
         if row.statistic == "":
             of_threshold = f"threshold_{row.system}" if several else "threshold"
-            columns.setdefault(of_threshold, Column(of_threshold, "threshold"))
+            text = (
+                say("threshold of {system}", system=Label(row.system)) if several else "threshold"
+            )
+            columns.setdefault(of_threshold, Column(of_threshold, text, is_attached=True))
             if (threshold := row.threshold_cell) is not None:
                 cells[key][of_threshold] = threshold
     if any(row.about.get("shown") == "threshold" for row in rows):  # which has a row
@@ -164,10 +163,10 @@ def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
     if several and (not statistic or (statistic == "mean" and part != "train")):
         text = Label(row.system)
         if part and not statistic:
-            text = say("{system}, {part}", system=text, part=_PARTS.get(part, part))
+            text = say("{system}, {part}", system=text, part=_label_of_part(row))
         return "_".join(filter(None, ("value", row.system, part))), text
     if not statistic:
-        return "_".join(filter(None, ("value", part))), _PARTS.get(part, part) or "value"
+        return "_".join(filter(None, ("value", part))), _label_of_part(row) if part else "value"
     heading = _STATISTICS.get((statistic, part), None if part == "train" else _words(statistic))
     if heading is None or (several and statistic != "sd"):
         return None
@@ -178,6 +177,10 @@ def _part(row: Row) -> str:
     """Return the part of the data of a number; a statistic of folds is of test by default."""
     default = "test" if row.statistic and "part" in row.node.dataset.dims else ""
     return str(row.places.get("part", default))
+
+
+def _label_of_part(row: Row) -> Text:
+    return label_of_place(row.node.dataset.variables, "part", row.places["part"])
 
 
 def _difference(row: Row) -> Text:
@@ -349,12 +352,12 @@ def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:
 
 def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
     label = label_of(row, without=point)
-    before = [row.system] if several else []
-    before += [str(row.places["part"])] if "part" in row.places else []
+    before: list[Text] = [Label(row.system)] if several else []
+    before += [_label_of_part(row)] if "part" in row.places else []
     if row.statistic:
-        before.append(row.statistic.replace("_", " "))
+        before.append(_words(row.statistic))
     for text in reversed(before):
-        label = say("{text} {label}", text=Label(text), label=label)
+        label = say("{text} {label}", text=text, label=label)
     return label
 
 

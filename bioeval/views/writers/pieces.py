@@ -49,6 +49,7 @@ class GridColumn(NamedTuple):
     heading: str
     texts: list[str]
     is_numeric: bool
+    is_attached: bool  # to the column before it
 
 
 class Grid(NamedTuple):
@@ -163,9 +164,11 @@ def _column(column: Column, cells: Sequence[Text | None], lines: Lines) -> GridC
     if len(numbers) == sum(cell not in (None, "") for cell in cells):
         places = iter(numbers)
         each = [next(places) if isinstance(cell, Quantity) else None for cell in cells]
-        return GridColumn(heading, list(map(lines.number, aligned(each))), True)
+        return GridColumn(heading, list(map(lines.number, aligned(each))), True, column.is_attached)
     printed = {id(x): lines.number(y.text) for x, y in zip(quantities, numbers, strict=True)}
-    return GridColumn(heading, [printed.get(id(x)) or lines.write(x) for x in cells], False)
+    return GridColumn(
+        heading, [printed.get(id(x)) or lines.write(x) for x in cells], False, column.is_attached
+    )
 
 
 def aligned(numbers: Sequence[Printed | None]) -> list[str]:

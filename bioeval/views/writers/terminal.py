@@ -149,14 +149,21 @@ def _pairs(pairs: Sequence[tuple[str, str]], gap: int) -> RichTable:
 
 def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
     """Yield a grid as tables that fit a width, each with the names of the rows."""
-    heading = width if _taken(grid.columns, width) <= width else _LEAST_TEXT
+    lengths = (width, _LEAST_TEXT, 1)  # of headings that are not broken
+    heading = next((x for x in lengths if _taken(grid.columns, x) <= width), _LEAST_TEXT)
     names, columns = grid.columns[: grid.names], grid.columns[grid.names :]
-    beside: list[GridColumn] = []
+    together: list[list[GridColumn]] = []
     for column in columns:
-        if beside and _taken([*names, *beside, column], heading) > width:
+        if column.is_attached and together:
+            together[-1].append(column)
+        else:
+            together.append([column])
+    beside: list[GridColumn] = []
+    for attached in together:
+        if beside and _taken([*names, *beside, *attached], heading) > width:
             yield _table([*names, *beside], heading, grid.has_headings)
             beside = []
-        beside.append(column)
+        beside += attached
     yield _table([*names, *beside], heading, grid.has_headings)
 
 
