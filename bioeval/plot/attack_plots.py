@@ -36,7 +36,7 @@ def _as_species(curve: Curve, number: int) -> Curve:
     return replace(curve, hue=ATTACK, shade=number, dash=ATTACK + number)
 
 
-def _of_classes(system: System) -> str:
+def _attempts_in_words(system: System) -> str:
     ds = system.dataset
     attacks = int(ds["attack_attempts"].sel(species=POOLED))
     return (
@@ -45,7 +45,7 @@ def _of_classes(system: System) -> str:
     )
 
 
-def _presentations(system: System) -> str:
+def _presentations_in_words(system: System) -> str:
     ds = system.dataset
     attacks = counted(int(ds["presentations"].sel(species=POOLED)), "attack presentations")
     return f"{int(ds['bona_fide']):,} bona fide and {attacks}"
@@ -54,9 +54,9 @@ def _presentations(system: System) -> str:
 def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the DET of zero-effort impostors, and FRR against the IAPAR of each species.
 
-    Both axes are normal deviates. The points on all curves are at one threshold, that of the equal
-    error rate of zero-effort impostors: how far a species lies to their right is what its attacks
-    gain.
+    Both axes are normal deviates. The points on all curves are at one threshold, the threshold of
+    the equal error rate of zero-effort impostors: the farther to the right the point of a species
+    lies, the more its attacks gain.
 
     Parameters
     ----------
@@ -66,16 +66,16 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
         As for :func:`bioeval.plot.roc`.
     """
     (system,) = pick(data, "attack_det", single=True)
-    far = Curve.of(replace(system, name="zero-effort impostors"), "far", "frr")
+    far = Curve.from_variables(replace(system, name="zero-effort impostors"), "far", "frr")
     curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
-    for i, one in enumerate(_species(system)):
-        curves.append(_as_species(Curve.of(one, "far", "frr"), i))
+    for i, species in enumerate(_species(system)):
+        curves.append(_as_species(Curve.from_variables(species, "far", "frr"), i))
     # The line styles of FAR and of the species are those of other plots: no line is solid.
     plot = Curves("attack_det", curves, ax, style, SQUARE, label=with_eer)
     words = draw_det(plot, floors, (*POINTS, ("iapar_at_far", "frr_at_far")))
-    x, y = say("{far} of impostors, IAPAR of attacks (%)"), DET_LABELS[1]
-    caption = [_of_classes(system)]
-    return plot.end("DET of attacks", x, y, caption=caption, **words)
+    x_label = say("{far} of impostors, IAPAR of attacks (%)")
+    caption = [_attempts_in_words(system)]
+    return plot.end("DET of attacks", x_label, DET_LABELS[1], caption=caption, **words)
 
 
 def _species(system: System) -> list[System]:
@@ -96,12 +96,12 @@ def _species(system: System) -> list[System]:
 # --------------------------------------------------------------------- species by threshold
 
 
-def _chosen(ds: xr.Dataset) -> tuple[float, str]:
-    """Return the threshold to mark, and what it is: the one used, else that of the EER."""
+def _threshold_to_mark(ds: xr.Dataset) -> tuple[float, str]:
+    """Return the threshold used, else that of the EER, with its name; NaN without a threshold."""
     if "threshold_used" in ds:
         return float(ds["threshold_used"]), f"threshold {_printed(ds, 'threshold_used')}"
-    at = float(ds.get("eer_threshold", np.nan))
-    return at, "" if np.isnan(at) else f"EER at {_printed(ds, 'eer_threshold')}"
+    threshold = float(ds.get("eer_threshold", np.nan))
+    return threshold, "" if np.isnan(threshold) else f"EER at {_printed(ds, 'eer_threshold')}"
 
 
 def _printed(ds: xr.Dataset, name: str) -> str:
@@ -116,9 +116,10 @@ def _by_species(
     rates: Mapping[str, Text],
     lacking: str,
 ) -> tuple[Curves, str]:
-    """Draw rates and those of each species by threshold, and the threshold of a single result.
+    """Draw rates, and the rates of each species, by threshold; mark a single result's threshold.
 
-    What a species without any is `lacking`. Returns the label of the axis as well.
+    A species without a defined rate is named with the reason `lacking`. The label of the threshold
+    axis is returned beside the plot.
     """
     curves = curves_of(data, name, "threshold", rates)
     curves = [replace(curve, dash=Style.hues[curve.variable]) for curve in curves]
@@ -126,15 +127,15 @@ def _by_species(
     for number, system in enumerate(systems):
         for i, species in enumerate(system.dataset["species"].values.tolist()[:-2]):
             alone = replace(system, dataset=system.dataset.isel(species=i, drop=True))
-            curve = Curve.of(alone, "threshold", name, as_plot_text(species))
-            why = lacking if curve.why_not else ""
-            curve = _as_species(replace(curve, system=system, why_not=why), i)
+            curve = Curve.from_variables(alone, "threshold", name, as_plot_text(species))
+            why_not = lacking if curve.why_not else ""
+            curve = _as_species(replace(curve, system=system, why_not=why_not), i)
             curves.append(replace(curve, hue=number, shade=0) if len(systems) > 1 else curve)
     plot = Curves(name, curves, ax, style, marked=False)
     label = plot.over_thresholds()
-    at, text = _chosen(systems[0].dataset)
-    if len(systems) == 1 and np.isfinite(at):
-        plot.threshold_line(at, text)
+    threshold, text = _threshold_to_mark(systems[0].dataset)
+    if len(systems) == 1 and np.isfinite(threshold):
+        plot.threshold_line(threshold, text)
     return plot, label
 
 
@@ -152,10 +153,10 @@ def iapar(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
         As for :func:`bioeval.plot.roc`.
     """
     words = {"far": Term("far"), "frr": Term("frr")}
-    plot, x = _by_species("iapar", data, ax, style, words, "no attempt")
-    caption = [agreed(plot.systems, _of_classes)]
-    y = plot.named("Error rate", "far", "frr")
-    return plot.end("IAPAR by species", x, y, caption=caption)
+    plot, x_label = _by_species("iapar", data, ax, style, words, "no attempt")
+    caption = [agreed(plot.systems, _attempts_in_words)]
+    y_label = plot.named("Error rate", "far", "frr")
+    return plot.end("IAPAR by species", x_label, y_label, caption=caption)
 
 
 def attack_scores(
@@ -180,15 +181,15 @@ def attack_scores(
     (system,) = pick(data, "attack_scores", single=True)
     pooled = system.dataset.sel(species=POOLED)
     histograms = {system.name: ScoreHistograms.between_thresholds(pooled)}
-    at, text = _chosen(system.dataset)
+    threshold, text = _threshold_to_mark(system.dataset)
     return draw_histograms(
         histograms,
         ax,
         style,
         title="Genuine, impostor and attack scores",
         classes=_CLASSES,
-        about=lambda _: _of_classes(system),
-        thresholds={text: at},
+        about=lambda _: _attempts_in_words(system),
+        thresholds={text: threshold},
         log=log,
     )
 
@@ -214,13 +215,13 @@ def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     for system in pick(data, "pad_det"):
         largest = system.dataset["apcer"].sel(species=LARGEST, drop=True)
         systems.append(replace(system, dataset=system.dataset.assign(apcer=largest)))
-    curves = numbered([Curve.of(system, "apcer", "bpcer") for system in systems])
+    curves = numbered([Curve.from_variables(system, "apcer", "bpcer") for system in systems])
     label = partial(with_eer, variable="d_eer", called="D-EER")
     plot = Curves("pad_det", curves, ax, style, SQUARE, solid=True, label=label)
     words = draw_det(plot, _least_rates, [("apcer_target", "bpcer_at_apcer")])
-    caption = [agreed(plot.systems, _presentations)]
-    x = "APCER, the largest over the species (%)"
-    return plot.end("DET", x, "BPCER (%)", caption=caption, **words)
+    caption = [agreed(plot.systems, _presentations_in_words)]
+    x_label = "APCER, the largest over the species (%)"
+    return plot.end("DET", x_label, "BPCER (%)", caption=caption, **words)
 
 
 def _least_rates(system: System) -> tuple[float, float]:
@@ -242,6 +243,6 @@ def apcer(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    plot, x = _by_species("apcer", data, ax, style, {"bpcer": "BPCER"}, "no response")
-    caption = [agreed(plot.systems, _presentations)]
-    return plot.end("APCER by species", x, "Error rate", caption=caption)
+    plot, x_label = _by_species("apcer", data, ax, style, {"bpcer": "BPCER"}, "no response")
+    caption = [agreed(plot.systems, _presentations_in_words)]
+    return plot.end("APCER by species", x_label, "Error rate", caption=caption)

@@ -70,12 +70,13 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     limit = min(20.0, max(4.0, math.ceil(farthest)))
     plot.draw(xlim=(-limit, limit))
     plot.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
-    x, y = "Natural log of the likelihood ratio", "Proportion of the class with a larger ratio"
-    return plot.end("Tippett plot", x, y)
+    x_label = "Natural log of the likelihood ratio"
+    y_label = "Proportion of the class with a larger ratio"
+    return plot.end("Tippett plot", x_label, y_label)
 
 
 def _over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y: str) -> Curves:
-    """Draw an error over the prior, actual and minimum, with that of the prior alone."""
+    """Draw the actual and the minimum error over the prior, and the error of the prior alone."""
     name = title.lower().replace(" ", "_").replace("-", "_")
     words = {error: "actual", f"min_{error}": "minimum"}
     curves = curves_of(data, name, "prior_log_odds", words, alike=False)

@@ -26,35 +26,36 @@ from bioeval.plot.systems import (
     System,
     agreed,
     as_plot_text,
+    attempts_in_words,
     joined,
     kind_of,
     lines_of,
     other_term,
-    over,
     pick,
     task_in_title,
     undefined,
 )
 from bioeval.views.writers.lines import written
 
-# Of several systems that have more curves, each is named once, and what the curves are is named
-# beside them.
+# If several systems have more curves than this, the legend names each system and each kind of
+# curve once, instead of each curve.
 MOST_NAMED = 4
 
 
 class Display:
-    """What a plot drew, which computes no rate: all that it shows are variables of a result.
+    """A drawn plot, which computes no rate: all values that it shows are variables of a result.
 
-    A plot picks its `systems`, begins a display, draws on `ax_` with matplotlib, and names what it
-    shows with `finish`. A display takes the properties of all plots out of `style`: `name`,
-    `figsize`, `title`. Texts may be templates with terms of the field: ``say("{frr} at {far}")``.
+    A plot picks its `systems`, begins a display, draws on `ax_` with matplotlib, and writes the
+    title, caption and labels with `finish`. A display takes the properties of all plots out of
+    `style`: `name`, `figsize`, `title`. Texts may be templates with terms of the field:
+    ``say("{frr} at {far}")``.
 
     Attributes
     ----------
     ax_, figure_, legend_ : Axes, Figure, Legend or None
-        What is drawn on, and what names it.
+        The axes and the figure of the plot, and the legend of the axes.
     drawn : object
-        What is drawn that is no variable of the result, such as histograms by the name of a system.
+        Drawn data that are no variable of the result, such as histograms by the name of a system.
     why_empty : str
         Why there is nothing to draw; empty if there is something.
     """
@@ -65,6 +66,9 @@ class Display:
         ax: Axes | Figure | None,
         style: dict[str, Any],
         size: tuple[float, float] = SIZE,
+        *,
+        drawn: Any = None,
+        why_empty: str = "",
     ):
         self.systems = list(systems)
         if style.get("name") is not None and len(self.systems) > 1:
@@ -81,10 +85,10 @@ class Display:
         self.figure_ = plot_style.figure_of(self.ax_)
         self.write = lines_of(self.systems[0].dataset).write  # in the terms of its views
         self.legend_: Legend | None = None
-        self.drawn: Any = None
-        self.why_empty = ""
+        self.drawn = drawn
+        self.why_empty = why_empty
 
-    def beside(self, rows: int, columns: int, **ratios: Any) -> Axes:
+    def divide(self, rows: int, columns: int, **ratios: Any) -> Axes:
         """Divide the place of the axes into two; return the second axes."""
         place = self.ax_.get_subplotspec()
         if place is None:
@@ -126,7 +130,7 @@ class Display:
     def named(self, label: Text, *rates: str) -> str:
         """Return a label with the other vocabulary's terms for its rates.
 
-        They are those of its template, and are named where all systems have the same.
+        The rates are the terms of its template; terms are named where all systems share them.
         """
         if isinstance(label, Phrase):
             terms_of = [rate_of_term(x.name) for x in parts(label) if isinstance(x, Term)]
@@ -134,10 +138,14 @@ class Display:
         terms = agreed(self.systems, lambda x: other_term(x.dataset, *rates)) if rates else ""
         return f"{self.write(label)} ({terms})" if terms else self.write(label)
 
-    def threshold_line(self, at: float, text: str, number: int = 0) -> None:
+    def threshold_line(self, threshold: float, text: str, number: int = 0) -> None:
         """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
-        how: dict[str, Any] = {"linestyle": Style.dash(number + 1), "linewidth": 0.9, "zorder": 4}
-        self.ax_.axvline(at, color=Style.text, label=shown(text), **how)
+        properties: dict[str, Any] = {
+            "linestyle": Style.dash(number + 1),
+            "linewidth": 0.9,
+            "zorder": 4,
+        }
+        self.ax_.axvline(threshold, color=Style.text, label=legend_text(text), **properties)
 
 
 def threshold_label(kind: str) -> str:
@@ -146,7 +154,7 @@ def threshold_label(kind: str) -> str:
     return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
 
 
-def shown(text: str) -> str:
+def legend_text(text: str) -> str:
     """Return a name for a legend, which leaves out names that begin with an underscore."""
     return f" {text}" if text.startswith("_") else text or "_nolegend_"
 
@@ -172,7 +180,7 @@ class Curve:
     word: Text = ""  # what it is among the curves of its system
 
     @classmethod
-    def of(
+    def from_variables(
         cls,
         system: System,
         x: str,
@@ -181,9 +189,9 @@ class Curve:
         rank: int | None = None,
         limits: str = "",
     ) -> Curve:
-        """Return the curve of variable `y` against `x`, at one rank where they have ranks.
+        """Return the curve of variable `y` against `x`, at one rank where the variables have ranks.
 
-        `limits` begin the names of its limits, if these are not those of `y`.
+        `limits` is the prefix of the names of the confidence limits, by default `y` and "_".
         """
         dataset = system.dataset
 
@@ -198,10 +206,10 @@ class Curve:
         low, high = (values(f"{limits or f'{y}_'}{end}") for end in ("low", "high"))
         if low is not None and np.isnan(low).all():
             low = high = None
-        why = undefined(dataset, x, word) or undefined(dataset, y, word)
+        why_not = undefined(dataset, x, word) or undefined(dataset, y, word)
         arrays: Any = {"x": values(x), "y": values(y), "low": low, "high": high}
         name = joined(system.name, written(word))
-        return cls(name, system=system, why_not=why, variable=y, word=word, **arrays)
+        return cls(name, system=system, why_not=why_not, variable=y, word=word, **arrays)
 
 
 class Curves(Display):
@@ -269,23 +277,23 @@ class Curves(Display):
         steps = "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
         self.ax_.set_ylim(-0.015, 1.015)
         for curve in self.defined:
-            there = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
-            self.line(curve, curve.x[there], curve.y[there], drawstyle=steps)
-            self.band(curve, there)
+            is_drawn = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
+            self.line(curve, curve.x[is_drawn], curve.y[is_drawn], drawstyle=steps)
+            self.band(curve, is_drawn)
         return threshold_label(kind)
 
-    def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **how: Any) -> None:
-        """Draw one curve in steps; each of few points is marked."""
+    def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
+        """Draw one curve in steps; where a curve has few points, all of them are marked."""
         marked = len(x) <= plot_style.FEW_POINTS if self.marked is None else self.marked
-        usual: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "linewidth": 1.6}
-        usual |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
-        look = {**usual, **self._look(curve.dash, marked), **how, **self.style}
+        defaults: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "linewidth": 1.6}
+        defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
+        look = {**defaults, **self._look(curve.dash, marked), **properties, **self.style}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **look)
 
     def _look(self, dash: int, marked: bool) -> dict[str, Any]:
-        """Return what tells a line apart from others of its colour: dashes or marks.
+        """Return the dashes or marks that tell a line from other lines of its colour.
 
-        Marks between measured points are hollow, and apart from those of other curves.
+        Marks between measured points are hollow, and apart from the marks of other curves.
         """
         if not self.solid or len(self.curves) == 1:
             mark: dict[str, Any] = {"marker": "o", "markersize": 3.2} if marked else {}
@@ -300,36 +308,40 @@ class Curves(Display):
         """Draw a thin line to compare the curves with."""
         self.ax_.plot(x, y, color=Style.rule, linewidth=0.9, linestyle=":", zorder=1)
 
-    def band(self, curve: Curve, there: Any = True, floor: float = -np.inf) -> None:
-        """Draw the confidence limits of a curve `there`, in steps like its line; of a point a bar.
+    def band(self, curve: Curve, where: Any = True, floor: float = -np.inf) -> None:
+        """Draw the confidence limits of a curve, in steps like its line; of a single point, a bar.
 
-        Smaller `x` than `floor` are drawn there, for a logarithmic axis.
+        `where` is a mask of its points. Values of `x` below `floor`, the end of a logarithmic axis,
+        are drawn at `floor`.
         """
         if curve.low is None or curve.high is None:
             return
-        line, there = self.lines_[curve.name], np.isfinite(curve.x) & there
-        x, low, high = (each[there] for each in (curve.x, curve.low, curve.high))
-        if len(x) > 1 and x[0] > x[-1]:
-            x, low, high = x[::-1], low[::-1], high[::-1]
-        if len(x) == 1:
-            bar = self.ax_.vlines(np.maximum(x, floor), low, high, color=line.get_color())
+        line, where = self.lines_[curve.name], np.isfinite(curve.x) & where
+        x_values, low, high = (values[where] for values in (curve.x, curve.low, curve.high))
+        if len(x_values) > 1 and x_values[0] > x_values[-1]:
+            x_values, low, high = x_values[::-1], low[::-1], high[::-1]
+        if len(x_values) == 1:
+            bar = self.ax_.vlines(np.maximum(x_values, floor), low, high, color=line.get_color())
             self.bands_[curve.name] = bar
             return
-        how: dict[str, Any] = {"color": line.get_color(), "alpha": 0.16, "linewidth": 0}
+        properties: dict[str, Any] = {"color": line.get_color(), "alpha": 0.16, "linewidth": 0}
         if (drawstyle := line.get_drawstyle()) != "default":
-            how["step"] = drawstyle.removeprefix("steps-")
-        band = self.ax_.fill_between(np.maximum(x, floor), low, high, zorder=1.5, **how)
+            properties["step"] = drawstyle.removeprefix("steps-")
+        band = self.ax_.fill_between(
+            np.maximum(x_values, floor), low, high, zorder=1.5, **properties
+        )
         self.bands_[curve.name] = band
 
     def cloud(self, curve: Curve, lines: Iterable[tuple[Any, Any]], **style: Any) -> None:
-        """Draw curves of folds behind their mean; one of a single point is a dot."""
-        how: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "alpha": 0.45}
-        for x, y in lines:
-            dot = {"marker": "."} if len(x) == 1 else {}
-            self.ax_.plot(x, y, **{**how, "linewidth": 0.8, "zorder": 1.5, **dot, **style})
+        """Draw curves of folds behind their mean; a curve of a single point is a dot."""
+        properties: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "alpha": 0.45}
+        properties |= {"linewidth": 0.8, "zorder": 1.5}
+        for line in lines:
+            dot = {"marker": "."} if len(line[0]) == 1 else {}
+            self.ax_.plot(*line, **{**properties, **dot, **style})
 
     def _candidates(self) -> list[Text]:
-        """Return with how many templates the probes of each system were compared, if not all."""
+        """Return how many templates the probes of each system were compared with, if not all."""
         systems_of: dict[str, list[str]] = {}
         for system in self.systems:
             systems_of.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
@@ -351,24 +363,24 @@ class Curves(Display):
     ) -> Curves:
         """Write the words of the plot, and name its lines.
 
-        Below the title stands the `caption`, by default what the rates are over where all systems
-        agree, and what is `last`. Curves that cannot be seen are named with the reason: in the
-        middle of the axes if there are no others.
+        Below the title stands the `caption`, by default the attempts behind the rates where all
+        systems agree, and the parts of the caption that come `last`. Curves that cannot be seen are
+        named with the reason: in the middle of the axes if no curve can be seen.
         """
         write = self.write
         missing: dict[str, list[str]] = {}
         for name, curve in self.curves.items():
-            if why := curve.why_not or (unseen or {}).get(name, ""):
-                is_named = write(curve.word) in write(why)
-                who = curve.system.name if is_named else self._label(curve)
-                missing.setdefault(write(why), []).append(who)
-        lines = [joined(joined(*who), why, by=": ") for why, who in missing.items()]
+            if reason := curve.why_not or (unseen or {}).get(name, ""):
+                is_named = write(curve.word) in write(reason)
+                label = curve.system.name if is_named else self._label(curve)
+                missing.setdefault(write(reason), []).append(label)
+        absences = [joined(joined(*labels), reason, by=": ") for reason, labels in missing.items()]
         if sum(map(len, missing.values())) == len(self.curves):
-            plot_style.empty(self.ax_, "; ".join(missing if len(missing) == 1 else lines))
-            lines = []
+            plot_style.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
+            absences = []
         self._name_lines()
         if caption is None:
-            caption = [agreed(self.systems, over)]
+            caption = [agreed(self.systems, attempts_in_words)]
         limits = set()
         for name, drawn in self.bands_.items():
             attrs = self.curves[name].system.dataset.attrs
@@ -378,7 +390,7 @@ class Curves(Display):
         bands = [f"{word}: {level:g} % at each point" for level, word in sorted(limits)]
         self.finish(
             joined(write(title), task_in_title(self.systems), by=": "),
-            [*caption, *self._candidates(), *bands, *last, *lines],
+            [*caption, *self._candidates(), *bands, *last, *absences],
             self.named(x),
             self.named(y),
         )
@@ -388,38 +400,38 @@ class Curves(Display):
         """Name each line; of many lines of several systems each system and each kind of line."""
         drawn = [self.curves[name] for name in self.lines_]
         kinds = {self.write(curve.word): curve for curve in drawn}
-        many = len(self.systems) > 1 and len(kinds) > 1 and len(drawn) > MOST_NAMED
+        is_abridged = len(self.systems) > 1 and len(kinds) > 1 and len(drawn) > MOST_NAMED
         before = set[str]()
         for curve in drawn:
             text = self._label(curve)
-            if many:
+            if is_abridged:
                 text = "" if curve.system.name in before else curve.system.name
                 before.add(curve.system.name)
-            self.lines_[curve.name].set_label(shown(joined(self.name, text)))
-        for word, curve in kinds.items() if many else ():
+            self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
+        for word, curve in kinds.items() if is_abridged else ():
             self.ax_.plot([], [], color=Style.text, label=word, **self._look(curve.dash, False))
 
 
 def curves_of(
     data: Any, plot: str, x: str, y: Mapping[str, Text], *, alike: bool = True
 ) -> list[Curve]:
-    """Return the curves of variables `y`, with a word for each, against `x`.
+    """Return the curves against `x` of the variables `y`, which are named by words.
 
-    Of several lines, those of one system have the colour and the line style of what they are;
-    of several systems, and unless lines are `alike` in all plots, each has one colour.
+    Lines of a single system have the colour and the line style of their variable; lines of several
+    systems, and lines that are not `alike` in all plots, have the colour of their system.
     """
     systems = pick(data, plot)
     if len(y) == 1:
         ((variable, word),) = y.items()
-        return numbered([Curve.of(system, x, variable, word) for system in systems])
+        return numbered([Curve.from_variables(system, x, variable, word) for system in systems])
     curves = []
     for number, system in enumerate(systems):
         for i, (variable, word) in enumerate(y.items()):
             if variable in system.dataset:
-                known = Style.hues.get(variable, i)
-                hue = known if alike and len(systems) == 1 else number
-                curve = Curve.of(system, x, variable, word)
-                curves.append(replace(curve, hue=hue, dash=known))
+                meaning = Style.hues.get(variable, i)
+                hue = meaning if alike and len(systems) == 1 else number
+                curve = Curve.from_variables(system, x, variable, word)
+                curves.append(replace(curve, hue=hue, dash=meaning))
     return curves
 
 
@@ -428,21 +440,21 @@ def curves_by_rank(
 ) -> list[Curve]:
     """Return one curve per system and rank, coloured by system; of one system, in shades."""
     systems = pick(data, plot)
-    wanted = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
-    wanted = [require_integer("ranks", rank, low=1) for rank in wanted]
-    if not wanted:
+    chosen = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
+    chosen = [require_integer("ranks", rank, low=1) for rank in chosen]
+    if not chosen:
         raise DataError("ranks is empty; expected at least one rank")
     curves = []
     for number, system in enumerate(systems):
         have = system.dataset["rank"].values.tolist()
-        missing = [rank for rank in wanted if rank not in have]
+        missing = [rank for rank in chosen if rank not in have]
         if ranks is not None and missing:
             raise DataError(
                 f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
                 f"evaluate with max_rank={max(missing)} or more"
             )
-        for i, rank in enumerate(rank for rank in wanted if rank in have):
-            curve = Curve.of(system, x, y, f"rank {rank}", rank)
+        for i, rank in enumerate(rank for rank in chosen if rank in have):
+            curve = Curve.from_variables(system, x, y, f"rank {rank}", rank)
             shade = i if len(systems) == 1 else 0
             curves.append(replace(curve, hue=number, shade=shade, dash=i))
     return curves
@@ -452,7 +464,8 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
     """Give each curve a colour and a line style.
 
     Of several systems with several variants (single- and multi-template), each system has its
-    colour and each variant its line style; else each curve has its own of both.
+    colour and each variant its line style; else every curve has a colour and a line style of its
+    own.
     """
     groups = [*dict.fromkeys(curve.system.group for curve in curves)]
     variants = [*dict.fromkeys(curve.system.variant for curve in curves)]

@@ -58,11 +58,11 @@ class PlotFile(NamedTuple):
 
 
 def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
-    """Yield the files of each plot that `data` supports, except for those of some plots."""
+    """Yield the files of each plot that `data` supports; plots named in `without` have none."""
     for plot in PLOTS.values():
-        if plot.name in without or (shown := drawable(data, plot)) is None:
+        if plot.name in without or (drawn_data := drawable(data, plot)) is None:
             continue
-        parts = pick(shown, plot.name) if plot.one_system else [shown]
+        parts = pick(drawn_data, plot.name) if plot.one_system else [drawn_data]
         for log in (False, True)[: 1 + plot.log]:
             for part in parts:
                 name = part.name if isinstance(part, System) else ""
@@ -201,9 +201,9 @@ def save_plots(
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; expected a folder, or a new name")
     folder.mkdir(parents=True, exist_ok=True)
-    without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
+    left_out = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
     written = []
-    for file in chain(plot_files(results, without), starmap(PlotFile, of_scores)):
+    for file in chain(plot_files(results, left_out), starmap(PlotFile, of_scores)):
         tail = re.sub(r"[^\w.]+", "-", file.system).strip("-.")
         name = f"{file.stem}-{tail}" if tail else file.stem
         # Created directly, so that pyplot does not track it.

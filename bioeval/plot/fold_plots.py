@@ -47,7 +47,7 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     plot = Display(pick(data, "folds", single=True), ax, style)
     ds = plot.systems[0].dataset
-    how = "" if ds.attrs["chosen_on"] == "given" else " (optimistic)"
+    note_on_training = "" if ds.attrs["chosen_on"] == "given" else " (optimistic)"
     means = aggregate(ds, ("repeat", "fold"))
     means = means.assign({rate: means[rate].sel(statistic="mean") for rate in ("far", "frr")})
     _draw_folds(
@@ -56,7 +56,7 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         ds.sel(part="test"),
         {
             "test parts, mean": means.sel(part="test"),
-            f"training parts, mean{how}": means.sel(part="train"),
+            f"training parts, mean{note_on_training}": means.sel(part="train"),
         },
     )
     return _end_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs))
@@ -99,9 +99,9 @@ def _draw_folds(
     """
     ax, ds = plot.ax_, plot.systems[0].dataset
     far, frr = (folds[rate].values.ravel() for rate in ("far", "frr"))
-    each: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
+    dots: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
     label = f"test part of a {unit_of(ds.attrs)}"
-    ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **each)
+    ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **dots)
     looks: list[dict[str, Any]] = [
         {"fmt": "o", "capsize": 4},
         {"fmt": "D", "markerfacecolor": "white", "linewidth": 1.0},
@@ -126,23 +126,22 @@ def _draw_folds(
 
 
 def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> None:
-    """Draw a FAR and FRR with their intervals, if any."""
     middle: dict[str, Any] = {}
     bars: dict[str, Any] = {}
     for axis, rate in (("x", "far"), ("y", "frr")):
         low, high = (float(point.get(f"{rate}_{end}", np.nan)) for end in ("low", "high"))
-        middle[axis] = at = float(point[rate])
-        bars[f"{axis}err"] = np.maximum([[at - low], [high - at]], 0)
-    how: dict[str, Any] = {"color": Style.text, "markersize": 7, "linewidth": 1.6, **style}
-    drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **how)
+        middle[axis] = value = float(point[rate])
+        bars[f"{axis}err"] = np.maximum([[value - low], [high - value]], 0)
+    properties: dict[str, Any] = {"color": Style.text, "markersize": 7, "linewidth": 1.6, **style}
+    drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **properties)
     drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
 
 def _end_folds(plot: Display, title: Text, *bars: str) -> Display:
-    """Write the words; `bars` say what the bars are."""
-    x = plot.named(say("{False accept rate, far}"))
-    y = plot.named(say("{False reject rate, frr}"))
-    plot.finish(plot.of_system(title), bars, x, y)
+    """Write the title, and the captions `bars`, which explain the error bars."""
+    x_label = plot.named(say("{False accept rate, far}"))
+    y_label = plot.named(say("{False reject rate, frr}"))
+    plot.finish(plot.of_system(title), bars, x_label, y_label)
     return plot
 
 
@@ -192,7 +191,7 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         return plot.end("Mean", plot.over_thresholds(), "Rate", caption=caption)
     arrays = [np.ones(1)]
     for curve in plot.defined:
-        there = np.isfinite(curve.y)
+        is_defined = np.isfinite(curve.y)
         arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
         if of_folds:
             values = curve.system.dataset[curve.variable].sel(part="test").values
@@ -203,11 +202,11 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         points: dict[str, Any] = {}
         if (np.diff(curve.x) != 1).any() or of_folds:
             points = {"linestyle": "none", "marker": "o", "markersize": 7}
-        plot.line(curve, curve.x[there], curve.y[there], **points)
+        plot.line(curve, curve.x[is_defined], curve.y[is_defined], **points)
         if not points:
-            plot.band(curve, there)
+            plot.band(curve, is_defined)
         elif curve.low is not None and curve.high is not None:
-            ends = (x[there] for x in (curve.x, curve.low, curve.high))
+            ends = (x[is_defined] for x in (curve.x, curve.low, curve.high))
             plot.ax_.vlines(*ends, color=plot.lines_[curve.name].get_color(), linewidth=1.6)
     last = max(int(curve.x[-1]) for curve in plot.curves.values())
     if all((np.diff(c.x) == 1).all() for c in plot.defined):  # of folds: chosen ranks
@@ -230,23 +229,23 @@ def _mean_curves(systems: list[System]) -> list[Curve]:
                 continue
             # The colour and the line style of what it is; of systems, each has its colour.
             over_ranks = means.dataset[rate].dims == ("rank",)
-            x, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
-            curve = Curve.of(means, x, rate, "" if over_ranks else word, 1)
+            x_variable, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
+            curve = Curve.from_variables(means, x_variable, rate, "" if over_ranks else word, 1)
             hue = number if len(systems) > 1 else look
             curves.append(replace(curve, system=system, hue=hue, dash=look))
     return curves
 
 
 def _means(dataset: xr.Dataset) -> xr.Dataset:
-    """Return the means of the rates that are curves, with their limits; of folds, of test parts."""
-    over = [str(dim) for dim in OVER if dim in dataset.dims]
+    """Return means, with limits, of the rates that are curves: over partitions or test parts."""
+    fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
     if "part" in dataset.dims:
-        means = aggregate(dataset, over).sel(statistic="mean", part="test")
+        means = aggregate(dataset, fold_dims).sel(statistic="mean", part="test")
     else:
         rates = dataset[[rate for rate in _RATES if rate in dataset]]
         if "dir" in rates:  # FRR is 1 - DIR at rank 1
             rates = rates.drop_vars("frr").assign(dir=rates["dir"].sel(rank=1, drop=True))
-        means = aggregate(rates, over, interval="quantile").sel(statistic="mean")
+        means = aggregate(rates, fold_dims, interval="quantile").sel(statistic="mean")
     return means.drop_vars([rate for rate in _RATES if rate in means and not means[rate].ndim])
 
 
@@ -270,8 +269,8 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ds = systems[0].dataset
     rows = _spreads(ds)
     number = len(rows)
-    plot = Display(systems, ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))
-    plot.drawn = {row.label: row.each for row in rows}
+    size = 7.2, 1.7 + 0.52 * max(number, 3)
+    plot = Display(systems, ax, style, size, drawn={row.label: row.each for row in rows})
     ax = plot.ax_
     ax.set(xlim=(-0.02, 1.02), ylim=(max(number, 1) - 0.45, -0.7), xticks=[])
     ax.grid(False)
@@ -280,7 +279,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         _draw_row(ax, place, row, style)
     ax.set_yticks(range(number), [as_plot_text(row.label) for row in rows])
     ax.tick_params(axis="y", length=0)
-    plot_style.beside(ax, [_in_digits(row) for row in rows])
+    plot_style.label_rows(ax, [_in_digits(row) for row in rows])
     if not rows:
         plot.empty("No scalar is defined in any fold")
     attrs, sizes = ds.attrs, ds.sizes
@@ -307,28 +306,28 @@ class _Spread:
 def _spreads(dataset: xr.Dataset) -> list[_Spread]:
     """Return the spread of each measure that tables have, in test parts, where it is defined."""
     scalars = dataset.drop_dims("threshold", errors="ignore")
-    over = [str(dim) for dim in OVER if dim in dataset.dims]
+    fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
     statistics: dict[Any, dict[str, Row]] = {}
-    for row in rows_of(Node("", "", "", aggregate(scalars, over))):
+    for row in rows_of(Node("", "", "", aggregate(scalars, fold_dims))):
         statistics.setdefault(_place_of(row), {})[row.statistic] = row
     values: dict[Any, list[Row]] = {}
     for row in rows_of(Node("", "", "", scalars)):
-        is_measured = "direction" in row.about and {*over} <= {*row.places}
+        is_measured = "direction" in row.about and {*fold_dims} <= {*row.places}
         of_test = row.places.get("part", "test") == "test"
         if is_measured and of_test and row.is_brief and row.supported is not False:
             values.setdefault(_place_of(row), []).append(row)
     lines = Lines(words_of(dataset), task_of(dataset))
     spreads = []
     for place, rows in values.items():
-        found = statistics[place]
-        mean = found["mean"]
+        summary = statistics[place]
+        mean = summary["mean"]
         limits = mean.low, mean.high
         if f"{mean.name}_low" not in mean.node.dataset:  # the middle 95 % of the values
-            limits = found["q0.025"].value, found["q0.975"].value
+            limits = summary["q0.025"].value, summary["q0.975"].value
         label = lines.write(label_of(rows[0]))
         label += " (in %)" if rows[0].about["units"] == "proportion" else ""
-        each = np.array([row.value for row in rows])
-        spreads.append(_Spread(mean.name, label, rows[0].about, each, mean.value, *limits))
+        numbers = np.array([row.value for row in rows])
+        spreads.append(_Spread(mean.name, label, rows[0].about, numbers, mean.value, *limits))
     return spreads
 
 
@@ -339,23 +338,23 @@ def _place_of(row: Row) -> Any:
 
 def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> None:
     """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
-    every = np.array([row.mean, row.low, row.high, *row.each])
-    least, width = np.nanmin(every), np.nanmax(every) - np.nanmin(every)
+    numbers = np.array([row.mean, row.low, row.high, *row.each])
+    least, width = np.nanmin(numbers), np.nanmax(numbers) - np.nanmin(numbers)
     ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
-    mean, low, high, *values = (every - least) / width if width else 0 * every + 0.5
+    mean, low, high, *values = (numbers - least) / width if width else 0 * numbers + 0.5
     counts, edges = np.histogram(values, 30, (0, 1))
     heights = 0.62 * counts / counts.max()
     bars: dict[str, Any] = {"color": Style.rule, "alpha": 0.6, "align": "edge", **style}
     ax.bar(edges[:-1], heights, 1 / 30, bottom=place + 0.1 - heights, **bars)
     colour = Style.colour(Style.hues.get(row.name, plot_style.BOTH))
-    how: dict[str, Any] = {"color": colour, "zorder": 3}
-    ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **how)
-    ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **how)
+    properties: dict[str, Any] = {"color": colour, "zorder": 3}
+    ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **properties)
+    ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **properties)
     ax.plot([0, 1], [place + 0.1] * 2, color=Style.rule, linewidth=0.8, zorder=1)  # the axis
     sides = {0.0: "left", 0.5: "center", 1.0: "right"}
-    for at, value in ends.items():
-        text: dict[str, Any] = {"ha": sides[at], "va": "top", "color": Style.text}
-        ax.text(at, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
+    for place_on_axis, value in ends.items():
+        text: dict[str, Any] = {"ha": sides[place_on_axis], "va": "top", "color": Style.text}
+        ax.text(place_on_axis, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
 
 
 def _in_digits(row: _Spread) -> str:
@@ -377,7 +376,7 @@ def _number(row: _Spread, value: float) -> str:
 
 
 def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
-    """Draw what an assured threshold costs: FAR, its upper limit and FRR over the threshold.
+    """Draw the costs of an assured threshold: FAR, its upper limit and FRR over the threshold.
 
     Parameters
     ----------
@@ -394,18 +393,26 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
         alone = "only one threshold was evaluated"
         plot.empty(alone if refusal is None else sentence_about(refusal))
     target = threshold_rule(ds.attrs).values[0]
-    level, over = float(ds.attrs["assure"]), ds.attrs["assured_over"]
-    drawn = [np.array([target])]
+    level, unit = float(ds.attrs["assure"]), ds.attrs["assured_over"]
+    arrays = [np.array([target])]
     for name, dash, label in (
         ("far_high", ":", say("{far}, upper limit at {level:rate}", level=level)),
-        ("far", "", say("{far}, over {over}", over=over)),
+        ("far", "", say("{far}, over {over}", over=unit)),
         ("frr", "", say("{frr}")),
     ):
         rates, hue = ds[f"point_{name}"].values, Style.hues[name[:3]]
-        drawn.append(rates)
+        arrays.append(rates)
         if np.isfinite(rates).any():
-            how: dict[str, Any] = {"color": Style.colour(hue), "linestyle": dash or Style.dash(hue)}
-            ax.plot(threshold, rates, label=plot.write(label), **{**how, "linewidth": 1.8, **style})
+            properties: dict[str, Any] = {
+                "color": Style.colour(hue),
+                "linestyle": dash or Style.dash(hue),
+            }
+            ax.plot(
+                threshold,
+                rates,
+                label=plot.write(label),
+                **{**properties, "linewidth": 1.8, **style},
+            )
     ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
     end, away, side = (1, -4, "right") if ds.attrs["kind"] in LARGER_IS_CLOSER else (0, 4, "left")
     place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": side}
@@ -414,13 +421,13 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
         ("assured", "assured_threshold", "-"),
         ("these data alone", "threshold", ":"),
     ):
-        at = float(ds[variable])
-        if np.isfinite(at):
+        value = float(ds[variable])
+        if np.isfinite(value):
             text = f"{role}: {written(threshold_of(ds, variable))}"
-            ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=text)
-    every = np.concatenate(drawn)
-    seen = every[np.isfinite(every) & (every > 0)]
-    plot_style.log_axis(ax, "y", float(seen.min()) / 1.3, min(1.0, 1.3 * float(seen.max())))
+            ax.axvline(value, color=Style.text, linewidth=1.2, linestyle=line, label=text)
+    rates_drawn = np.concatenate(arrays)
+    positive = rates_drawn[np.isfinite(rates_drawn) & (rates_drawn > 0)]
+    plot_style.log_axis(ax, "y", float(positive.min()) / 1.3, min(1.0, 1.3 * float(positive.max())))
     labels = threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
     caption = [f"estimated, for {ds.attrs['assured_for']}"]
     plot.finish(plot.of_system("Assured threshold"), caption, *labels)

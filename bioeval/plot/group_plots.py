@@ -20,8 +20,24 @@ from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.results.words import percent
 
-# Most groups that are named; of more, some are.
-NAMED = 40
+# With more groups, only some of them are named.
+MOST_NAMED = 40
+
+# Most groups whose rates are written in the cells, by whether the style has a fixed width.
+MOST_CELLS = {False: 10, True: 5}
+
+# Letters of the longest name, by whether the style has a fixed width.
+LONGEST_NAME = {False: 24, True: 14}
+
+# Inches: the width of both panels, and the height of a panel before and for each group.
+WIDTH_OF_PANEL, WIDTH_OF_PANELS = 5.0, 10.4
+HEIGHT_WITHOUT_GROUPS, HEIGHT_OF_GROUP = 2.4, 0.42
+LEAST_HEIGHT, MOST_HEIGHT = 3.4, 11.0
+PANELS_IN_COLUMN = 1.8  # height of two panels one below the other, in heights of a panel
+
+# Lines from one name to the next, and the part of the height that the title leaves.
+LINE_SPACING = 1.25
+WITHOUT_TITLE = 0.75
 
 # Colours of a FAR of 0 and of one that is not defined.
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
@@ -46,49 +62,66 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         Properties of the points of FRR; ``name`` names the system in the title.
     """
     systems = pick(data, "groups", single=True)
-    ds, narrow = systems[0].dataset, Style.look.is_narrow
-    overall = {"frr": float(ds["frr"][-1]), "far": float(ds["far"].values.flat[-1])}
+    ds = systems[0].dataset
+    is_narrow = Style.look.is_narrow
+    overall_frr = float(ds["frr"][-1])
+    overall_far = float(ds["far"].values.flat[-1])
     ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
-    every = ds["group"].values.tolist()
-    high = float(np.clip(2.4 + 0.42 * len(every), 3.4, 11.0))
-    plot = Display(systems, ax, style, (5.0, 1.8 * high) if narrow else (10.4, high))
+    plot = Display(systems, ax, style, _size(ds.sizes["group"]))
     left = plot.ax_
-    right = plot.beside(2, 1) if narrow else plot.beside(1, 2, width_ratios=(1, 1.15))
-    longest = 14 if Style.look.width else 24
-    # The title takes some of the height, and the names below FAR as much as they are long.
-    letters = min(max(len(str(x)) for x in every), longest)
-    rows = (0.75 * room(left)[1] - letters * LETTER * Style.look.small) / Style.look.small
-    step = -(-len(every) // max(1, min(int(rows / 1.25), NAMED)))
-    shown = range(0, len(every), step)
-    names = [as_plot_text(short_name(str(every[i]), longest)) for i in shown]
-    _draw_rates(left, ds, "frr", overall["frr"], style)
-    people = ds["subjects"].values[::step].tolist()
-    left.set_yticks(shown, [f"{x} ({n:,})" for x, n in zip(names, people, strict=True)])
+    right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, 1.15))
+    ticks, names = _named_groups(ds["group"].values.tolist(), room(left)[1])
+    _draw_rates(left, ds, "frr", overall_frr, style)
+    subjects = ds["subjects"].values[ticks].tolist()
+    left.set_yticks(ticks, [f"{x} ({n:,})" for x, n in zip(names, subjects, strict=True)])
     hollow = "hollow: few people or errors"
     caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
     if ds["frr_flagged"].values.any():
         caption.append(hollow)
     label = plot.named(say("{False reject rate, frr}"))
     plot.finish(plot.of_system(say("{frr} by group")), caption, label)
-    right.set_yticks(shown, names if narrow else [""] * len(names))
+    right.set_yticks(ticks, names if is_narrow else [""] * len(names))
     for axes in (left, right):
         axes.tick_params(length=0)
     flagged = bool(ds["far_flagged"].values.any())
     if ds["far"].ndim == 1:
-        _draw_rates(right, ds, "far", overall["far"], style)
+        _draw_rates(right, ds, "far", overall_far, style)
         label = plot.named(say("{False accept rate, far}"))
         plot.finish(say("{far} by group of the probe"), [hollow] * flagged, label, ax=right)
         return plot
-    in_cells = len(every) <= (10 if Style.look.width is None else 5)
+    in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
     _draw_pairs(right, ds, in_cells)
-    turned = max(map(len, names)) * LETTER * Style.look.small > room(right)[0] / len(names) - 4
-    right.set_xticks(shown, names, rotation=90 * turned)
-    about, unit = "white: 0; grey: not defined", ""
-    if in_cells:
-        about, unit = "*: few people or errors" * flagged, " (%)"
-    labels = "Group of the claimed subject", "Group of the probe" if narrow else ""
-    plot.finish(say("{far} by pair of groups{unit}", unit=unit), [about], *labels, right)
+    longest = max(map(len, names)) * LETTER * Style.look.small
+    is_turned = longest > room(right)[0] / len(names) - 4
+    right.set_xticks(ticks, names, rotation=90 * is_turned)
+    legend = "*: few people or errors" * flagged if in_cells else "white: 0; grey: not defined"
+    title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
+    labels = "Group of the claimed subject", "Group of the probe" if is_narrow else ""
+    plot.finish(title, [legend], *labels, right)
     return plot
+
+
+def _size(groups: int) -> tuple[float, float]:
+    """Return the width and height of a new figure in inches."""
+    height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * groups
+    height = float(np.clip(height, LEAST_HEIGHT, MOST_HEIGHT))
+    if Style.look.is_narrow:
+        return WIDTH_OF_PANEL, PANELS_IN_COLUMN * height
+    return WIDTH_OF_PANELS, height
+
+
+def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
+    """Return the numbers of the groups with names, as many as `height` points hold, and the names.
+
+    The title takes some of the height, and the names below FAR take as much as they are long.
+    """
+    longest = LONGEST_NAME[Style.look.width is not None]
+    small = Style.look.small
+    letters = min(max(len(str(group)) for group in groups), longest)
+    lines = (WITHOUT_TITLE * height - letters * LETTER * small) / small
+    most = max(1, min(int(lines / LINE_SPACING), MOST_NAMED))
+    ticks = range(0, len(groups), -(-len(groups) // most))
+    return ticks, [as_plot_text(short_name(str(groups[i]), longest)) for i in ticks]
 
 
 def _draw_rates(
@@ -96,14 +129,15 @@ def _draw_rates(
 ) -> None:
     """Draw FRR or FAR of each group, from top to bottom, and of all groups together."""
     places = np.arange(ds.sizes["group"])
-    flagged, colour = ds[f"{rate}_flagged"].values.astype(bool), Style.colour(Style.hues[rate])
+    flagged = ds[f"{rate}_flagged"].values.astype(bool)
+    colour = Style.colour(Style.hues[rate])
     if f"{rate}_low" in ds:
         ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
         ax.hlines(places, *ends, color=colour, linewidth=1.6, zorder=2)
     for members, face in ((~flagged, colour), (flagged, "white")):
-        how: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 6.5}
+        points: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 6.5}
         values = ds[rate].values[members]
-        ax.plot(values, places[members], "o", **{"zorder": 3, **how, **style})
+        ax.plot(values, places[members], "o", **{"zorder": 3, **points, **style})
     ax.set_xlim(0, 1.06 * ax.get_xlim()[1])
     ax.set_ylim(len(places) - 0.5, -0.5)
     if overall == overall:
@@ -115,7 +149,7 @@ def _draw_rates(
 
 
 def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
-    """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
+    """Draw FAR of each pair of groups in colours on a logarithmic scale."""
     ax.grid(False)
     ax.set_facecolor(UNDEFINED)
     colours = colormaps["cividis"].with_extremes(under=ZERO)
@@ -123,8 +157,8 @@ def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
     positive = far[far > 0]
     low, high = (positive.min(), positive.max()) if len(positive) else (0.5, 1.0)
     norm = LogNorm(low / 1.5, high * 1.5) if low == high else LogNorm(low, high)
-    shown = np.where(far == 0, low / 2, far)
-    image = ax.imshow(shown, colours, norm, aspect="auto", interpolation="nearest")
+    in_range = np.where(far == 0, low / 2, far)
+    image = ax.imshow(in_range, colours, norm, aspect="auto", interpolation="nearest")
     if in_cells:
         starred = ds["far_flagged"].values
         for (i, j), rate in np.ndenumerate(far):
@@ -132,8 +166,8 @@ def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
             text = f"{text}{'*' * starred[i, j]}" if rate == rate else "n/a"
             dark = rate > 0 and norm(rate) < 0.5
             colour = "white" if dark else Style.text
-            how: dict[str, Any] = {"color": colour, "fontsize": Style.look.small}
-            ax.text(j, i, text, ha="center", va="center", **how)
+            letters: dict[str, Any] = {"color": colour, "fontsize": Style.look.small}
+            ax.text(j, i, text, ha="center", va="center", **letters)
     elif len(positive):
         bar = colour_bar(ax, image)
         bar.ax.yaxis.set_major_formatter(in_per_cent)

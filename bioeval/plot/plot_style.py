@@ -106,7 +106,7 @@ class Style:
 
     @staticmethod
     def colour(number: int, shade: int = 0) -> tuple[float, float, float]:
-        """Return the colour of a curve by its number; those beyond the palette are greyer.
+        """Return the colour of a curve by its number; colours beyond the palette are greyer.
 
         Curves of one meaning have one number, and differ in their `shade`.
         """
@@ -169,7 +169,7 @@ def style(name: str) -> AbstractContextManager[object]:
 def axes_for(
     ax: Axes | Figure | None, size: tuple[float, float] = SIZE, figsize: Any = None
 ) -> Axes:
-    """Return `ax`, or axes in a given figure, or in a new one; in the style of all plots.
+    """Return `ax`, or axes in a given or a new figure, in the style of all plots.
 
     A figure has `figsize`, or the size of the style, or the `size` that the plot needs.
     """
@@ -218,8 +218,8 @@ def room(ax: Axes) -> tuple[float, float]:
     box, dpi = ax.get_window_extent(), figure_of(ax).dpi
     ticks = [x.get_text() for x in ax.get_yticklabels()] if ax.axison else []
     letters = max((len(x) for x in ticks if "$" not in x), default=0)
-    beside = max(0, LETTER * Style.look.small * letters - 24)  # more than is left for numbers
-    return 72 * box.width / dpi - beside, 72 * box.height / dpi
+    names = max(0, LETTER * Style.look.small * letters - 24)  # more than is left for numbers
+    return 72 * box.width / dpi - names, 72 * box.height / dpi
 
 
 # --------------------------------------------------------------------------------- words
@@ -254,8 +254,8 @@ def titled(ax: Axes, title: str, caption: str = "") -> None:
     look, wide = Style.look, room(ax)[0]
     lines = folded(caption, wide, look.small) if caption else ""
     pad = 9 + 1.3 * look.small * len(lines.splitlines())
-    how: dict[str, Any] = {"fontsize": look.title, "fontweight": "bold", "color": Style.text}
-    ax.set_title(folded(title, wide, look.title, 0.64), loc="left", pad=pad, **how)
+    properties: dict[str, Any] = {"fontsize": look.title, "fontweight": "bold", "color": Style.text}
+    ax.set_title(folded(title, wide, look.title, 0.64), loc="left", pad=pad, **properties)
     if lines:
         place: dict[str, Any] = {"xycoords": "axes fraction", "va": "bottom", "linespacing": 1.25}
         note(ax, lines, (0, 1), (0, 5), annotation_clip=False, **place)
@@ -268,8 +268,8 @@ def labelled(ax: Axes, x: str, y: str) -> Legend | None:
     or where too little of the axes would be left, in their emptiest corner.
     """
     size, small, (wide, high) = Style.look.label, Style.look.small, room(ax)
-    how: dict[str, Any] = {"fontsize": size, "color": Style.text}
-    ax.set_xlabel(folded(x, wide, size), loc="left", **how)
+    properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
+    ax.set_xlabel(folded(x, wide, size), loc="left", **properties)
     legend = None
     artists, texts = ax.get_legend_handles_labels()
     if artists:
@@ -287,12 +287,12 @@ def labelled(ax: Axes, x: str, y: str) -> Legend | None:
             style |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
             style |= {"loc": "upper left", "borderpad": 0.1, "borderaxespad": 0.0, "ncols": columns}
         legend = ax.legend(artists, texts, alignment="left", **style)
-    ax.set_ylabel(folded(y, high, size), loc="bottom", **how)
+    ax.set_ylabel(folded(y, high, size), loc="bottom", **properties)
     return legend
 
 
-def beside(ax: Axes, texts: Sequence[str]) -> None:
-    """Write a text to the right of each row."""
+def label_rows(ax: Axes, texts: Sequence[str]) -> None:
+    """Write the text of each row of an axis at the right of the axes."""
     axis = ax.secondary_yaxis("right")
     axis.set_yticks(range(len(texts)), texts)
     axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
@@ -315,8 +315,8 @@ def empty(ax: Axes, text: str) -> None:
     ax.grid(False)
     size = Style.look.label
     words = folded(sentence(text), 0.8 * room(ax)[0], size)
-    how: dict[str, Any] = {"fontsize": size, "color": Style.quiet, "transform": ax.transAxes}
-    ax.text(0.5, 0.5, words, ha="center", va="center", linespacing=1.5, **how)
+    properties: dict[str, Any] = {"fontsize": size, "color": Style.quiet, "transform": ax.transAxes}
+    ax.text(0.5, 0.5, words, ha="center", va="center", linespacing=1.5, **properties)
 
 
 # --------------------------------------------------------------------------------- ticks
@@ -341,14 +341,14 @@ LINEAR_RANKS, FEW_RANKS = 30, 10
 def last_change(curves: Sequence[Any], last: int) -> int:
     """Return the rank beyond which no curve changes, up to the `last`."""
     change = FEW_RANKS
-    for curve in curves:  # what follows the end of one is not known
+    for curve in curves:  # values beyond the end of a curve are not known
         changes = np.flatnonzero(np.diff(np.nan_to_num(curve, nan=-1.0)))
         change = max(change, 2 + int(changes.max(initial=-1)))
     return last if change + 1 >= last else change
 
 
 def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> None:
-    """Make the axis of ranks, with whole numbers on it; a long one is logarithmic."""
+    """Make the axis of ranks, with whole numbers on it; a long axis is logarithmic."""
     if last > LINEAR_RANKS if log is None else log:
         margin = (last / first) ** 0.02
         ax.set(xscale="log", xlim=(first / margin, last * margin))

@@ -41,15 +41,15 @@ def cmc(
     systems = pick(data, "cmc")
     of_queries = "cmc" in systems[0].dataset  # of re-identification
     rate = "cmc" if of_queries else "cms"
-    curves = numbered([Curve.of(system, "rank", rate) for system in systems])
+    curves = numbered([Curve.from_variables(system, "rank", rate) for system in systems])
     plot = Curves("cmc", curves, ax, style)
     last = max(int(curve.x[-1]) for curve in curves)
     arrays = [x for c in plot.defined for x in (c.y, c.low, c.high) if x is not None]
     last = min(last, max_rank or plot_style.last_change(arrays, last))
     for curve in plot.defined:
-        there = (curve.x <= last) & ~np.isnan(curve.y)
-        plot.line(curve, curve.x[there], curve.y[there])
-        plot.band(curve, there)
+        is_drawn = (curve.x <= last) & ~np.isnan(curve.y)
+        plot.line(curve, curve.x[is_drawn], curve.y[is_drawn])
+        plot.band(curve, is_drawn)
     plot_style.rank_axis(plot.ax_, last)
     plot_style.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
     cms = plot.write(say("{Cumulative match score, cms}(k)"))

@@ -48,7 +48,7 @@ def ranking(
     order = [i for i in ranked.order if not np.isnan(ranked.number("", i))]
     number, narrow = len(order), Style.look.is_narrow
     plot = Display(results, ax, style, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))))
-    left, right = plot.ax_, plot.beside(1, 2, width_ratios=(1.9, 1))
+    left, right = plot.ax_, plot.divide(1, 2, width_ratios=(1.9, 1))
     if not order:
         plot.empty(say("{measure} is not defined", measure=ranked.name))
         right.set_axis_off()
@@ -61,9 +61,9 @@ def ranking(
     colours = [Style.colour(i) for i in order]
     longest = 14 if narrow else 28
     names = [as_plot_text(short_name(str(ranked.systems[i]), longest)) for i in order]
-    for axes, shown in ((left, names), (right, [""] * number)):
+    for axes, row_names in ((left, names), (right, [""] * number)):
         axes.set(ylim=(number - 0.5, -0.5))
-        axes.set_yticks(range(number), shown)
+        axes.set_yticks(range(number), row_names)
         axes.tick_params(axis="y", length=0)
     left.hlines(range(number), value_low, value_high, color=colours, linewidth=1.6, zorder=2)
     points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}

@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, shown
+from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, legend_text
 from bioeval.plot.plot_style import SIZE, SQUARE, Style
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.support import is_supported
@@ -33,16 +33,16 @@ from bioeval.views.writers.lines import written
 
 
 def mean_curves(data: Any) -> Any:
-    """Return results in which those over folds are mean curves at FAR targets.
+    """Return results with results over folds replaced by mean curves at FAR targets.
 
-    The curves of the folds are beside them, ``fold_far`` and so on.
+    The curves of the folds are variables beside the means: ``fold_far`` and so on.
     """
     if isinstance(data, xr.DataTree):
         return data.map_over_datasets(mean_curves)
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
         return {name: mean_curves(result) for name, result in data.items()}
-    over = [dim for dim in OVER if isinstance(data, xr.Dataset) and dim in data.dims]
-    if not over or "part" not in data.dims:
+    fold_dims = [dim for dim in OVER if isinstance(data, xr.Dataset) and dim in data.dims]
+    if not fold_dims or "part" not in data.dims:
         return data
     results = data
     if "frr_at_far" not in results:
@@ -55,7 +55,7 @@ def mean_curves(data: Any) -> Any:
     results = results.sortby("far_target")
     number = results.sizes["far_target"]
     far, fold_frr = results["far_target"].values, results["frr_at_far"].values.reshape(-1, number)
-    over_folds = aggregate(results[["frr_at_far", "subjects"]], over)
+    over_folds = aggregate(results[["frr_at_far", "subjects"]], fold_dims)
     low, high = (over_folds[f"frr_at_far_{end}"].values for end in ("low", "high"))
     mean = over_folds["frr_at_far"].sel(statistic="mean").values
     variables = {"far": far, "frr": mean, "frr_low": low, "frr_high": high}
@@ -71,13 +71,13 @@ def mean_curves(data: Any) -> Any:
     return curves
 
 
-def of_folds(systems: Sequence[System]) -> list[str]:
+def folds_in_words(systems: Sequence[System]) -> list[str]:
     """Return how many folds are drawn, if any are."""
     first = systems[0].dataset
     if "fold_far" not in first:
         return []
-    each = "small dots" if first.sizes["threshold"] == 1 else "thin lines"
-    return [f"{each}: {counted(first.sizes['fold'], f'{unit_of(first.attrs)}s')}"]
+    marks = "small dots" if first.sizes["threshold"] == 1 else "thin lines"
+    return [f"{marks}: {counted(first.sizes['fold'], f'{unit_of(first.attrs)}s')}"]
 
 
 def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]:
@@ -103,19 +103,19 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Nothing is known between two points: a step to the right keeps the rate attained at the
     smaller FAR.
     """
-    x, y = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
-    if len(x) > 1 and x[0] > x[-1]:  # thresholds of similarities: FAR falls
-        x, y = x[::-1], y[::-1]
-    keep = np.ones(len(x), dtype=bool)
-    keep[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
-    return x[keep], y[keep]
+    fars, rates = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
+    if len(fars) > 1 and fars[0] > fars[-1]:  # thresholds of similarities: FAR falls
+        fars, rates = fars[::-1], rates[::-1]
+    keep = np.ones(len(fars), dtype=bool)
+    keep[1:] = (fars[1:] != fars[:-1]) | (rates[1:] != rates[:-1])
+    return fars[keep], rates[keep]
 
 
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve for a logarithmic FAR axis (without FAR 0).
 
-    The rate attained at FAR 0 is attained at the floor as well, one of the impostor attempts: the
-    curve starts there, with the best rate attained up to it.
+    The rate attained at FAR 0 is attained at the floor, 1 / impostor attempts, as well: the curve
+    starts at the floor, with the best rate attained up to this FAR.
     """
     before = np.searchsorted(x, floor, "right") if floor > 0 else 0
     if not before:
@@ -124,7 +124,7 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
 
 
 def floor_of(system: System, role: str = "impostor") -> float:
-    """Return the smallest rate above 0 of a class, one of its attempts; NaN without any."""
+    """Return the smallest rate above 0 of a class, 1 / attempts; NaN without attempts."""
     return 1.0 / (attempts(system.dataset, role) or np.nan)
 
 
@@ -139,7 +139,7 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
 
 
 def shade_below(axis: Axis, floor: float) -> bool:
-    """Shade rates below one of the attempts; return whether there are any on the axis."""
+    """Shade rates between 0 and 1 / attempts; return whether the axis has such rates."""
     low = min(axis.get_view_interval())
     if low >= floor:
         return False
@@ -153,18 +153,18 @@ _FAR = say("{False accept rate, far}")
 
 
 def _against_far(plot: Curves, log: bool) -> list[str]:
-    """Draw curves against FAR; return what is said of them."""
+    """Draw curves against FAR; return the last parts of the caption."""
     ax = plot.ax_
     floors = [floor_of(system) for system in plot.systems]
     lowest = 1.0
     for curve in plot.defined:
-        x, y = by_far(curve.x, curve.y)
+        far, rates = by_far(curve.x, curve.y)
         floor = floor_of(curve.system) if log else -np.inf
-        x, y = from_floor(x, y, floor)
-        lowest = min(lowest, float(y.min()))
-        plot.line(curve, x, y, **fold_lines(plot, curve, floor))
+        far, rates = from_floor(far, rates, floor)
+        lowest = min(lowest, float(rates.min()))
+        plot.line(curve, far, rates, **fold_lines(plot, curve, floor))
         plot.band(curve, floor=floor)
-    caption = of_folds(plot.systems)
+    caption = folds_in_words(plot.systems)
     if log:
         low = min(0.1, least(floors) / 1.8) or 1e-3  # room for what is shaded below
         plot_style.log_axis(ax, "x", low)
@@ -276,7 +276,7 @@ def draw_det(
     floors_of: Callable[[System], tuple[float, float]],
     points: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
-    """Draw curves on normal deviates, with their EER; return what is said of them.
+    """Draw curves on normal deviates, with their EER; return words for :meth:`Curves.end`.
 
     `floors_of` a system are its smallest rates above 0 on both axes, `points` the variables that
     the axes hold.
@@ -310,7 +310,7 @@ def draw_det(
     first, last = deviate([max(low_x, low_y), min(high_x, high_y)]).tolist()
     equal = ndtr(np.linspace(first, last, 50))
     plot.reference(equal, equal)
-    return {"last": of_folds(plot.systems) + [_SHADED] * shaded, "unseen": unseen}
+    return {"last": folds_in_words(plot.systems) + [_SHADED] * shaded, "unseen": unseen}
 
 
 def with_eer(curve: Curve, variable: str = "eer", called: str = "EER") -> str:
@@ -332,11 +332,11 @@ def _ends(
         points += _operating_points(curve.system.dataset, variables)
     high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
     ends = []
-    for k, (one, other) in enumerate((("x", "y"), ("y", "x"))):
+    for k, (axis, other_axis) in enumerate((("x", "y"), ("y", "x"))):
         lows = [0.001] * (not curves)
         for curve in curves:
-            rate, beside = getattr(curve, one), getattr(curve, other)
-            smallest = np.append(rate[beside <= high[1 - k]], 1.0).min()
+            rate, other_rate = getattr(curve, axis), getattr(curve, other_axis)
+            smallest = np.append(rate[other_rate <= high[1 - k]], 1.0).min()
             lows.append(np.fmax(smallest, floors_of(curve.system)[k]))
         tick = max((t for t in TICKS if t <= min(lows)), default=TICKS[0])
         ends.append((0.7 * min(0.01, tick), float(ndtr(ndtri(high[k]) + 0.06))))
@@ -352,31 +352,33 @@ def _operating_points(
     for x_name, y_name in variables:
         if x_name not in dataset or y_name not in dataset:
             continue
-        x, y = dataset[x_name], dataset[y_name]
+        x_rates, y_rates = dataset[x_name], dataset[y_name]
         if y_name == "dir_at_far":
-            y = 1 - y.isel(rank=0)
-        if x.ndim == 1 and x.dims == y.dims:
-            wanted = [True] * x.size
-            dim = str(x.dims[0])
+            y_rates = 1 - y_rates.isel(rank=0)
+        if x_rates.ndim == 1 and x_rates.dims == y_rates.dims:
+            is_shown = [True] * x_rates.size
+            dim = str(x_rates.dims[0])
             if dim in TARGETS:
                 rate = y_name if dim == "far_target" else x_name
                 targets = dataset[dim].values.tolist()
-                wanted = [is_supported(dataset, rate, {dim: target}) for target in targets]
-            yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
+                is_shown = [is_supported(dataset, rate, {dim: target}) for target in targets]
+            yield from compress(
+                zip(x_rates.values.tolist(), y_rates.values.tolist(), strict=True), is_shown
+            )
 
 
 def _ticks(low: float, high: float, most: float) -> list[float]:
     """Return the ticks between two rates, with room for `most` labels, the larger rates first."""
     step = (deviate(high) - deviate(low)) / most
-    kept: list[float] = []
+    ticks: list[float] = []
     for tick in reversed(TICKS):
-        if low <= tick <= high and not (kept and deviate(kept[0]) - deviate(tick) < step):
-            kept.insert(0, tick)
-    return kept
+        if low <= tick <= high and not (ticks and deviate(ticks[0]) - deviate(tick) < step):
+            ticks.insert(0, tick)
+    return ticks
 
 
 def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
-    """Draw the DET: FRR against FAR, both in per cent on axes of normal deviates.
+    """Draw the DET: FRR against FAR, in per cent on axes of normal deviates.
 
     Normally distributed scores give straight lines. The EER is where a curve meets the dotted
     line; it is in the label, and the attainable threshold nearest to it is marked by a dot. The
@@ -429,8 +431,8 @@ def error_rates(
     plot = Curves("error_rates", curves, ax, style)
     label = plot.over_thresholds(log)
     if log:
-        every = (floor for system in plot.systems for floor in floors(system))
-        plot_style.log_axis(plot.ax_, "y", least((0.1, *every)) / 1.8, 1.3)
+        smallest = (floor for system in plot.systems for floor in floors(system))
+        plot_style.log_axis(plot.ax_, "y", least((0.1, *smallest)) / 1.8, 1.3)
     for number, system in enumerate(plot.systems):  # its EER, where the result has it
         eer = value_or_nan(system.dataset, "eer")
         threshold = value_or_nan(system.dataset, "eer_threshold")
@@ -439,9 +441,9 @@ def error_rates(
         colour: Any = Style.colour(number)  # which names the system
         text = ""
         if len(plot.systems) == 1:
-            at = written(threshold_of(system.dataset, "eer_threshold"))
-            colour, text = Style.text, f"EER {percent(eer, 'fine')} at {at}"
+            threshold_words = written(threshold_of(system.dataset, "eer_threshold"))
+            colour, text = Style.text, f"EER {percent(eer, 'fine')} at {threshold_words}"
         plot.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
         point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
-        plot.ax_.plot(threshold, eer, "o", label=shown(text), **point)
+        plot.ax_.plot(threshold, eer, "o", label=legend_text(text), **point)
     return plot.end("Error rates", label, plot.named("Error rate", "far", "frr"))

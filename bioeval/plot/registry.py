@@ -22,13 +22,12 @@ class Plot:
     needs: tuple[Needs, ...]  # variables drawn; the first of several that the data have
     one_system: bool = False  # whether each file shows one system
     log: bool = False  # whether there is a second file, with a logarithmic axis
-    #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
-    #: and ``save_all`` draws no others.
+    #: Variable of the results that the plot is meant for: other results of a tree are drawn only if
+    #: no result has the variable, and never by ``save_all``.
     prefer: str = ""
 
 
 def _along(dim: str, *names: str) -> Needs:
-    """Return the needs of a plot of variables along one dimension."""
     return dict.fromkeys(names, (dim,))
 
 
@@ -37,8 +36,7 @@ def _plot(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
     return Plot(name, f"be.{result}", needs, **more)
 
 
-def _of_one(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
-    """Return a plot whose files show one system each."""
+def _plot_of_one_system(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
     return Plot(name, f"be.{result}", needs, one_system=True, **more)
 
 
@@ -69,36 +67,36 @@ _STUDY: Needs = {**dict.fromkeys(("folds/far", "folds/frr"), _FOLD), **_along("p
 _ALL = (
     _plot("roc", "verification", _along("threshold", "far", "gar"), log=True),
     _plot("det", "verification", _RATES, prefer="gar"),
-    _of_one("error_rates", "verification", _RATES, prefer="gar"),
+    _plot_of_one_system("error_rates", "verification", _RATES, prefer="gar"),
     _plot("dir_far", "open_set", _DIR, log=True),
     _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
     _plot("score_distributions", "Scores"),
     _plot("matrix", "Scores"),
-    _of_one("attack_det", "vulnerability", _OVER_SPECIES),
-    _of_one("iapar", "vulnerability", _OVER_SPECIES),
-    _of_one("attack_scores", "vulnerability", _ATTACKS),
+    _plot_of_one_system("attack_det", "vulnerability", _OVER_SPECIES),
+    _plot_of_one_system("iapar", "vulnerability", _OVER_SPECIES),
+    _plot_of_one_system("attack_scores", "vulnerability", _ATTACKS),
     _plot("pad_det", "pad", _APCER),
-    _of_one("apcer", "pad", _APCER),
+    _plot_of_one_system("apcer", "pad", _APCER),
     _plot("reliability", "calibration", {"cllr": (), "pav_llr": ("pav_block",)}),
     _plot("tippett", "calibration", _along("llr", "genuine_above", "impostor_above")),
     _plot("empirical_cross_entropy", "calibration", _along(_PRIORS, "min_ece")),
     _plot("bayes_error", "calibration", _along(_PRIORS, "min_bayes_error")),
-    _of_one("ranking", "compare", _along("other_system", "other_system")),
+    _plot_of_one_system("ranking", "compare", _along("other_system", "other_system")),
     _plot("repeated", "repeat", *_MEANS),
-    _of_one("folds", "cross_evaluate", _FOLDS),
-    _of_one("spread", "cross_evaluate", _PARTS_OF_FOLDS, *_PARTS),
+    _plot_of_one_system("folds", "cross_evaluate", _FOLDS),
+    _plot_of_one_system("spread", "cross_evaluate", _PARTS_OF_FOLDS, *_PARTS),
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
-    _of_one("groups", "by_group", _GROUPS, _CONDITIONS),
+    _plot_of_one_system("groups", "by_group", _GROUPS, _CONDITIONS),
     _plot("ranked_lists", "Scores"),
     _plot("gom", "gom", _along("threshold", "mrep", "mfr")),
     _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
-    _of_one("threshold_study", "study_threshold", _STUDY),
-    _of_one(
+    _plot_of_one_system("threshold_study", "study_threshold", _STUDY),
+    _plot_of_one_system(
         "assured", "study_threshold", {**_along("point", "point_far"), "assured_threshold": ()}
     ),
     _plot("hota", "tracking", _along("localisation_threshold", "hota_at_alpha")),
     _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
-    _of_one("zoo", "zoo", _along("subject", "genuine_mean", "animal_of_subject")),
+    _plot_of_one_system("zoo", "zoo", _along("subject", "genuine_mean", "animal_of_subject")),
 )
 
 PLOTS = {plot.name: plot for plot in _ALL}

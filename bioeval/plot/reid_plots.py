@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.plot.display import Curve, Curves, Display, curves_of
-from bioeval.plot.plot_style import Style, beside
+from bioeval.plot.plot_style import Style, label_rows
 from bioeval.plot.rank_plots import convention as convention_of
 from bioeval.plot.systems import System, agreed
 from bioeval.views.writers.numbers import threshold_text
@@ -82,7 +82,7 @@ def ranked_lists(
     budget: int | None = None,
     **style: Any,
 ) -> Display:
-    """Draw the ranked lists of a few queries, with what each threshold retrieves.
+    """Draw the ranked lists of a few queries, with the entries that each threshold retrieves.
 
     Beside each list stand its average precision, and RP, VP and ReP at each threshold; of a query
     whose identity is not in the gallery, FR. The picture is that of Figure 2 of arXiv:2011.11506.
@@ -105,11 +105,14 @@ def ranked_lists(
     rows, places = match.shape
     words = [_measures(ds.isel(probe=i)) for i in range(rows)]
     size = 0.42 * places + 2.2 * len(words[0]) + 0.8, 0.5 * rows + 1.4
-    plot = Display([System("", ds)], ax, style, (1.0, 0.3 * rows) if Style.look.is_narrow else size)
+    if Style.look.is_narrow:
+        size = 1.0, 0.3 * rows
     within = (sign * ds["entry_score"].values[:, :, None] <= ds["threshold"].values).sum(axis=1)
-    plot.drawn, ax = {"match": match, "within": within, "words": words}, plot.ax_
-    matched, other = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
-    for kind, edge, face in ((1, matched, matched), (0, other, "white")):
+    drawn = {"match": match, "within": within, "words": words}
+    plot = Display([System("", ds)], ax, style, size, drawn=drawn)
+    ax = plot.ax_
+    matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
+    for kind, edge, face in ((1, matched, matched), (0, unmatched, "white")):
         row, place = np.nonzero(match == kind)
         box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, **style}
         ax.barh(row, 0.84, 0.72, place + 0.58, **box)
@@ -124,19 +127,19 @@ def ranked_lists(
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
-    beside(ax, [("\n" if Style.look.width else "; ").join(each) for each in words])
+    label_rows(ax, [("\n" if Style.look.width else "; ").join(each) for each in words])
     plot.finish(plot.of_system("Ranked lists"), ["filled: a match"], "Rank k")
     return plot
 
 
-def _measures(one: xr.Dataset) -> list[str]:
+def _measures(query: xr.Dataset) -> list[str]:
     """Return the measures of a query in words: over the whole list, and at each threshold."""
-    precision = float(one["average_precision"])
+    precision = float(query["average_precision"])
     if np.isnan(precision):
-        return ["-", *map("FR {:.2f}".format, one["fr"].values.tolist())]
-    measures = zip(*(one[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
-    each = ["RP {:.2f} VP {:.2f} ReP {:.2f}".format(*at) for at in measures]
-    return [f"AP {precision:.2f}", *each]
+        return ["-", *map("FR {:.2f}".format, query["fr"].values.tolist())]
+    measures = zip(*(query[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
+    at_thresholds = ["RP {:.2f} VP {:.2f} ReP {:.2f}".format(*at) for at in measures]
+    return [f"AP {precision:.2f}", *at_thresholds]
 
 
 def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
@@ -156,8 +159,8 @@ def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     curves = curves_of(data, "hota", "localisation_threshold", words)
     plot = Curves("hota", curves, ax, style, label=_with_mean)
     plot.draw(xlim=(0, 1))
-    x = "Localisation threshold α: smallest overlap of a match"
-    return plot.end("HOTA", x, "HOTA, DetA, AssA")
+    x_label = "Localisation threshold α: smallest overlap of a match"
+    return plot.end("HOTA", x_label, "HOTA, DetA, AssA")
 
 
 def _with_mean(curve: Curve) -> str:

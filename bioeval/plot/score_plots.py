@@ -16,9 +16,9 @@ from bioeval.base.arguments import require_flag, require_number
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot import plot_style
-from bioeval.plot.display import MOST_NAMED, Display, shown
+from bioeval.plot.display import MOST_NAMED, Display, legend_text
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, agreed, as_plot_text, joined, kind_of, over
+from bioeval.plot.systems import System, agreed, as_plot_text, attempts_in_words, joined, kind_of
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 
@@ -70,59 +70,54 @@ def draw_histograms(
     *,
     title: str = "Genuine and impostor scores",
     classes: Sequence[tuple[str, str]] = (("genuine", "Genuine"), ("impostor", "Impostor")),
-    about: Callable[[System], str] = over,
+    about: Callable[[System], str] = attempts_in_words,
     thresholds: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Display:
-    """Draw the histograms of systems by name, of each class with a word for it.
+    """Draw the histograms of systems by name, for classes that are named by words.
 
-    `about` says what they are over.
+    `about` gives the attempts behind the histograms in words.
     """
     style = style or {}
     by_system = {as_plot_text(name): each for name, each in by_system.items()}
     systems = [System(name, each.about) for name, each in by_system.items()]
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
-    plot = Display(systems, ax, style)
-    plot.drawn, ax = by_system, plot.ax_
+    plot = Display(systems, ax, style, drawn=by_system)
+    ax = plot.ax_
     if not isinstance(thresholds, Mapping | None):
         words = received(thresholds)
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
     ax.set_xmargin(0)  # the axis ends with the scores
     several = len(systems) > 1
-    # Of many histograms each system and each line style is named once.
-    once = several and len(classes) * len(systems) > MOST_NAMED
-    missing, unplaced, densities = [], [], [np.empty(0)]
-    for i, (of_class, word) in enumerate(classes):
-        histograms = {name: each.of(of_class) for name, each in by_system.items()}
+    # In a legend of many histograms, each system and each line style is named once.
+    is_abridged = several and len(classes) * len(systems) > MOST_NAMED
+    missing = []
+    unplaced = []
+    densities = [np.empty(0)]
+    for i, (class_name, word) in enumerate(classes):
+        histograms = {name: each.of(class_name) for name, each in by_system.items()}
         for number, (system, histogram) in enumerate(histograms.items()):
             label = joined(plot.name, system)
             text = f"{label} {word.lower()}" if label else word
             if not histogram.counts.sum():
-                why = f"all {histogram.total:,} are infinite" if histogram.total else "none"
-                missing.append(f"{text} scores: {why}")
+                reason = f"all {histogram.total:,} are infinite" if histogram.total else "none"
+                missing.append(f"{text} scores: {reason}")
                 continue
-            colour = Style.colour(number if several else i)
-            line: dict[str, Any] = {"color": colour, "linestyle": Style.dash(i)}
-            line |= {"linewidth": 1.4, "zorder": 3, **style}
-            bins = histogram.density, histogram.edges
             densities.append(histogram.density)
+            bins = histogram.density, histogram.edges
+            outline: dict[str, Any] = {"linestyle": Style.dash(i), "linewidth": 1.4, "zorder": 3}
+            outline |= {"color": Style.colour(number if several else i), **style}
             if not several:
-                ax.stairs(*bins, fill=True, color=line["color"], alpha=0.18, zorder=2)
-            if once:
+                ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
+            if is_abridged:
                 text = "" if i else label
-            ax.stairs(*bins, label=shown(text), **line)
+            ax.stairs(*bins, label=legend_text(text), **outline)
         if number := sum(each.unplaced for each in histograms.values()):
             unplaced.append(f"{number:,} {word.lower()}")
-    for i, (_, word) in enumerate(classes) if once else ():
+    for i, (_, word) in enumerate(classes) if is_abridged else ():
         ax.plot([], [], color=Style.text, linestyle=Style.dash(i), label=word.lower())
-    heights = np.concatenate(densities)
-    top = float(heights.max(initial=0.0)) or 1.0
-    if log:
-        low = 0.6 * min(heights[heights > 0], default=1e-3)
-        plot_style.log_axis(ax, "y", low, 3 * top)
-    else:
-        ax.set_ylim(0, 1.1 * top)
+    _limit_densities(ax, np.concatenate(densities), log)
     for number, (text, threshold) in enumerate((thresholds or {}).items()):
         if np.isfinite(require_number("thresholds", threshold)):
             plot.threshold_line(threshold, text, number)
@@ -134,6 +129,15 @@ def draw_histograms(
     caption = [agreed(systems, about), *off, *missing]
     plot.finish(title, caption, _score_label(kind), "Density within each class")
     return plot
+
+
+def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
+    top = float(densities.max(initial=0.0)) or 1.0
+    if log:
+        low = 0.6 * min(densities[densities > 0], default=1e-3)
+        plot_style.log_axis(ax, "y", low, 3 * top)
+    else:
+        ax.set_ylim(0, 1.1 * top)
 
 
 def _score_label(kind: str) -> str:
@@ -175,35 +179,35 @@ def matrix(
     from bioeval.tasks.plotted_scores import matrix_image
 
     picture = matrix_image(scores, pixels)
-    m, n = len(picture.rows), len(picture.columns)
-    square = 0.4 < m / n < 2.5
+    rows, columns = len(picture.rows), len(picture.columns)
+    square = 0.4 < rows / columns < 2.5
     system = System("", xr.Dataset())
-    plot = Display([system], ax, style, (6.6, 6.2) if square else (7.0, 4.6))
-    plot.drawn, ax = picture, plot.ax_
+    plot = Display([system], ax, style, (6.6, 6.2) if square else (7.0, 4.6), drawn=picture)
+    ax = plot.ax_
     ax.grid(False)
-    how: dict[str, Any] = {"extent": (0, n, m, 0), "interpolation": "nearest"}
-    how["aspect"] = "equal" if square and Style.look.width is None else "auto"
+    properties: dict[str, Any] = {"extent": (0, columns, rows, 0), "interpolation": "nearest"}
+    properties["aspect"] = "equal" if square and Style.look.width is None else "auto"
     cmap = "viridis_r" if picture.kind in LARGER_IS_CLOSER else "viridis"
     finite = np.ma.masked_invalid(picture.image)
-    image = ax.imshow(finite, **{"cmap": cmap, **how, **style})
+    image = ax.imshow(finite, **{"cmap": cmap, **properties, **style})
     colours = ListedColormap([colour for _, colour in _STATES.values()])
-    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **how)
+    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **properties)
     for state, (text, colour) in _STATES.items():
         if (picture.state == state).any():
             ax.plot([], [], "s", color=colour, label=text)
-    ax.set(xlim=(0, n), ylim=(m, 0))
+    ax.set(xlim=(0, columns), ylim=(rows, 0))
     if finite.count():
         plot_style.colour_bar(ax, image, _score_label(picture.kind))
     labels = picture.row_labels, picture.column_labels
     starts = [*map(_starts, labels)]
-    few = picture.subjects is not None and max(map(len, starts)) - 1 <= NAMED
+    is_named = picture.subjects is not None and max(map(len, starts)) - 1 <= NAMED
     for axis, places, names in zip((ax.yaxis, ax.xaxis), starts, labels, strict=True):
-        if few:  # lines between the subjects
+        if is_named:  # lines between the subjects
             axis.set_ticks(places[1:-1], minor=True)
             axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
-            shown = [as_plot_text(str(x)[:14]) for x in names[places[:-1]].tolist()]
-            turned = axis is ax.xaxis and len("  ".join(shown)) > 48
-            axis.set_ticks((places[1:] + places[:-1]) / 2, shown, rotation=90 * turned)
+            labels_shown = [as_plot_text(str(x)[:14]) for x in names[places[:-1]].tolist()]
+            turned = axis is ax.xaxis and len("  ".join(labels_shown)) > 48
+            axis.set_ticks((places[1:] + places[:-1]) / 2, labels_shown, rotation=90 * turned)
             axis.set_tick_params(length=0)
         else:
             axis.set_major_locator(MaxNLocator(7, integer=True))
@@ -214,17 +218,17 @@ def matrix(
 
 
 def _compared(picture: MatrixImage) -> list[str]:
-    """Return in words what is compared, and what a pixel stands for."""
-    m, n = len(picture.rows), len(picture.columns)
-    whole = f"{m:,} probes against {n:,} gallery templates"
+    """Return the parts of the caption: the sizes of the matrix, and of the block of a pixel."""
+    rows, columns = len(picture.rows), len(picture.columns)
+    sizes = f"{rows:,} probes against {columns:,} gallery templates"
     if picture.subjects is not None:
-        whole += f" of {counted(picture.subjects, 'subjects')}"
-    across, down = n / (len(picture.column_edges) - 1), m / (len(picture.row_edges) - 1)
+        sizes += f" of {counted(picture.subjects, 'subjects')}"
+    across, down = columns / (len(picture.column_edges) - 1), rows / (len(picture.row_edges) - 1)
     if max(across, down) <= 1:
-        return [whole]
-    return [whole, f"a pixel: mean of about {down:.3g} × {across:.3g}"]
+        return [sizes]
+    return [sizes, f"a pixel: mean of about {down:.3g} × {across:.3g}"]
 
 
 def _starts(labels: np.ndarray) -> np.ndarray:
-    """Return where each run of equal labels begins, and the end."""
+    """Return the index at which each run of equal labels begins, and the number of labels."""
     return np.flatnonzero(np.r_[True, labels[1:] != labels[:-1], True])

@@ -59,7 +59,7 @@ def pick(data: Any, plot: str, single: bool = False) -> list[System]:
 
 
 def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:
-    """Return what is said of all systems alike; nothing where they differ."""
+    """Return the words about a system if all systems have the same words, else an empty text."""
     texts = set(map(words, systems))
     return texts.pop() if len(texts) == 1 else ""
 
@@ -122,7 +122,7 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
         _require(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        return _of_tree(data, plot, needs)
+        return _systems_of_tree(data, plot, needs)
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "
@@ -134,13 +134,13 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     for key, value in data.items():
         name = as_plot_text(key)
         for inner in _pick(value, plot, needs):
-            whole, group = joined(name, inner.name), joined(name, inner.group)
-            systems.append(System(whole, inner.dataset, group, inner.variant))
+            full_name, group = joined(name, inner.name), joined(name, inner.group)
+            systems.append(System(full_name, inner.dataset, group, inner.variant))
     return systems
 
 
 def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
-    """Raise :class:`DataError` unless a dataset has what a plot needs."""
+    """Raise :class:`DataError` unless a dataset has the variables that a plot needs."""
     missing = [name for name in needs if name not in dataset]
     if missing:
         task = dataset.attrs.get("task", "of another kind")
@@ -153,24 +153,25 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
             f"({task}) has no {' and no '.join(missing)}{hint}"
         )
     for name, dims in needs.items():
-        there = list(map(str, dataset[name].dims))
-        if set(dims) != set(there):
-            extra = [dim for dim in there if dim not in dims]
+        own_dims = list(map(str, dataset[name].dims))
+        if set(dims) != set(own_dims):
+            extra = [dim for dim in own_dims if dim not in dims]
             hint = f": choose a {extra[0]} first, as in ds.isel({extra[0]}=0)" if extra else ""
-            if "part" in {*there, *dataset.coords}:
+            if "part" in {*own_dims, *dataset.coords}:
                 hint = "; be.plot.folds and be.plot.spread draw results over folds"
             if dataset.attrs.get("result_type") == THRESHOLD_STUDY:
                 hint = "; the folds of a threshold study are in its node `folds`"
             raise DataError(
-                f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
-                f"it over {', '.join(dims)}{hint}"
+                f"{name} is over {', '.join(own_dims) or 'no dimension'}; be.plot.{plot.name} "
+                f"draws it over {', '.join(dims)}{hint}"
             )
 
 
-def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
-    """Return the systems of a tree that a plot can draw, of these the preferred ones.
+def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
+    """Return the systems of a tree that a plot can draw, the preferred systems if there are any.
 
-    They are named by system and what differs between tasks; by whole paths if that is ambiguous.
+    Their names are made of the system and the parts of the path that differ between tasks, or are
+    whole paths where such names are ambiguous.
     """
     nodes = {path: ds for path, ds in datasets(tree) if needs.keys() <= ds.data_vars.keys()}
     if not nodes:
@@ -181,19 +182,19 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
         )
     nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
     above = tree.path.strip("/")
-    shown = each_once({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
-    paths = [path.split("/") for path in shown]
+    distinct = each_once({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
+    paths = [path.split("/") for path in distinct]
     common = set(paths[0]).intersection(*paths)
     systems = {}
-    for path, dataset in zip(paths, shown.values(), strict=True):
+    for path, dataset in zip(paths, distinct.values(), strict=True):
         _require(dataset, plot, needs)
         group = joined(*(part for part in path if part not in _WORDS))
         variant = joined(*(_WORDS.get(part, "") for part in path if part not in common))
         if not group and not variant and len(paths) > 1:  # one task among several
             variant = path[-1]
         systems[joined(group, variant)] = System(joined(group, variant), dataset, group, variant)
-    if len(systems) < len(shown):
-        return [System(path, dataset, path) for path, dataset in shown.items()]
+    if len(systems) < len(distinct):
+        return [System(path, dataset, path) for path, dataset in distinct.items()]
     return list(systems.values())
 
 
@@ -232,8 +233,8 @@ def attempts(dataset: xr.Dataset, role: str) -> int | None:
     return None
 
 
-def over(system: System) -> str:
-    """Return the attempts behind the rates of a system; nothing where unknown."""
+def attempts_in_words(system: System) -> str:
+    """Return the attempts behind the rates of a system; an empty text where unknown."""
     dataset = system.dataset
     genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
     if "genuine_attempts" in dataset and None not in (genuine, impostor):
@@ -256,14 +257,14 @@ def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
         return "no finite threshold"
     name: Text = Term(variable) if rate_of_term(variable) else word or variable.replace("_", " ")
     role = "impostor" if variable in ("far", "grr") else "genuine"
-    why = ""
+    reason = ""
     if variable in ("cmc", "interpolated_precision", "mrep"):
-        why = "no query has a match: "
+        reason = "no query has a match: "
     elif variable == "mfr" or (variable == "far" and value_or_nan(dataset, "open_queries") == 0):
-        why = "the identity of every query is in the gallery: "
+        reason = "the identity of every query is in the gallery: "
     elif attempts(dataset, role) == 0:
-        why = f"no {role} attempt: "
-    return say("{why}{name} is not defined", why=why, name=name)
+        reason = f"no {role} attempt: "
+    return say("{why}{name} is not defined", why=reason, name=name)
 
 
 def kind_of(systems: Sequence[System], plot: str) -> str:

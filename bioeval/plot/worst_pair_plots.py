@@ -72,25 +72,27 @@ def worst_pairs(
 
     """
     systems = pick(results, "worst_pairs")
-    most = require_integer("pairs", pairs, low=1)
+    limit = require_integer("pairs", pairs, low=1)
     column = require_text("images", images) if images is not None else ""
     folder = require_path("image_folder", image_folder) if image_folder is not None else None
-    found = Images(column, folder)
-    by_system = {x.name: {row: _shown(x, row, most, found) for row in _ROWS} for x in systems}
-    lines = _lines(by_system)
+    files = Images(column, folder)
+    by_system = {
+        x.name: {row: _pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
+    }
+    lines = _lines_with_headings(by_system)
     small = Style.look.small
     pictures = [x for _, of_row in lines for pair in of_row for x in pair.pictures if x]
     across = max(1, *(len(of_row) for _, of_row in lines))
     shape = pictures[0].size if pictures else (1, 1)
     wide = Style.look.width or 7.2
     high = len(lines) * (36 * wide / across * shape[1] / shape[0] + 4.4 * small) + 50
-    plot = Display(systems, ax, style, (wide, high / 72))
-    plot.drawn, ax = by_system, plot.ax_
+    plot = Display(systems, ax, style, (wide, high / 72), drawn=by_system)
+    ax = plot.ax_
     ax.axis("off")
     title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
     plot.finish(title, ["left: probe, right: gallery template; below: subjects and score"])
     if not pictures:
-        plot.empty(found.remark() or NO_IMAGES)
+        plot.empty(files.remark() or NO_IMAGES)
         return plot
     part = 1 / len(lines)
     line = 1.25 * small / room(ax)[1]  # of words
@@ -105,18 +107,17 @@ def worst_pairs(
         for i, (pair, score) in enumerate(zip(of_row, scores, strict=True)):
             place = (i / across, top - part + 2.4 * line, 0.94 / across, part - 3.6 * line)
             panel = ax.inset_axes(place, xticks=[], yticks=[], anchor="NW")
-            how: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
-            panel.imshow(_side_by_side(pair.pictures, shape), **how)
+            properties: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
+            panel.imshow(_side_by_side(pair.pictures, shape), **properties)
             panel.spines[:].set(color=Style.quiet, linewidth=0.6)
             names = [as_plot_text(x[:letters]) for x in (pair.probe, pair.gallery)]
             panel.set_xlabel(f"{', '.join(names)}\n{score}", labelpad=2, **words)
     return plot
 
 
-def _lines(
+def _lines_with_headings(
     by_system: Mapping[str, Mapping[str, list[ShownPair]]],
 ) -> list[tuple[str, list[ShownPair]]]:
-    """Return the lines of pairs, each with its heading."""
     lines = []
     for name, rows in by_system.items():
         for row, text in _ROWS.items():
@@ -128,16 +129,16 @@ def _lines(
 
 
 def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, int]) -> np.ndarray:
-    """Return two pictures side by side, each as large as the shape; grey where there is none."""
+    """Return two pictures side by side, padded to `shape`; a missing picture is grey."""
     mode = "RGB" if any(x and x.mode != "L" for x in pictures) else "L"
-    both = Image.new(mode, (len(pictures) * shape[0], shape[1]), SHADE)
+    joined = Image.new(mode, (len(pictures) * shape[0], shape[1]), SHADE)
     for k, picture in enumerate(pictures):
         if picture:
-            both.paste(ImageOps.pad(picture.convert(mode), shape, color=SHADE), (k * shape[0], 0))
-    return np.asarray(both)
+            joined.paste(ImageOps.pad(picture.convert(mode), shape, color=SHADE), (k * shape[0], 0))
+    return np.asarray(joined)
 
 
-def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:
+def _pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:
     """Return the worst pairs of a row; of a pair that is listed in both directions, the first."""
     dataset = system.dataset
     of_row = dataset.isel(pair=dataset["comparison"].values == row)
@@ -145,13 +146,13 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
     if column := images.column_of_pairs(dataset):
         columns = Images(column).columns(dataset, ("probe", "gallery"))
         names = list(zip(*(map(str, of_row[x].values.tolist()) for x in columns), strict=True))
-    shown: dict[Any, ShownPair] = {}
+    first_seen: dict[Any, ShownPair] = {}
     for i in range(of_row.sizes["pair"]):
         key = frozenset(names[i]) if names else i
-        if len(shown) < most and key not in shown:
+        if len(first_seen) < limit and key not in first_seen:
             probe, gallery = (str(of_row[f"{x}_label"][i].item()) for x in ("probe", "gallery"))
             pictures = (
                 (images.find(names[i][0]), images.find(names[i][1])) if names else (None,) * 2
             )
-            shown[key] = ShownPair(probe, gallery, float(of_row["score"][i]), pictures)
-    return list(shown.values())
+            first_seen[key] = ShownPair(probe, gallery, float(of_row["score"][i]), pictures)
+    return list(first_seen.values())

@@ -37,36 +37,46 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the points.
     """
-    plot = Display(pick(data, "zoo", single=True), ax, style, (6.4, 5.6))
-    ax, ds = plot.ax_, plot.systems[0].dataset
-    genuine, impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
-    there = ~(np.isnan(genuine) | np.isnan(impostor))
-    number, quantile = int(there.sum()), float(ds.attrs["quantile"])
+    systems = pick(data, "zoo", single=True)
+    ds = systems[0].dataset
+    genuine = ds["genuine_mean"].values
+    impostor = ds["impostor_mean"].values
+    is_placed = ~(np.isnan(genuine) | np.isnan(impostor))
+    number = int(is_placed.sum())
+    why_empty = "" if number else "No subject has both genuine and impostor attempts"
+    names_drawn: list[Annotation] = []
+    options: dict[str, Any] = {"drawn": names_drawn, "why_empty": why_empty}
+    plot = Display(systems, ax, style, (6.4, 5.6), **options)
+    ax = plot.ax_
+    quantile = float(ds.attrs["quantile"])
     sign = 1 if str(ds.attrs["kind"]) in LARGER_IS_CLOSER else -1
     animals = ds["animal_of_subject"].values.astype(str)
     for k, (animal, marker) in enumerate(_MARKERS.items()):
-        members = there & (animals == animal)
-        how: dict[str, Any] = {"s": 24 if number <= _MANY else 9, "marker": marker, "linewidth": 0}
-        how["color"] = Style.colour(k - 1) if k else Style.rule
-        ax.scatter(genuine[members], impostor[members], **{**how, **style})
+        members = is_placed & (animals == animal)
+        properties: dict[str, Any] = {
+            "s": 24 if number <= _MANY else 9,
+            "marker": marker,
+            "linewidth": 0,
+        }
+        properties["color"] = Style.colour(k - 1) if k else Style.rule
+        ax.scatter(genuine[members], impostor[members], **{**properties, **style})
     best = number_of_best(quantile, number)
     for means, larger, line in ((genuine, sign, ax.axvline), (impostor, -sign, ax.axhline)):
-        for at in _limits(means[there], larger, best):
-            if np.isfinite(at):
-                line(at, color=Style.rule, linewidth=0.8, linestyle="--", zorder=1)
+        for limit in _limits(means[is_placed], larger, best):
+            if np.isfinite(limit):
+                line(limit, color=Style.rule, linewidth=0.8, linestyle="--", zorder=1)
     ax.margins(0.12)
     counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
         right = (by_genuine == "best") == (sign > 0)
         top = (by_impostor == "best") == (sign < 0)
-        how = {"color": Style.text, "fontweight": "bold"}
-        how |= {"xycoords": "axes fraction", **_towards(not right, not top)}
+        properties = {"color": Style.text, "fontweight": "bold"}
+        properties |= {"xycoords": "axes fraction", **_towards(not right, not top)}
         step = -6 if right else 6, -6 if top else 6
-        note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **how)
-    if not number:
-        plot.why_empty = "No subject has both genuine and impostor attempts"
-        ax.text(0.5, 0.5, plot.why_empty, transform=ax.transAxes, ha="center")
-    worst = [i for i in _worst(ds) if there[i]]
+        note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **properties)
+    if why_empty:
+        ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
+    worst = [i for i in _worst(ds) if is_placed[i]]
     caption = [
         counted(number, "subjects"),
         f"dashed: best and worst {100 * quantile:g} %",
@@ -74,15 +84,16 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ]
     noun = noun_of(str(ds.attrs["kind"]))
     better, worse = ("larger", "smaller") if sign > 0 else ("smaller", "larger")
-    x = f"Mean genuine {noun} ({better} is better)"
-    y = f"Mean impostor {noun} ({worse} is better)"
-    plot.finish(plot.of_system("Mean scores of each subject"), caption, x, y)
-    plot.drawn = _name_worst(ax, genuine[worst], impostor[worst], ds["subject"].values[worst])
+    x_label = f"Mean genuine {noun} ({better} is better)"
+    y_label = f"Mean impostor {noun} ({worse} is better)"
+    plot.finish(plot.of_system("Mean scores of each subject"), caption, x_label, y_label)
+    names = ds["subject"].values[worst]
+    names_drawn.extend(_name_worst(ax, genuine[worst], impostor[worst], names))
     return plot
 
 
 def _worst(ds: xr.Dataset) -> list[int]:
-    """Return the subjects with the highest FRR, then those with the highest FAR of either side."""
+    """Return subjects by number: first the highest FRR, then the highest FAR of either side."""
     worst = list[int]()
     for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
         worst += highest_rates(errors, rates, NAMED)
@@ -99,14 +110,14 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
     places = ax.transLimits.transform(np.column_stack([x, y]))  # of the axes, from 0 to 1
     labels = []
     for k, name in enumerate(names.tolist()):
-        apart = np.hypot(*(places - places[k]).T)
-        apart[k] = np.inf
-        other = int(np.argmin(apart))
-        left, below = bool(places[k, 0] > 0.5), bool((y[k], k) < (y[other], other))
+        distance = np.hypot(*(places - places[k]).T)
+        distance[k] = np.inf
+        nearest = int(np.argmin(distance))
+        left, below = bool(places[k, 0] > 0.5), bool((y[k], k) < (y[nearest], nearest))
         step = -5 if left else 5, -5 if below else 5
-        how: dict[str, Any] = {"xycoords": "data", "color": Style.text, "zorder": 5}
-        how |= _towards(not left, not below)
-        labels.append(note(ax, as_plot_text(name), (x[k], y[k]), step, **how))
+        properties: dict[str, Any] = {"xycoords": "data", "color": Style.text, "zorder": 5}
+        properties |= _towards(not left, not below)
+        labels.append(note(ax, as_plot_text(name), (x[k], y[k]), step, **properties))
     return labels
 
 
@@ -116,7 +127,7 @@ def _towards(right: bool, up: bool) -> dict[str, str]:
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
-    """Return values halfway between the best and the others, and the others and the worst."""
+    """Return the values halfway between the best and the next, and the worst and the next."""
     if not best:
         return np.nan, np.nan
     ordered = np.append(-better * np.sort(-better * values), np.nan)  # from best to worst
