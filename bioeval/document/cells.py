@@ -32,7 +32,7 @@ class Quantity:
     difference: bool = False
     attempts: float | None = None  # of a rate, of which one is to be visible
     decimals: int = 2  # of a plain number
-    digits: int | None = None  # of a plain number, in place of its decimals
+    digits: int | None = None  # of a plain number, in place of its decimals; of a score
     noun: str = ""  # of a count, in the plural
     next: float = math.nan  # of a threshold
 
@@ -98,6 +98,9 @@ class Picture:
     description: str
 
 
+#: Statistics that say how far values are apart, of which few digits are known.
+SPREADS = ("sd", "repeats_sd", "se")
+
 #: Units of numbers that need not be whole.
 _NO_COUNTS = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
 
@@ -115,8 +118,9 @@ def cell_of_number(
     """
     unit, shown = str(about.get("units", "")), str(about.get("shown", ""))
     if unit == "score":
-        kind = Threshold if shown == "threshold" and not statistic else Score
-        return kind(value, **fields)
+        if shown == "threshold" and not statistic:
+            return Threshold(value, **fields)
+        return Score(value, digits=3 if statistic in SPREADS else None, **fields)
     is_difference = fields.setdefault("difference", statistic == "difference")
     if unit == "proportion" and statistic != "number":
         if attempts is not None:

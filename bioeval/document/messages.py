@@ -32,9 +32,10 @@ class Doubt(str):
 ANSWERS: dict[str, str] = {
     "install-threshold": (
         "Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among "
-        "{people} is at most {target:rate}; on these data it is {far_here:rate} (one-sided "
-        "upper limit {far_high:rate}).[ The stricter "
-        "threshold raises the {frr} on these data from {frr_without:rate} to {frr_here:rate}.]"
+        "{people} is at most {target:rate}; on these data it is {far_here:rate}.[ The "
+        "stricter threshold raises the {frr} on these data from {frr_without:rate} to "
+        "{frr_here:rate}.] The promise is estimated: its limit counts the two people with most of "
+        "these errors twice."
     ),
     "no-threshold-promised": (
         "No threshold can be promised: {why}.[ To promise a strict threshold, with a {far} of "
@@ -560,7 +561,8 @@ SENTENCES: dict[str, str] = {
         "'{pattern:name}'"
     ),
     "target-missed": (
-        "on {people} the {far} was {rate:rate}, {times:digits 2} times the target of {target:rate}"
+        "at the threshold without assurance, the {far} on {people} was {rate:rate}, "
+        "{times:digits 2} times the target of {target:rate}"
         "[, but its interval, from {low:rate}, contains the target]"
     ),
     # Assured thresholds

@@ -134,6 +134,7 @@ def one_sided(*datasets: xr.Dataset) -> str:
 _OF_INTERVALS = {
     "left_out": "left out in turn: ",
     "interval_threshold": "",
+    "interval_of_test": "of new people: ",
     "interval_of_largest": "of the largest over species: ",
     "interval_of_measures": "of measures that compare groups: ",
 }

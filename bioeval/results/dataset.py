@@ -331,7 +331,7 @@ THRESHOLD_STUDY = "threshold-study"
 
 #: The parts of a threshold study below it, and what they are, which is their title.
 STUDY_PARTS = {
-    "rates": "rates at the threshold: on all data (optimistic), and expected with new people",
+    "rates": "rates at the threshold without assurance",
     "needs": "people needed for the target",
 }
 

@@ -53,7 +53,8 @@ class _Task:
 def section_of(nodes: Sequence[Node], *, verbose: bool = True) -> Section:
     """Return what a reader is shown of results: all, or what a short view has."""
     nodes = _each_once(nodes)
-    tasks = [_task(of_task, verbose) for of_task in _by_task(nodes)]
+    shown = [x for x in nodes if verbose or not _is_detail(x, nodes)]
+    tasks = [_task(of_task, verbose) for of_task in _by_task(shown)]
     several = len({(x.system, x.condition) for x in nodes}) > 1
     without = {node.name for task in tasks if not task.is_defined for node in task.nodes}
     wholes = [x for x in nodes if _whole(x, nodes) is x]
@@ -240,6 +241,11 @@ def _names_of_messages(nodes: Sequence[Node]) -> dict[Message, list[str]]:
 def _whole(node: Node, nodes: Sequence[Node]) -> Node:
     """Return the study that a dataset is a part of, or the dataset itself."""
     return next((x for x in nodes if node.name.startswith(f"{x.name}/")), node)
+
+
+def _is_detail(node: Node, nodes: Sequence[Node]) -> bool:
+    """Whether a dataset is a part of a study that verbose views alone have."""
+    return _whole(node, nodes) is not node and node.dataset.attrs.get("detail") == "verbose"
 
 
 def _about(message: Message, names: Sequence[str], nodes: Sequence[Node], several: bool) -> Message:

@@ -342,6 +342,14 @@ _RULES: dict[str, Callable[[str], str] | None] = {
     "impostors": lambda x: "" if x == "auto" else _IMPOSTORS.get(x, f"impostors {x}"),
     "fusion": None,
     "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+    "people_here": lambda x: (
+        f"these data have {x}; attempts that share a person are not "
+        "independent, so these are the least to ask for"
+    ),
+    "fold_thresholds": lambda x: (
+        f"same data: optimistic; new people: mean over the test parts of "
+        f"folds, at thresholds from {x}"
+    ),
     "fta": _percent("FTA"),
     "fte": _percent("FTE"),
     "alpha": lambda x: f"weight of FAR in FDR and GARBE: {float(x):g}",

@@ -144,7 +144,8 @@ def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
             columns.setdefault(of_threshold, Column(of_threshold, text, is_attached=True))
             if (threshold := row.threshold_cell) is not None:
                 cells[key][of_threshold] = threshold
-    if any(row.about.get("shown") == "threshold" for row in rows):  # which has a row
+    own_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
+    if own_rows.issuperset(row.threshold for row in rows if row.threshold_cell is not None):
         columns = {k: x for k, x in columns.items() if not k.startswith("threshold")}
     if any(row.statistic for row in rows):
         first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in columns]

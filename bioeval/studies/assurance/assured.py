@@ -54,6 +54,7 @@ ASSURED: dict[str, Variable] = {
         "proportion",
         "FMR",
         label="upper limit of this {far}",
+        detail="verbose",
     ),
     "assured_far_attempts": Variable(
         "FAR there, of all attempts",
@@ -89,6 +90,7 @@ ASSURED: dict[str, Variable] = {
         "proportion",
         "FMR",
         label="{far} of this strict threshold",
+        detail="verbose",
     ),
     "assured_people": Variable(
         "people on whom the assured threshold rests",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -11,7 +12,7 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_integer
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
@@ -33,7 +34,14 @@ from bioeval.results.dataset import (
     tree_of,
 )
 from bioeval.results.support import RULES, beyond_scores, people_with
-from bioeval.results.variables import FOLDS, SUPPORTED, VERIFICATION, Variable, entries
+from bioeval.results.variables import (
+    COORDINATES,
+    FOLDS,
+    SUPPORTED,
+    VERIFICATION,
+    Variable,
+    entries,
+)
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores
@@ -56,7 +64,7 @@ from bioeval.studies.folds.folds import Searched, fold_of_searches, stacked
 from bioeval.studies.folds.options import FoldOptions, ThresholdTask
 from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
-from bioeval.studies.thresholds.answers import answers_of_study
+from bioeval.studies.thresholds.answers import answers_of_study, new_people
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.views.messages import warns_of_doubts
 
@@ -69,7 +77,7 @@ STUDY = {
         "score",
         "threshold T",
         shown="threshold",
-        label="threshold",
+        label="threshold without assurance",
     ),
     **entries(VERIFICATION | FOLDS, *RATES),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
@@ -284,7 +292,7 @@ def study_threshold(
         messages += remarks_on(assured, scores)
         promised = assured.refusal is None
     needed, support = _support(counted.people, rule, promised)
-    studied = f"open set, {rank_unit} ranks" if searched else "verification"
+    studied = f"open set, {rank_unit} ranks" if searched else "single-template verification"
     about = Provenance.from_scores(scores)
     if searched:
         about = about.searching(scores)
@@ -297,14 +305,22 @@ def study_threshold(
     if needed:
         is_shown = all(message.code != "target-not-shown" for message in support)
         of_parts[f"{rule.name}{SUPPORTED}"] = int(is_shown)
-    by_part = dataset(of_parts, STUDY, parts, {"task": STUDY_PARTS["rates"]})
+    about_parts = {"task": STUDY_PARTS["rates"], **_intervals_of_parts(counted, method)}
+    table = {
+        **STUDY,
+        "part": replace(
+            COORDINATES["part"], labels={"all": "same data", "test": new_people(study)}
+        ),
+    }
+    by_part = dataset(of_parts, table, parts, about_parts)
     answers = answers_of_study(study, by_part, rule, messages + support)
     study.attrs |= message_attrs(answers, study.attrs)
     nodes = {"": study, "rates": by_part}
     if needed:
         labels = {"rule": np.array(RULES)}
-        nodes["needs"] = dataset(needed, STUDY, labels, {"task": STUDY_PARTS["needs"]})
-    return tree_of({**nodes, "folds": counted.folds})
+        about_needs = {"task": STUDY_PARTS["needs"], **counted.people.in_words()}
+        nodes["needs"] = dataset(needed, STUDY, labels, about_needs)
+    return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
 
 
 class _People(NamedTuple):
@@ -314,6 +330,15 @@ class _People(NamedTuple):
     impostors: int  # impostor attempts, each pair of a symmetric matrix once
     compared: ComparedPeople | None = None  # where people are known
     searched: bool = False  # by people who are not enrolled
+
+    def in_words(self) -> dict[str, str]:
+        """Return the attribute that says how many people there are; none where it is not known."""
+        if not self.subjects:
+            return {}
+        text = counted(self.subjects, "people" if self.compared else "people who are not enrolled")
+        if self.compared is not None:
+            text += f", {counted(self.compared.pairs, 'pairs of people')}"
+        return {"people_here": text}
 
 
 class _Counted(NamedTuple):
@@ -345,6 +370,19 @@ class _Counted(NamedTuple):
             for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
                 rates[f"{rate}{end}"] = [on_all, of_test[f"{rate}{end}"].item()]
         return rates
+
+
+def _intervals_of_parts(counted: _Counted, method: IntervalMethod) -> dict[str, str | int | float]:
+    """Return the attributes of the intervals of both parts, and of the thresholds of folds."""
+    attrs: dict[str, str | int | float] = {}
+    of_folds = counted.folds["threshold"].values
+    finite = of_folds[np.isfinite(of_folds)]
+    if finite.size:
+        attrs["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
+    if "far_low" in counted.rates or "frr_low" in counted.rates:
+        attrs |= method.attrs()
+        attrs["interval_of_test"] = "Nadeau and Bengio (a heuristic) over the folds"
+    return attrs
 
 
 def _of_comparisons(

@@ -21,6 +21,9 @@ _ROUNDING = 1e-10
 #: Decimals of a rate in per cent at which float64 has no more digits.
 _MOST_DECIMALS = 15
 
+#: Significant digits of a score.
+_DIGITS_OF_SCORE = 6
+
 #: Significant digits that tell any two float64 apart.
 _ALL_DIGITS = 17
 
@@ -94,7 +97,8 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     rates = [cell for cell in cells if isinstance(cell, Rate) and cell.is_defined]
     decimals = max(map(decimals_of_rate, rates), default=2)
     scores = [cell for cell in cells if _is_plain_score(cell)]
-    texts = iter(in_one_precision([x.value for x in scores], 6))
+    digits = max((x.digits or _DIGITS_OF_SCORE for x in scores), default=0)
+    texts = iter(in_one_precision([x.value for x in scores], digits))
     column = []
     for cell in cells:
         number = printed(cell, decimals)
@@ -117,7 +121,7 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             text = threshold_text(cell.value, cell.next)
             return Printed(text, limits=_limits(cell, score_text), mark=mark)
         case Score():
-            return Printed(score_text(cell.value), limits=_limits(cell, score_text), mark=mark)
+            return Printed(_score_of(cell), limits=_limits(cell, score_text), mark=mark)
         case Probability():
             if cell.value < 1e-4:
                 return Printed("0.0001", before="<", mark=mark)
@@ -188,9 +192,13 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     return Printed(text, "%")
 
 
+def _score_of(cell: Score) -> str:
+    return _whole_or(cell.value, f".{cell.digits or _DIGITS_OF_SCORE}g")
+
+
 def score_text(value: float) -> str:
     """Return a score with six digits; whole numbers whole."""
-    return _whole_or(value, ".6g")
+    return _whole_or(value, f".{_DIGITS_OF_SCORE}g")
 
 
 def threshold_text(value: float, next_score: float = math.nan) -> str:
