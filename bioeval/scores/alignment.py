@@ -142,7 +142,6 @@ def _common(
     systems: Sequence[str],
     pairs: tuple[CodedSides, CodedSides] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, list[Message]]:
-    """Return the places of common names in both lists, and a message on the names left out."""
     if pairs is not None and (names.has_duplicates or other_names.has_duplicates):
         if np.array_equal(names, other_names):
             return np.arange(len(names)), np.arange(len(other_names)), []

@@ -363,7 +363,6 @@ class Arrays:
                     yield side, "camera", array
 
     def _named(self) -> Iterator[tuple[int, str, str]]:
-        """Yield metadata that ``columns`` names, of one side by a prefix, else of both sides."""
         if self.square and "labels" in self.arguments:
             return  # columns of the file of labels
         for name, array in self.arguments.all_meta().items():

@@ -172,7 +172,6 @@ def _read_matrix(
 def _features_of(
     path: Path, values: np.ndarray, templates: Templates, *, by_image: bool
 ) -> np.ndarray:
-    """Return checked features, a row for each image or for each template."""
     features = as_embeddings(values, str(path))
     owners = templates.columns.get("subject")
     if owners is not None and len(owners) == len(features):

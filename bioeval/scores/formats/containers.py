@@ -315,7 +315,6 @@ def _part(path: Path, offset: int, kind: int, size: int, limit: int) -> bytes:
 
 
 def _variable(path: Path, offset: int, kind: int, size: int, order: str) -> tuple[str, Lazy]:
-    """Return the name of an array and its reader, from the bytes that describe the array."""
     part = _part(path, offset, kind, size, _PEEK)
     flags, start, count, place = _tag(part, 0, order)
     if flags != 6 or count != 8:

@@ -574,7 +574,6 @@ class Listed:
 
 
 def _renamed(names: Two, value_of: Mapping[str, str]) -> Two:
-    """Return the columns of both sides with a value in place of each name."""
     first, second = (column.renamed([value_of[x] for x in column.values]) for column in names)
     return first, second
 
