@@ -5,71 +5,111 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from bioeval.page.items import Item
+from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.variables import NEXT
+from bioeval.showing.nodes import Node
 from bioeval.views.tasks import asked_thresholds
 
+#: The name of a threshold in attributes, and of the curves over it.
+_THRESHOLD = "threshold"
 
-def with_shared_next(items: list[Item]) -> list[Item]:
+
+def with_shared_next(results: PageResults) -> PageResults:
     """Return results in which equal thresholds of a system have the nearest of their next scores.
 
     A threshold that was given, and that no result chose, has none: it is printed as it is.
     """
-    return [_with_next(x, _shared([y for y in items if y.system == x.system])) for x in items]
+    by_system = {system: _shared(results, system) for system in _systems(results)}
+    return PageResults(
+        [x._replace(dataset=_with_next(x.dataset, by_system[x.system])) for x in results.nodes],
+        [
+            x._replace(result=_document_with_next(x.result, by_system[x.system]))
+            for x in results.documents
+        ],
+    )
 
 
-def _shared(items: list[Item]) -> dict[float, float]:
-    """Return the next score of each threshold, NaN of one that was given."""
+def _systems(results: PageResults) -> set[str]:
+    return {x.system for x in results.nodes} | {x.system for x in results.documents}
+
+
+def _shared(results: PageResults, system: str) -> dict[float, float]:
+    """Return the next score of each threshold of a system, NaN of one that was given."""
     chosen, given, of_curves = set[float](), set[float](), dict[float, float]()
-    for x in items:
-        given |= {*asked_thresholds(x.dataset)}
-        nearer = max if x.larger else min
-        for name, at, after in _thresholds(x):
-            if math.isnan(after):
-                given.add(at)
-                continue
-            of_curves[at] = nearer(after, of_curves.get(at, after))
-            if name != "threshold" or "threshold" not in x.dataset.dims:
-                chosen.add(at)
+    nodes = [x for x in results.nodes if x.system == system]
+    is_larger = any(accepts_larger(x.dataset) for x in nodes)
+    for node in nodes:
+        given |= {*asked_thresholds(node.dataset)}
+    thresholds = [x for node in nodes for x in _thresholds(node)]
+    for document in results.documents:
+        if document.system == system:
+            thresholds += _thresholds_of_document(document.result)
+    for is_of_curve, at, after in thresholds:
+        if math.isnan(after):
+            given.add(at)
+            continue
+        of_curves[at] = (max if is_larger else min)(after, of_curves.get(at, after))
+        if not is_of_curve:
+            chosen.add(at)
     return of_curves | dict.fromkeys(given - chosen, math.nan)
 
 
-def _thresholds(item: Item) -> Iterator[tuple[str, float, float]]:
-    """Yield the name of each threshold, its value and the next score, NaN where it is not known."""
-    dataset = item.dataset
+def _thresholds(node: Node) -> Iterator[tuple[bool, float, float]]:
+    """Yield whether a threshold is of a curve, its value and the next score, NaN if not known."""
+    dataset = node.dataset
     for name, variable in dataset.variables.items():
         if variable.attrs.get("shown") == "threshold":
+            is_of_curve = name == _THRESHOLD in dataset.dims
             after = dataset.variables.get(f"{name}{NEXT}", np.full(variable.shape, np.nan))
             pairs = zip(variable.values.flat, np.asarray(after).flat, strict=True)
-            yield from ((str(name), float(at), float(x)) for at, x in pairs if not np.isnan(at))
-    if isinstance(at := dataset.attrs.get("threshold"), float):  # of a workload
-        yield "threshold", at, float(dataset.attrs.get(f"threshold{NEXT}", math.nan))
-    if (confusions := getattr(item.result, "confusions", None)) is not None:
-        yield "threshold", confusions.threshold, confusions.next
-    elif (at := getattr(item.result, "threshold", None)) is not None:
-        yield "threshold", at, item.result.threshold_next
+            yield from ((is_of_curve, float(at), float(x)) for at, x in pairs if not np.isnan(at))
+    if isinstance(at := dataset.attrs.get(_THRESHOLD), float):  # of a workload
+        yield False, at, float(dataset.attrs.get(f"{_THRESHOLD}{NEXT}", math.nan))
 
 
-def _with_next(item: Item, shared: dict[float, float]) -> Item:
-    """Return a result with these next scores of its thresholds."""
-    dataset, result = item.dataset, item.result
+def _thresholds_of_document(result: Any) -> Iterator[tuple[bool, float, float]]:
+    if (confusions := getattr(result, "confusions", None)) is not None:
+        yield False, confusions.threshold, confusions.next
+    elif (at := getattr(result, "threshold", None)) is not None:
+        yield False, at, result.threshold_next
+
+
+def _with_next(dataset: xr.Dataset, shared: dict[float, float]) -> xr.Dataset:
+    """Return a dataset with these next scores of its thresholds."""
     after = {
         f"{name}{NEXT}": (variable.dims, _looked_up(variable.values, shared))
         for name, variable in dataset.variables.items()
         if variable.attrs.get("shown") == "threshold"
     }
     dataset = dataset.assign(after)
-    if isinstance(at := dataset.attrs.get("threshold"), float):
-        dataset = dataset.assign_attrs({f"threshold{NEXT}": shared.get(at, math.nan)})
+    if isinstance(at := dataset.attrs.get(_THRESHOLD), float):
+        dataset = dataset.assign_attrs({f"{_THRESHOLD}{NEXT}": shared.get(at, math.nan)})
+    messages = [_message_with_next(x, shared) for x in messages_of(dataset.attrs)]
+    return dataset.assign_attrs(message_attrs(messages)) if messages else dataset
+
+
+def _message_with_next(message: Message, shared: dict[float, float]) -> Message:
+    arguments = dict(message.arguments)
+    if isinstance(at := arguments.get(_THRESHOLD), float):
+        arguments.pop(f"{_THRESHOLD}{NEXT}", None)
+        after = shared.get(at, math.nan)
+        arguments |= {} if math.isnan(after) else {f"{_THRESHOLD}{NEXT}": after}
+    return Message(message.code, message.about, **arguments)
+
+
+def _document_with_next(result: Any, shared: dict[float, float]) -> Any:
     if (confusions := getattr(result, "confusions", None)) is not None:
-        after_it = shared.get(confusions.threshold, math.nan)
-        result = replace(result, confusions=replace(confusions, next=after_it))
-    elif (at := getattr(result, "threshold", None)) is not None:
-        result = replace(result, threshold_next=shared.get(at, math.nan))
-    return replace(item, dataset=dataset, result=result)
+        after = shared.get(confusions.threshold, math.nan)
+        return replace(result, confusions=replace(confusions, next=after))
+    if (at := getattr(result, "threshold", None)) is not None:
+        return replace(result, threshold_next=shared.get(at, math.nan))
+    return result
 
 
 def _looked_up(thresholds: np.ndarray, shared: dict[float, float]) -> np.ndarray:

@@ -13,10 +13,11 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.document.cells import Quantity, Rate, Threshold
 from bioeval.document.results import cell_of, messages_of_result, threshold_of
 from bioeval.document.text import Text, say
-from bioeval.page.items import Item, items_of
 from bioeval.page.next_scores import with_shared_next
+from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
+from bioeval.showing.nodes import Node
 from bioeval.views.tasks import asked_thresholds, value_of
 
 #: Points of the curve that the control of the threshold has, at most about.
@@ -32,10 +33,14 @@ _FIRST = ("verification/single", "verification/multi", "open_set")
 class RatesByThreshold:
     """FAR and FRR of a result at each threshold, from the smallest."""
 
-    def __init__(self, item: Item):
-        self.item, self.system = item, item.system
-        self.thresholds = item.dataset["threshold"].values.astype(float)
-        self.far, self.frr = (item.dataset[x].values for x in ("far", "frr"))
+    def __init__(self, node: Node):
+        self.node = node
+        self.system = node.system
+        self.dataset = node.dataset
+        self.accepts_larger = accepts_larger(node.dataset)
+        self.thresholds = node.dataset["threshold"].values.astype(float)
+        self.far = node.dataset["far"].values
+        self.frr = node.dataset["frr"].values
 
     @staticmethod
     def fits(dataset: xr.Dataset) -> bool:
@@ -47,7 +52,7 @@ class RatesByThreshold:
 
         Stricter than the strictest threshold, all is rejected if all is rejected there.
         """
-        larger, last = self.item.larger, len(self.thresholds) - 1
+        larger, last = self.accepts_larger, len(self.thresholds) - 1
         row = int(np.searchsorted(self.thresholds, threshold, "left" if larger else "right"))
         row -= not larger
         if 0 <= row <= last or np.isnan(threshold):
@@ -59,7 +64,7 @@ class RatesByThreshold:
     def points(self) -> np.ndarray:
         """The rows from the strictest, the strictest of those with the same rates."""
         rows = np.arange(len(self.thresholds))
-        rows = rows[:: -1 if self.item.larger else 1]
+        rows = rows[:: -1 if self.accepts_larger else 1]
         rows = rows[np.isfinite(self.thresholds[rows])]
         far, frr = self.far[rows], self.frr[rows]
         return rows[np.append(True, (far[1:] != far[:-1]) | (frr[1:] != frr[:-1]))[: len(rows)]]
@@ -72,7 +77,7 @@ class RatesByThreshold:
 
     def cells(self, row: int) -> dict[str, Quantity]:
         """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
-        dataset = self.item.dataset
+        dataset = self.dataset
         at = float(self.thresholds[row]) if row >= 0 else np.nan
         after = dataset["threshold_next"].values[row] if "threshold_next" in dataset else np.nan
         cells: dict[str, Quantity] = {"threshold": Threshold(at, next=float(after))}
@@ -116,8 +121,9 @@ class Moving:
     and those of studies, at which no rates were counted, by system.
     """
 
-    def __init__(self, items: list[Item], given: float | None = None):
-        self.curves = [RatesByThreshold(x) for x in items if RatesByThreshold.fits(x.dataset)]
+    def __init__(self, nodes: list[Node], given: float | None = None):
+        self.given = given
+        self.curves = [RatesByThreshold(x) for x in nodes if RatesByThreshold.fits(x.dataset)]
         self.leader: RatesByThreshold | None = None
         self.uncounted: dict[str, Threshold] = {}
         #: The threshold that is stated for each system.
@@ -129,7 +135,7 @@ class Moving:
             )
         for system in dict.fromkeys(x.system for x in self.curves):
             anchor = self._first_of(system)
-            stated = _stated(anchor, items, given)
+            stated = _stated(anchor, nodes, given)
             if stated is not None:
                 self.opened[system] = stated
                 if not anchor.has(stated.at.value):
@@ -139,13 +145,13 @@ class Moving:
         if not self.curves:
             return
         self.leader = leader = self._first_of(self.curves[0].system)
-        self.opening = _opening(leader, items, self.opened.get(leader.system))
+        self.opening = _opening(leader, nodes, self.opened.get(leader.system))
         points = leader.points
         some = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
         rows = [int(x) for x in points[some]] if len(points) else []
         if self.opening.row not in rows:
             rows.append(self.opening.row)
-        rows.sort(reverse=leader.item.larger)
+        rows.sort(reverse=leader.accepts_larger)
         self.start = rows.index(self.opening.row)
         self.rows = {id(curve): [0] * len(rows) for curve in self.curves}
         anchors = {x.system: self._first_of(x.system) for x in self.curves}
@@ -167,11 +173,14 @@ class Moving:
         row = self.row_of(anchor)
         return curve is anchor or (row >= 0 and curve.has(float(anchor.thresholds[row])))
 
+    def is_first_of_system(self, curve: RatesByThreshold) -> bool:
+        """Whether the others of its system follow the threshold of a curve."""
+        return curve is self._first_of(curve.system)
+
     def _first_of(self, system: str) -> RatesByThreshold:
-        """Return the curve whose threshold the others of its system follow."""
         curves = [x for x in self.curves if x.system == system]
         place = {path: i for i, path in enumerate(_FIRST)}
-        return min(curves, key=lambda x: place.get(x.item.path, len(place)))
+        return min(curves, key=lambda x: place.get(x.node.task, len(place)))
 
     def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
         """Return the threshold and the rates of a curve at each point."""
@@ -197,40 +206,40 @@ class Opens:
     @staticmethod
     def of(results: Any, given: float | None = None) -> Opens | None:
         """Return the threshold of a page of results, the one given if any; None without rates."""
-        moving = Moving(with_shared_next(items_of(results)), given)
+        moving = Moving(with_shared_next(PageResults.collected(results)).nodes, given)
         if moving.leader is None:
             return None
         at = float(moving.leader.thresholds[moving.opening.row])
         return Opens(at, moving.opening.rule)
 
 
-def _of_study(curve: RatesByThreshold, items: list[Item]) -> Threshold | None:
+def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
     """Return the threshold that a study of the system answers with, as it shows it."""
-    for x in items:
+    for x in nodes:
         of_searches = "unenrolled_people" in x.dataset
-        if x.system != curve.system or x.type != THRESHOLD_STUDY:
+        if x.system != curve.system or x.result_type != THRESHOLD_STUDY:
             continue
-        if of_searches == (curve.item.path == "open_set"):
+        if of_searches == (curve.node.task == "open_set"):
             for name in ("assured_threshold", "threshold"):
                 if name in x.dataset and np.isfinite(float(x.dataset[name])):
                     return threshold_of(x.dataset, name)
     return None
 
 
-def _stated(curve: RatesByThreshold, items: list[Item], given: float | None) -> Stated | None:
+def _stated(curve: RatesByThreshold, nodes: list[Node], given: float | None) -> Stated | None:
     """Return the threshold that is given, or that of a study, of promises or of all results."""
     if given is not None:
         return Stated(Threshold(given), "the one given")
-    if (study := _of_study(curve, items)) is not None:
+    if (study := _of_study(curve, nodes)) is not None:
         return Stated(study)
     of_promises = dict[float, Stated]()
     of_others = dict[float, Stated]()
-    for x in items:
+    for x in nodes:
         if x.system != curve.system:
             continue
         for at in _thresholds_of(x.dataset):
             stated = Stated(Threshold(at), "that of these results")
-            if x.type == "promise":
+            if x.result_type == "promise":
                 of_promises[at] = stated
             elif str(x.dataset.attrs.get("chosen_on", "")).startswith("the same data"):
                 of_others[at] = replace(stated, at=threshold_of(x.dataset), is_chosen=True)
@@ -255,21 +264,21 @@ def _thresholds_of(dataset: xr.Dataset) -> list[float]:
     return [float(at)] if isinstance(at, float) and np.isfinite(at) else []
 
 
-def _opening(curve: RatesByThreshold, items: list[Item], stated: Stated | None) -> Opening:
+def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) -> Opening:
     """Return where a page opens: at the threshold that is stated, else at one the data support.
 
     That is the one of the smallest FAR target for which 30 false accepts are expected with one
     attempt of each pair of people, or else 3; without one, that of the equal error rate. Where the
     thresholds of the curve were given, it is the loosest of them with at most this FAR.
     """
-    dataset = curve.item.dataset
+    dataset = curve.dataset
     target, exact, support = _supported(curve)
     if stated is not None and stated.why:
         row, at = curve.row(stated.at.value), repr(stated.at.value)
         return Opening(row, at, stated.why, is_chosen=stated.is_chosen)
     if stated is not None:
         row = curve.row(stated.at.value)
-        rules = {x.dataset.attrs.get("threshold_rule") for x in items}
+        rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
         why: Text = ""
         if str(Rule("far", (float(target),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
@@ -299,7 +308,7 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
 
     NaN without one.
     """
-    dataset = curve.item.dataset
+    dataset = curve.dataset
     limits = dataset.get("threshold_at_far")
     if limits is None or limits.dims[0] != "far_target":
         return np.nan, np.nan, ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.results.dataset import STUDY_PARTS
-from bioeval.views.tasks import datasets, system_of
+from bioeval.results.dataset import THRESHOLD_STUDY
+from bioeval.views.tasks import TASKS, datasets, system_of
 
 
 class Node(NamedTuple):
@@ -64,39 +64,32 @@ def nodes_of(results: Any) -> list[Node]:
 
 
 def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]:
-    """Yield the datasets of one result; those of a tree of systems have these as their own."""
+    """Yield the datasets of one result, of a threshold study its parts.
+
+    Those of a tree of systems have these as their own.
+    """
     if not isinstance(result, xr.Dataset | xr.DataTree):
         raise no_result(result)
-    study = str(result.attrs.get("result_type", "")) if isinstance(result, xr.DataTree) else ""
-    if study:  # with its folds below it
-        for node in result.subtree:
-            below = node.path.strip("/")
-            task = "/".join(filter(None, (study.replace("-", "_"), below)))
-            yield Node(system, condition, task, node.to_dataset())
-        return
     for path, dataset in datasets(result):
         if "result_type" not in dataset.attrs:
             raise DataError(
                 "the dataset has no attribute `result_type`; expected what a function of bioeval "
                 "returned, with its attributes"
             )
-        own = system_of(path)
-        task = path.removeprefix(own).strip("/") or _task(dataset)
-        yield Node("/".join(filter(None, (system, own))), condition, task, dataset)
-
-
-def nodes_of_study(node: Node) -> Iterator[Node]:
-    """Yield the parts of a threshold study in one dataset, without its folds."""
-    by_dims: dict[tuple[Hashable, ...], list[Hashable]] = {(): [], ("part",): [], ("rule",): []}
-    for name, variable in node.dataset.data_vars.items():
-        if variable.dims in by_dims:
-            by_dims[variable.dims].append(name)
-    paths = ("", *(f"/{part}" for part in STUDY_PARTS))
-    titles = (node.dataset.attrs["task"], *STUDY_PARTS.values())
-    for names, path, title in zip(by_dims.values(), paths, titles, strict=True):
-        if names:
-            part = node.dataset[names].assign_attrs(task=title)
-            yield node._replace(task=f"threshold_study{path}", dataset=part)
+        task = _task(dataset)
+        if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
+            own = "/".join(name for name in path.split("/") if name != task)
+        else:
+            own = system_of(path)
+            task = path.removeprefix(own).strip("/")
+        name = "/".join(filter(None, (system, own)))
+        if isinstance(result, xr.DataTree) and dataset.attrs["result_type"] == THRESHOLD_STUDY:
+            study = result.root[f"/{path}"]
+            for part in study.subtree:
+                below = part.path.removeprefix(study.path.rstrip("/")).rstrip("/")
+                yield Node(name, condition, task + below, part.to_dataset())
+        else:
+            yield Node(name, condition, task, dataset)
 
 
 def _task(dataset: xr.Dataset) -> str:

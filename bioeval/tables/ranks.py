@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
-from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
+from bioeval.document.blocks import Column, Section, Table
 from bioeval.document.cells import Label, Number, Score
 from bioeval.document.results import result_messages
 from bioeval.document.text import Text
@@ -15,9 +16,8 @@ from bioeval.showing.nodes import Node
 _LISTED = 20
 
 
-def ranks_section(results: ResultsBySystem) -> Section:
+def ranks_section(ds: xr.Dataset) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
-    ds = results[""]
     rows: list[tuple[Text | None, ...]] = []
     probes, ranks = ds["probe"].values.tolist(), ds["identification_rank"].values
     named = "subject" in ds

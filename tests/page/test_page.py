@@ -88,8 +88,6 @@ def test_a_page_opens_at_the_smallest_far_that_the_people_support(people, suppor
     printed = float(rates(text)[0]["threshold"])
     for attempts in (impostor, genuine):
         assert ((attempts <= printed) == (attempts <= at)).all()
-    for attempts, of in ((impostor, "impostor"), (genuine, "genuine")):
-        assert f"% of {len(attempts):,} {of} attempts" in answer(text)[0]
 
 
 @pytest.mark.parametrize(("kind", "opened"), [("distance", "4"), ("similarity", "8")])
@@ -119,9 +117,9 @@ def assert_opens_at(text: str, scores: be.Scores, threshold: float) -> None:
     first = rates(text)[0]
     for name, right in (("threshold", threshold), ("FAR", far), ("FRR", frr)):
         assert number(first[name]) == pytest.approx(right, abs=0.0051)
-    (said,) = (x for x in answer(text) if "impostor attempts are accepted" in x)
-    assert f"At the threshold {threshold:g}, " in said
-    assert not re.search(CHOSEN, " ".join(answer(text)))
+    (said,) = (x for x in answer(text) if x.startswith("The page opens"))
+    assert f"at the threshold {threshold:g}, " in said
+    assert not re.search(CHOSEN, said)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -159,7 +157,7 @@ def test_results_at_several_thresholds_state_none(tmp_path):
     for agreeing, threshold in ((of_zoo, "3"), (of_groups, "4")):
         assert rates(written([results, agreeing], tmp_path))[0]["threshold"] == threshold
     disagreeing = written([results, of_zoo, of_groups], tmp_path)
-    assert answer(disagreeing) == answer(written(results, tmp_path))
+    assert rates(disagreeing) == rates(written(results, tmp_path))
 
 
 def test_a_threshold_without_rates_is_said(tmp_path):
@@ -196,8 +194,7 @@ def test_the_command_opens_a_page_at_its_threshold(inside):
     text = (inside / "p.html").read_text(encoding="utf-8")
     assert_opens_at(text, scores, 4.0)
     assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
-    body = plain(text[text.index("<details") :])
-    named = re.findall(r"(?:At|Operating point) the threshold ([\d.]+)", body)
+    named = re.findall(r"(?:At|Operating point) the threshold ([\d.]+)", plain(text))
     assert len(named) == 2 and {float(x) for x in named} == {4.0}
     assert main(["threshold", "a.npz", "--threshold", "4", *promises, "--report", "q.html"]) == 1
     assert_opens_at((inside / "q.html").read_text(encoding="utf-8"), scores, 4.0)
@@ -234,15 +231,14 @@ def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores,
     (printed,) = {number(x["threshold"]) for x in rates(text)}  # decides as the threshold does
     assert counted(scores, printed) == counted(scores, threshold)
     assert {len(x) for x in rates(text)} == {4}  # task, threshold, FAR and FRR
-    said = " ".join(answer(text))
     at = results["verification/single"].sel(threshold=threshold)
     for name in ("far", "frr"):
         right = pytest.approx(100 * at[name].item(), abs=0.0051)
         assert number(rates(text)[0][name.upper()]) == right
     on_others = study["rates"].far.sel(part="test").item()
-    assert (f"accept {100 * on_others:.2f}" in said) == isinstance(rule, str)
+    assert f"{100 * on_others:.2f}" in plain(text)
     titles = re.findall(r"<summary>(.*?)</summary>", text)
-    assert {"Measures, each at its own threshold", "Threshold study", "Zoo", "Check"} <= set(titles)
+    assert {"Measures", "Threshold study", "Zoo", "Check"} <= set(titles)
 
 
 def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_shown(scores, tmp_path):
@@ -266,32 +262,13 @@ def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
     promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
     assert promised is not None
     heads = "At|Operating point|confused with whom at"
-    body = plain(text[text.index("<details") :])
-    named = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", body)]
+    named = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", plain(text))]
     assert len(named) == 3 and len({*named}) == 1
     assert float(promised[1]) == pytest.approx(named[0], rel=1e-5)
     far, frr = counted(be.load("a.npz"), named[0])
     first = rates(text)[0]
     for name, right in (("threshold", named[0]), ("FAR", far), ("FRR", frr)):
         assert number(first[name]) == pytest.approx(right, abs=0.0051)
-
-
-def test_searches_are_answered_by_their_first_rank(tmp_path):
-    trees = {}
-    for name, within in (("near", 1.2), ("far", 0.4)):
-        made = be.simulate(12, 4, within=within, random_state=1)
-        probe = np.arange(48) % 4 == 0
-        who = made.probe_labels
-        of_queries = np.asarray(made.values)[np.ix_(probe, ~probe)]
-        trees[name] = be.reid(
-            be.Scores(of_queries, who[probe], who[~probe]), convention="vehicleid"
-        )
-    text = written(trees, tmp_path)
-    for said, (name, found) in zip(answer(text), trees.items(), strict=True):
-        numbers = re.search(rf"^{name}: ([\d.]+) % of searches .* is ([\d.]+) %", said)
-        assert numbers is not None
-        right = [100 * found["cmc"].values[0], 100 * found["mean_ap"].item()]
-        assert [*map(float, numbers.groups())] == pytest.approx(right, abs=0.051)
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def report_command(
     The page has the answer, the rates at a threshold that can be moved, the DET and the worst
     pairs; folded, the tables of all results, plots, and the origin of the page.
     """
-    from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
+    from bioeval.page.results import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.page.threshold import Opens
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
@@ -173,7 +173,7 @@ def report_command(
         if not kept:
             evaluated |= _comparison(under_card, options, run)
     shown = [evaluated, *kept, *rows]
-    doubts = list(map(written, doubts_of_systems(items_of(shown))))
+    doubts = list(map(written, doubts_of_systems(PageResults.collected(shown).nodes)))
     run.write_page(shown, threshold=threshold, title=title, images=images, image_folder=folder)
     run.remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *run.remarks)]
 

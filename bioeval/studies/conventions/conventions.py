@@ -19,7 +19,6 @@ from bioeval.document.blocks import (
     Fact,
     Facts,
     Paragraph,
-    ResultsBySystem,
     Section,
     Table,
 )
@@ -240,9 +239,8 @@ _TITLES = {
 }
 
 
-def conventions_section(results: ResultsBySystem) -> Section:
+def conventions_section(ds: xr.Dataset) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
-    ds = results[""]
     data = data_fact([str(ds.attrs.get("system", ""))], sides_in_words(ds.attrs))
     scores = Fact("Scores", scores_in_words(str(ds.attrs.get("kind", ""))))
     blocks: list[Block] = [Facts([data, scores]), *_tables(ds)]

@@ -9,7 +9,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.blocks import Block, Column, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label, Picture
 from bioeval.document.results import cell_of, result_messages
 from bioeval.document.text import Enumeration, Text, say
@@ -206,9 +206,8 @@ _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pa
 _HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery image", "gallery")
 
 
-def worst_pairs_section(results: ResultsBySystem) -> Section:
+def worst_pairs_section(ds: xr.Dataset) -> Section:
     """Return what is said of the worst pairs."""
-    ds = results[""]
     listed = {
         "each pair once": "each pair of templates is listed once, in its worse direction",
         "each comparison": "each comparison is listed",

@@ -1,0 +1,152 @@
+"""The figures of a page: curves with a mark at the threshold, images of pairs, other plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from bioeval.base.errors import printable
+from bioeval.page.results import PageResults, is_evaluation
+from bioeval.page.svg import places_in_svg, svg_of
+from bioeval.page.threshold import Moving, RatesByThreshold
+from bioeval.plot.display import Display
+from bioeval.plot.files import PlotFile, plot_files
+from bioeval.plot.rate_plots import det
+from bioeval.plot.score_plots import draw_histograms
+from bioeval.plot.worst_pair_plots import worst_pairs
+from bioeval.results.histogram import ScoreHistograms
+from bioeval.views.images import Images
+
+#: Pairs of each kind, at most, whose pictures are shown.
+_MOST_PAIRS = 5
+
+#: Other plots of a page, at most, and histograms of scores among them.
+_MOST, _MOST_HISTOGRAMS = 8, 4
+
+#: Plots that are above (the ROC has the rates of the DET), and what the control shows.
+_SHOWN = ("worst_pairs", "det", "roc", "error_rates")
+
+#: Marks: a rhombus on a curve; the colour of a line at a threshold, and the number of colours.
+_RHOMBUS, _COLOUR_OF_LINE, _COLOURS = "M0 -5L5 0L0 5L-5 0Z", 6, 7
+
+#: Points of an inch, in which the places in a figure are counted.
+_POINTS = 72
+
+
+class PageFigures:
+    """The figures of the results of a page; `marks` have their places at each threshold."""
+
+    def __init__(self, results: PageResults, control: Moving, images: Images):
+        self.results = results
+        self.control = control
+        self.images = images
+        self.is_of_several = len(results.systems) > 1
+        self.marks: list[list[Any]] = []
+        self._drawn_so_far = 0
+
+    def first(self) -> list[str]:
+        """Return the figures of the first view: the DET, and the images of the worst pairs."""
+        figures = []
+        if self.control.leader is not None:
+            task = self.control.leader.node.task
+            curves = {x.system: x for x in self.control.curves if x.node.task == task}
+            data = {system: curve.dataset for system, curve in curves.items()}
+            figures.append(self._drawn("DET", partial(det, self._alone(data)), curves=curves))
+        pairs = {x.system: x.dataset for x in self.results.nodes if x.result_type == "worst-pairs"}
+        if pairs:
+            options: Any = {"images": self.images.column, "image_folder": self.images.folder}
+            pictures = partial(worst_pairs, self._alone(pairs), pairs=_MOST_PAIRS, **options)
+            figures.append(self._drawn("Worst pairs", pictures))
+        return [*filter(None, figures)]
+
+    def others(self) -> list[str]:
+        """Return the other figures that the results support, histograms of scores first."""
+        figures: list[str] = []
+        for curve in self.control.curves:
+            is_of_task = is_evaluation(curve.node) and self.control.is_first_of_system(curve)
+            if is_of_task and len(figures) < _MOST_HISTOGRAMS:
+                histograms = ScoreHistograms.between_thresholds(curve.dataset)
+                if len(histograms.by_class) > 1:
+                    by_name = {curve.system if self.is_of_several else "": histograms}
+                    draw = partial(draw_histograms, by_name)
+                    figures.append(self._drawn(f"scores {curve.system}", draw, line=curve))
+        for file in self._files():
+            if len(figures) < _MOST:
+                name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
+                figures += filter(None, [self._drawn(name, file.draw)])
+        return figures
+
+    def _alone(self, data: Mapping[str, Any]) -> Any:
+        """Return results by name, or the only one."""
+        return data if self.is_of_several else next(iter(data.values()))
+
+    def _files(self) -> Iterator[PlotFile]:
+        """Yield the plots of the results, of each task those of several systems together."""
+        by_task: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
+        for x in sorted(self.results.nodes, key=lambda x: not is_evaluation(x)):
+            task, _, part = x.task.partition("/")
+            if x.task.startswith("threshold_study/"):  # a tree of its parts
+                by_task[task][x.system][part] = x.dataset
+            else:
+                by_task.setdefault(x.task, {})[x.system] = {"/": x.dataset}
+        if "verification/single" in by_task:
+            by_task.pop("verification/multi", None)
+        without = _SHOWN if self.control.leader is not None else _SHOWN[:1]
+        for by_system in by_task.values():
+            data: dict[str, Any] = {}
+            for system, parts in by_system.items():
+                data[system] = xr.DataTree.from_dict(parts) if len(parts) > 1 else parts["/"]
+            for file in plot_files(data if len(data) > 1 else next(iter(data.values())), without):
+                if not file.log:
+                    yield file
+
+    def _drawn(
+        self,
+        title: str,
+        draw: Callable[..., Display],
+        curves: Mapping[str, RatesByThreshold] | None = None,
+        line: RatesByThreshold | None = None,
+    ) -> str:
+        """Return a figure, with a mark on each of its `curves`, or a `line` at a threshold.
+
+        Empty if nothing can be drawn.
+        """
+        figure = Figure(layout="constrained")
+        display = draw(ax=figure)
+        if display.why_empty:
+            return ""
+        self._drawn_so_far += 1
+        text = svg_of(figure, f"figure-{self._drawn_so_far}", printable(title))
+        marks = ""
+        axes = display.ax_
+        height = _POINTS * axes.get_window_extent().height / figure.dpi
+        shape = _RHOMBUS if line is None else f"M0 0V-{height:.0f}"
+        for colour, x, y in self._marked(curves or {}, line):
+            name = f"mark-{len(self.marks)}"
+            places = places_in_svg(figure, axes, x, y)
+            self.marks.append([name, places])
+            place = places[self.control.start]
+            shown = 'visibility="hidden"'
+            if place is not None:
+                shown = f'transform="translate({place[0]} {place[1]})"'
+            kind = "mark" if line is None else "limit"
+            marks += f'<path id="{name}" class="{kind} c{colour % _COLOURS}" d="{shape}" {shown}/>'
+        return text.removesuffix("</svg>") + marks + "</svg>"
+
+    def _marked(
+        self, curves: Mapping[str, RatesByThreshold], line: RatesByThreshold | None
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield the colour of each curve, and its place at every point of the control."""
+        for colour, curve in enumerate(curves.values()):
+            rows = np.array(self.control.rows[id(curve)])
+            far, frr = (np.where(rows < 0, np.nan, x[rows]) for x in (curve.far, curve.frr))
+            yield colour, far, frr
+        if line is not None:
+            rows = np.array(self.control.rows[id(line)])
+            thresholds = np.where(rows < 0, np.nan, line.thresholds[rows])
+            yield _COLOUR_OF_LINE, thresholds, np.zeros(len(thresholds))

@@ -1,0 +1,70 @@
+"""The table of the rates at the threshold of a page, with their texts at each of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from bioeval.base.errors import printable
+from bioeval.document.cells import Quantity
+from bioeval.document.text import Term, Text, say
+from bioeval.page.lines import PageLines
+from bioeval.page.threshold import RATES, Moving
+from bioeval.views.writers.numbers import printed
+
+_THRESHOLD = "threshold"
+
+
+def rates_table(control: Moving, is_of_several: bool, lines: PageLines) -> dict[str, Any]:
+    """Return the table of the control, a row for each system or for each task of the only one."""
+    curves = control.curves
+    if is_of_several:
+        curves = [x for x in curves if control.is_first_of_system(x)]
+    keys: dict[str, Any] = {"system": lambda curve: curve.system} if is_of_several else {}
+    if len({x.node.task for x in curves}) > 1:
+        keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
+    rows = []
+    for number, curve in enumerate(curves):
+        points = control.cells(curve)
+        cells = []
+        for name in (_THRESHOLD, *RATES):
+            texts = [_text_of(x.get(name), lines) for x in points]
+            cells.append((f"cell-{number}-{name}", texts))
+        names = [escape(printable(key(curve))) for key in keys.values()]
+        rows.append({"names": names, "cells": cells})
+    heads = [*keys, _THRESHOLD, *(lines.write(Term(x)) for x in RATES)]
+    note = " ".join(map(lines.write, _notes(control, is_of_several)))
+    return {"heads": heads, "rows": rows, "start": control.start, "note": note}
+
+
+def _text_of(cell: Quantity | None, lines: PageLines) -> str:
+    """Return a number in a table; its interval may stand in the next line."""
+    text = "" if cell is None else lines.number(printed(cell).text)
+    return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")
+
+
+def _notes(control: Moving, is_of_several: bool) -> Iterator[Text]:
+    """Yield what the rows of the table are, and what stands in brackets."""
+    opening = control.opening
+    if is_of_several and opening.of_study:
+        yield "Each system is at the threshold of its own study."
+        yield opening.why
+    elif is_of_several and control.given is not None:
+        yield "All systems are at the threshold that was given."
+    elif is_of_several and {x.system for x in control.curves} == {*control.opened}:
+        yield "Each system is at the threshold of its own results."
+    elif is_of_several:
+        yield say(
+            "Each system is at its own threshold: {leader:name} at {why}, the others at the "
+            "loosest with this {far}.",
+            leader=control.curves[0].system,
+            why=opening.why,
+        )
+    dataset = control.curves[0].dataset
+    if "far_low" in dataset:
+        yield say(
+            "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "
+            "{far} allow for another choice of it.",
+            level=float(dataset.attrs.get("confidence", 0.95)),
+        )

@@ -1,0 +1,212 @@
+"""The results of a page by system and task, and whether they belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from bioeval.base.errors import DataError, printable
+from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.document.cells import Label
+from bioeval.document.text import Text, say
+from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
+from bioeval.scores.provenance import exclusions_of
+from bioeval.showing.nodes import Node, nodes_of
+from bioeval.views.show import Shown
+from bioeval.views.tasks import value_of
+
+#: The system of results that name none.
+_UNNAMED = "results"
+
+#: The type of results that are of several systems.
+COMPARISON = "comparison"
+
+#: The attribute of results that says what a system lacks of another one.
+NOT_SHARED = "not_shared"
+
+#: Dimensions of results that are summed up, or are sums, with the title of their section.
+SUMMARIES = {"statistic": "Statistics", "fold": "Folds", "partition": "Partitions"}
+
+
+class Document(NamedTuple):
+    """A check of data, or an explained row, with the name that it has beside that of its system."""
+
+    system: str
+    name: str
+    result: Any
+
+
+@dataclass(frozen=True)
+class PageResults:
+    """The datasets of a page, which belong together, and its documents."""
+
+    nodes: list[Node]
+    documents: list[Document]
+
+    @classmethod
+    def collected(cls, results: Any) -> PageResults:
+        """Return results one by one, those that belong to no other system with the only one."""
+        nodes: list[Node] = []
+        documents: list[Document] = []
+        try:
+            for name, result in _named_results(results, ""):
+                if isinstance(result, Shown):
+                    documents.append(Document(printable(name), printable(name), result))
+                else:
+                    nodes += nodes_of({name: result})
+        except RecursionError:
+            text = "`results` contains itself; expected results, or lists of them"
+            raise DataError(text) from None
+        nodes = list(map(_of_named_system, nodes))
+        named = {x.system for x in nodes if x.result_type != COMPARISON} - {_UNNAMED}
+        if len(named) == 1:
+            only = next(iter(named))
+            nodes = [x._replace(system=only) if x.system == _UNNAMED else x for x in nodes]
+        systems = cls(nodes, []).systems
+        found = cls(nodes, [_of_its_system(x, systems) for x in documents])
+        if not nodes and not documents:
+            raise DataError(
+                "the results hold no dataset; expected the result of a function of bioeval"
+            )
+        _refuse_same_names(nodes)
+        _refuse_other_data(found)
+        return found
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems in their order; a comparison is of several, and none itself."""
+        single = [x.system for x in self.nodes if x.result_type != COMPARISON]
+        single += [x.system for x in self.documents]
+        return list(dict.fromkeys(single or [x.system for x in self.nodes]))
+
+    @property
+    def evaluated(self) -> list[Node]:
+        """The tasks of evaluations."""
+        return list(filter(is_evaluation, self.nodes))
+
+
+def is_evaluation(node: Node) -> bool:
+    """Whether a dataset is of a task of an evaluation, and neither a study nor a summary."""
+    is_summed = not SUMMARIES.keys().isdisjoint(node.dataset.dims)
+    return not is_summed and node.task.partition("/")[0] in VARIABLES_OF_TASKS
+
+
+def accepts_larger(dataset: xr.Dataset) -> bool:
+    """Whether scores are accepted at or above the threshold."""
+    return dataset.attrs.get("kind", "distance") in LARGER_IS_CLOSER
+
+
+def doubts_of_systems(nodes: list[Node]) -> list[Text]:
+    """Return a sentence on each system whose attempts are not those of the first one."""
+    doubts: dict[str, Text] = {}
+    first: dict[str, tuple[str, Text]] = {}
+    for x in filter(is_evaluation, nodes):
+        genuine = value_of(x.dataset, "genuine_attempts")
+        impostor = value_of(x.dataset, "impostor_attempts")
+        if genuine is None or impostor is None:
+            continue
+        counts = say(
+            "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
+        )
+        system, counts_of_first = first.setdefault(x.task, (x.system, counts))
+        text: Text = str(x.dataset.attrs.get(NOT_SHARED, ""))
+        if not text and counts != counts_of_first:
+            text = say(
+                "{a} and {b} have different attempts: {a} {of_a} impostor, {b} {of_b}",
+                a=Label(system),
+                b=Label(x.system),
+                of_a=counts_of_first,
+                of_b=counts,
+            )
+        if text:
+            rest = "{text}. Rates are of different data; bioeval compare uses the common data"
+            doubts.setdefault(x.system, say(rest, text=text))
+    return list(doubts.values())
+
+
+def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(results, xr.Dataset | xr.DataTree | Shown):
+        yield name, results
+    elif isinstance(results, list | tuple):
+        for result in results:
+            yield from _named_results(result, name)
+    elif isinstance(results, Mapping):
+        for key, result in results.items():
+            yield from _named_results(result, str(key))
+    else:
+        raise DataError(
+            f"a report got {type(results).__name__}; expected a Dataset or a DataTree of "
+            "results, a check of data, a row of be.explain, or a mapping of name to these"
+        )
+
+
+def _of_named_system(node: Node) -> Node:
+    system = node.system or str(node.dataset.attrs.get("system", "")) or _UNNAMED
+    return node._replace(system=printable(system))
+
+
+def _of_its_system(document: Document, systems: Sequence[str]) -> Document:
+    """Return a document with the system that it names, or the only one."""
+    if document.system in systems:
+        return document._replace(name="")
+    only = systems[0] if len(systems) == 1 else ""
+    own = str(getattr(document.result, "system", "")) or only or document.name or _UNNAMED
+    return document._replace(system=printable(own))
+
+
+def _refuse_same_names(nodes: list[Node]) -> None:
+    names = set()
+    for x in nodes:
+        name = x.system, x.task, "fold" in x.dataset.dims
+        if name in names:
+            raise DataError(
+                f"two results are called {x.task!r} of {x.system!r}; name the systems in a "
+                "mapping of name to result, or with --name"
+            )
+        names.add(name)
+
+
+def _refuse_other_data(results: PageResults) -> None:
+    """Raise :class:`DataError` unless all results of a system are of the same scores.
+
+    Results without a fingerprint are not checked.
+    """
+    known: dict[str, tuple[str, str, Mapping[Any, Any]]] = {}
+    for title, system, fingerprint, attrs in _fingerprints(results):
+        same, first, attrs_of_first = known.setdefault(system, (fingerprint, title, attrs))
+        is_kept = "exclude" not in attrs or {*exclusions_of(attrs)} == {
+            *exclusions_of(attrs_of_first)
+        }
+        if not is_kept or fingerprint != same:
+            raise DataError(
+                f"results of {system!r} do not belong on one page: {title!r} has other "
+                f"scores, labels or excluded comparisons than {first!r}. Make both from "
+                "the same scores, or name them as two systems in a mapping of name to results"
+            )
+
+
+def _fingerprints(results: PageResults) -> Iterator[tuple[str, str, str, Mapping[Any, Any]]]:
+    """Yield title, system, fingerprint of the scores and attributes of results that have one.
+
+    Comparisons, which have a fingerprint of each system, come last.
+    """
+    compared: list[tuple[str, str, str, Mapping[Any, Any]]] = []
+    for node in results.nodes:
+        attrs = node.dataset.attrs
+        title = str(attrs.get("task", "")) or node.task.replace("_", " ")
+        title = f"{title[0].upper()}{title[1:]}"
+        fingerprint = str(attrs.get("fingerprint", ""))
+        if node.result_type == COMPARISON:
+            systems = node.dataset["system"].values.tolist()
+            each = fingerprint.split("; ")
+            if len(systems) == len(each):
+                compared += [(title, x, y, {}) for x, y in zip(systems, each, strict=True)]
+        elif fingerprint:
+            yield title, node.system, fingerprint, attrs
+    for document in results.documents:
+        if fingerprint := getattr(document.result, "fingerprint", ""):
+            yield document.name or "Results", document.system, fingerprint, {}
+    yield from compared

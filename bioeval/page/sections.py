@@ -1,0 +1,132 @@
+"""The sections of a page: the document of all results, without what stands elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from bioeval.document.blocks import (
+    Block,
+    Facts,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
+    supported,
+)
+from bioeval.document.cells import Label
+from bioeval.document.text import Text, say
+from bioeval.page.results import COMPARISON, SUMMARIES, PageResults, is_evaluation
+from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
+from bioeval.showing.nodes import Node
+from bioeval.showing.records import RECORDS
+from bioeval.tables.sections import sections_of_nodes
+from bioeval.views.writers.html import body
+from bioeval.views.writers.lines import Lines
+
+_Part = TypeVar("_Part")
+
+#: The title of the section of evaluations.
+_MEASURES = "Measures"
+
+
+@dataclass
+class PageDocument:
+    """The sections of a page as HTML by title, and what leaves them: its other parts."""
+
+    sections: list[dict[str, str]] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _said: set[str] = field(default_factory=set)
+
+    @classmethod
+    def written(cls, results: PageResults, lines: Lines) -> PageDocument:
+        """Return the document of the results of a page, a section for each study."""
+        document = cls()
+        for title, section in _of_studies(results):
+            document._add(title, section, list(document._rest(section, lines)), lines)
+        for title, section in _of_documents(results):
+            document._add(title, section, section.blocks, lines)
+        return document
+
+    def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
+        """Add a section with these blocks, if they say anything."""
+        lines = lines.within(section)
+        text = body(replace(section, title="", blocks=blocks), lines).replace(
+            '<div class="in"><table>', '<div class="in" tabindex="0"><table>'
+        )
+        if text:
+            self.sections.append({"title": lines.write(title), "text": text})
+
+    def _rest(self, section: Section, lines: Lines) -> Iterator[Block]:
+        """Yield the blocks of a section without answers, messages, and what was said above."""
+        lines = lines.within(section)
+        for block in section.blocks:
+            match block:
+                case Messages():
+                    sentences = self.alarms if block.alarm else self.notes
+                    for about, texts in lines.sentences_about(block.messages).items():
+                        sentences += [f"{about}: {x}" if about else x for x in texts]
+                case Paragraph(role="answer"):
+                    self.answers.append(lines.write(block.text))
+                case Paragraph(role="note"):
+                    yield from (replace(block, text=x) for x in self._new([block.text]))
+                case Table():
+                    yield replace(block, notes=self._new(block.notes))
+                case Facts():
+                    yield replace(block, facts=self._new(block.facts))
+                case Section():
+                    yield replace(block, blocks=list(self._rest(block, lines)))
+                case _:
+                    yield block
+
+    def _new(self, parts: Iterable[_Part]) -> list[_Part]:
+        """Return the notes or facts that no section above has; these are said now."""
+        new = [x for x in parts if repr(x) not in self._said]
+        self._said |= {repr(x) for x in new}
+        return new
+
+
+def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
+    """Yield the sections of datasets with their titles: evaluations, comparisons, studies."""
+    by_title: dict[tuple[str, str], list[Node]] = {}
+    for node in results.nodes:
+        of_one = node.system if node.result_type in RECORDS else ""
+        by_title.setdefault((_title(node), of_one), []).append(node)
+    for (title, _), nodes in sorted(by_title.items(), key=lambda x: _place(x[1])):
+        heading: Text = title
+        if len({node.system for node in nodes}) == 1:
+            heading = _of_system(results.systems, nodes[0].system, title)
+            nodes = [node._replace(system="") for node in nodes]
+        (section,) = sections_of_nodes(nodes, verbose=False)
+        yield heading, supported(section)
+
+
+def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
+    """Yield the sections of documents with their titles."""
+    for document in results.documents:
+        section = supported(document.result._section())
+        name = section.title or document.name or section.id.capitalize()
+        yield _of_system(results.systems, document.system, name), section
+
+
+def _of_system(systems: Sequence[str], system: str, title: Text) -> Text:
+    """Return a title, of one of several systems with its name."""
+    if len(systems) == 1 or system not in systems:
+        return title
+    return say("{title}: {system}", title=title, system=Label(system))
+
+
+def _title(node: Node) -> str:
+    """Return the title of the section of a result."""
+    root = node.task.partition("/")[0]
+    if root not in VARIABLES_OF_TASKS:
+        return root.replace("_", " ").capitalize()
+    summaries = (title for dim, title in SUMMARIES.items() if dim in node.dataset.dims)
+    return next(summaries, _MEASURES)
+
+
+def _place(nodes: Sequence[Node]) -> int:
+    return (not is_evaluation(nodes[0])) + (nodes[0].result_type != COMPARISON)
