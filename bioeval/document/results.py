@@ -155,7 +155,7 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
         if name in attrs:
             text += f"; {words}{{{name}}}"
             arguments[name] = str(attrs[name])
-    if "replicates" in attrs:
+    if "replicates" in attrs and attrs["interval_method"] != "people":
         text += " ({replicates:count replicates})"
         arguments["replicates"] = int(attrs["replicates"])
     return say(text, **arguments)

@@ -185,7 +185,9 @@ def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
             each = [{**each[0], "target": targets}]
         for x in each:
             places = {k: v for k, v in x.items() if k not in ("measure", "label", "task")}
-            labels.append(labelled(x["label"], places, x.get("task", "verification")))
+            is_without_rank = "rank" in places and "{rank}" not in x["label"]
+            label = x["label"] + ", rank {rank}" * is_without_rank
+            labels.append(labelled(label, places, x.get("task", "verification")))
     return Enumeration(labels, ";")
 
 

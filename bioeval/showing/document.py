@@ -194,15 +194,17 @@ def _new(texts: Iterable[Text], said: list[Text]) -> list[Text]:
 
 
 def _support(dataset: xr.Dataset) -> list[Text]:
-    """Return which targets the data do not support."""
-    notes: list[Text] = []
+    """Return which targets the data do not support, and of which parts of them."""
+    by_parts: dict[tuple[str, ...], list[Message]] = {}
     for message in messages_of(dataset.attrs):
         about = message.arguments
         if message.code in SUPPORT and f"{about['rate']}_at_{about['chosen']}" in dataset:
             task = str(dataset.attrs.get("task", ""))
-            parts = [x for x in message.about if not task.startswith(x)]
-            text = "{parts:names}: {message}" if parts else "{message}"
-            notes.append(say(text, parts=parts, message=message))
+            parts = tuple(x for x in message.about if not task.startswith(x))
+            by_parts.setdefault(parts, []).append(Message(message.code, **about))
+    notes: list[Text] = list(by_parts.pop((), ()))
+    for parts, messages in by_parts.items():
+        notes.append(say("{parts:names}: {messages:messages}", parts=parts, messages=messages))
     return notes
 
 

@@ -61,7 +61,10 @@ def _partition(attrs: Attributes) -> Text:
 
 def _threshold(attrs: Attributes) -> Text:
     is_chosen = attrs.get("threshold_rule", "none") != "none" and "chosen_on" in attrs
-    return threshold_choice(attrs) if is_chosen else ""
+    if not is_chosen:
+        return ""
+    choice = threshold_choice(attrs)
+    return say("without assurance: {choice}", choice=choice) if "assure" in attrs else choice
 
 
 def _groups(attrs: Attributes) -> Text:
@@ -195,10 +198,12 @@ def _planned_interval(attrs: Attributes) -> Text:
 def _limits_of_differences(attrs: Attributes) -> Text:
     if "adjust" not in attrs:
         return ""
-    is_adjusted = attrs["adjust"] == "holm"
-    adjusted = "; conclusions are adjusted for the number of measures (Holm)"
-    text = "of differences hold for all pairs of systems together, for each measure by itself"
-    return f"{text}{adjusted if is_adjusted else ''}"
+    several = int(attrs.get("systems_compared", 2)) > 2
+    pairs = " hold for all pairs of systems together, and" if several else " hold"
+    adjusted = "not corrected for the number of measures"
+    if attrs["adjust"] == "holm":
+        adjusted = "conclusions are adjusted for the number of measures (Holm)"
+    return f"of differences{pairs} for each measure by itself; {adjusted}"
 
 
 def _measures_of(attrs: Attributes) -> Text:
@@ -425,15 +430,17 @@ def sample_size(dataset: xr.Dataset) -> Text:
         text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
         genuine_people, impostor_people = people["genuine_"], people["impostor_"]
         if people[""] is None and genuine_people is not None and impostor_people is not None:
-            text = (
-                f"{counted(genuine, 'genuine attempts')} of {counted(genuine_people, 'subjects')}"
-            )
+            if genuine_people != impostor_people:
+                attempts = counted(genuine, "genuine attempts")
+                text = f"{attempts} of {counted(genuine_people, 'subjects')}"
+                text += f" and {counted(impostor, 'impostor attempts')}"
             people[""] = impostor_people
-            text += f" and {counted(impostor, 'impostor attempts')}"
     else:
         return _tracks(dataset)
     if "part" in dataset.dims:
-        return f"{text} in test"
+        repeats = dataset.sizes.get("repeat", 1)
+        divisions = f" of {repeats} divisions" if repeats > 1 else ""
+        return f"{text} summed over the test folds{divisions}"
     return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
 
 

@@ -18,10 +18,11 @@ def fields_of(template: str) -> tuple[str, ...]:
     return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
 
 
-def label_of(row: Row, *, without: str = "") -> Text:
+def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     """Return the label of a number with its point and its rank, explained by its long name.
 
-    `without` is the dimension of the point where rows of the table have it.
+    `without` is the dimension of the point where rows of the table have it; another name in use
+    is behind it `with_also`.
     """
     of_measure = row.node.dataset.variables.get(row.measure) if row.statistic else None
     about = row.about
@@ -43,7 +44,7 @@ def label_of(row: Row, *, without: str = "") -> Text:
             cut = row.node.dataset.attrs.get(f"{name}_k")
             places[name] = "K" if cut is None else Count(int(cut))
     label = Phrase(template, places)
-    also = _also(row)
+    also = _also(row) if with_also else ""
     text = say("{label} ({also})", label=label, also=also) if also else label
     return Explained(text, str(about.get("long_name", "")))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from bioeval.document.blocks import Table
 from bioeval.document.cells import Quantity
 from bioeval.document.results import interval_note
-from bioeval.document.text import Text
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.results.words import method_in_words
+from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
 
 #: What the columns of statistics are, by their headings.
@@ -29,9 +32,9 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     if any(_is_chosen_here(row) for row in rows):
         yield "Thresholds were chosen on these data, so the rates at them are optimistic."
     if "training" in headings and any(_is_of_test_alone(row) for row in rows):
-        yield (
-            "A measure without a value in training has its threshold, if any, chosen on the same "
-            "test part (optimistic)."
+        labels = _labels_of(row for row in rows if _is_of_test_alone(row))
+        yield say(
+            "{labels}: at thresholds chosen on the same test part (optimistic).", labels=labels
         )
     cells = [x for table in tables for row in table.rows for x in row if isinstance(x, Quantity)]
     if any(x.flagged for x in cells):
@@ -41,6 +44,38 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     if any(x.interval for x in cells):
         of_tasks = {row.node.name: row.node.dataset for row in rows}
         yield from (note.text for note in interval_note(of_tasks))
+    yield from _of_differences([row for row in rows if row.statistic == "difference"])
+
+
+def _labels_of(rows: Iterable[Row]) -> Enumeration:
+    """Return the labels of numbers, each once."""
+    labels = {repr(x): x for x in (label_of(row, with_also=False) for row in rows)}
+    return Enumeration(list(labels.values()), ";")
+
+
+def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
+    """Yield how the limits of differences were found, for which measures, and a caution."""
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        if (method := row.about.get("interval_method")) and not math.isnan(row.low):
+            by_method.setdefault(str(method), []).append(row)
+    methods: list[Text] = []
+    for method, of_method in by_method.items():
+        attrs = of_method[0].node.dataset.attrs
+        text = "{method} ({labels}{drawn})"
+        is_drawn = method == "subject-bootstrap" and "replicates" in attrs
+        drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}" if is_drawn else ""
+        words = method_in_words(method)
+        methods.append(say(text, method=words, labels=_labels_of(of_method), drawn=drawn))
+    if methods:
+        yield say(
+            "Limits and p values of differences: {methods}.", methods=Enumeration(methods, ";")
+        )
+    if any(row.other_system for row in rows):
+        yield (
+            "A system that is chosen because it has the best value looks better than it is: report "
+            "its value on other data."
+        )
 
 
 #: Thresholds of which the attribute ``chosen_on`` says where they are from.

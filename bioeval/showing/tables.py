@@ -355,7 +355,7 @@ def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
     label = label_of(row, without=point)
     before: list[Text] = [Label(row.system)] if several else []
     before += [_label_of_part(row)] if "part" in row.places else []
-    if row.statistic:
+    if row.statistic and "{" + row.statistic not in str(row.about.get("label", "")):
         before.append(_words(row.statistic))
     for text in reversed(before):
         label = say("{text} {label}", text=text, label=label)

@@ -205,6 +205,7 @@ def compare(
         attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
     attrs |= {
         "adjust": adjust,
+        "systems_compared": len(systems.measured),
         "least_discordant": least_discordant(method.confidence),
     }
     messages = systems.messages(wanted, {row[0].scalar.name for row in rows}, method)

@@ -56,7 +56,9 @@ class MeasureOfSystems:
     def argument(self) -> dict[str, Any]:
         """The measure as an argument of a message."""
         task = {} if self.task == "verification" else {"task": self.task}
-        return {"measure": self.scalar.name, "label": self.scalar.label, **task, **self.places}
+        rank = {"rank": self.coordinates["rank"]} if "rank" in self.coordinates else {}
+        about = {"measure": self.scalar.name, "label": self.scalar.label, **task}
+        return {**about, **self.places, **rank}
 
     def variable(self, statistic: str) -> str:
         """Return the name of the variable of a statistic; of none, of the value."""

@@ -71,7 +71,7 @@ GROUPS: dict[str, Variable] = {
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
         "all groups are alike",
         "1",
-        label="FDR (1: all groups alike)",
+        label="fairness discrepancy rate, FDR (1: all groups equal)",
         decimals=4,
         direction="larger",
     ),
@@ -79,7 +79,7 @@ GROUPS: dict[str, Variable] = {
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
         "FRR over groups; 0 where all groups are alike",
         "1",
-        label="GARBE (0: all groups alike)",
+        label="GARBE (0: all groups equal)",
         decimals=4,
         direction="smaller",
     ),
@@ -91,7 +91,7 @@ for _rate, _within in (("far", " within the group"), ("frr", "")):
             f"largest {_rate.upper()}{_within} of a group over the {_words}",
             "1",
             label=f"{{{_rate}}}{_within.removesuffix(' the group')}, largest / {_words}",
-            decimals=4,
+            decimals=2,
             direction="smaller",
         )
 
@@ -106,12 +106,12 @@ for _rate, _attempts, _words, _label in (
         f"{_rate}_groups_p": Variable(
             f"p-value by permutation: people of all groups have the same distribution ({_words})",
             "p",
-            label=f"{_label}, p that groups are alike",
+            label=f"{_label}, p of a permutation test that all groups have one distribution",
         ),
         f"{_rate}_simultaneous": Variable(
             f"{_words}, with limits that hold for all groups together",
             "proportion",
-            label=_label,
+            label=f"{_label}, limits for all groups together",
             measure=_rate,
             statistic="simultaneous",
             out_of=_attempts,
