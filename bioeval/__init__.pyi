@@ -24,6 +24,7 @@ from .scores.simulation import (
     simulate_embeddings as simulate_embeddings,
 )
 from .showing.frame import to_frame as to_frame
+from .showing.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .stats.aggregate import aggregate as aggregate
 from .studies.assurance.promise import check_promise as check_promise
 from .studies.attacks.pad import pad as pad
@@ -51,7 +52,6 @@ from .studies.training.meter import Meter as Meter
 from .studies.tries.tries import tries as tries
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
-from .tables.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .tasks.identification import (
     closed_set as closed_set,
     open_set as open_set,

@@ -335,7 +335,7 @@ class Run:
         Options stand for arguments. Without ``--verbose`` it is a short one, unless it is to be the
         `whole` one of a file.
         """
-        from bioeval.tables.sections import document_of
+        from bioeval.showing.sections import document_of
 
         verbose = whole or self.verbose or self.markup is not None
         return document_of(results, self.terms, in_options, lines, verbose=verbose)

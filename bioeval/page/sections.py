@@ -21,7 +21,7 @@ from bioeval.page.results import COMPARISON, SUMMARIES, PageResults, is_evaluati
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.showing.nodes import Node
 from bioeval.showing.records import RECORDS
-from bioeval.tables.sections import sections_of_nodes
+from bioeval.showing.sections import sections_of_nodes
 from bioeval.views.writers.html import body
 from bioeval.views.writers.lines import Lines
 

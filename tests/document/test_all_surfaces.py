@@ -23,7 +23,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Count, Label, Number, Quantity, Rate
 from bioeval.document.text import say
-from bioeval.tables.sections import sections_of
+from bioeval.showing.sections import sections_of
 from bioeval.views.writers.html import as_html
 from bioeval.views.writers.latex import as_latex, as_latex_document
 from bioeval.views.writers.lines import Lines

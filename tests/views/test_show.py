@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Rate
 from bioeval.document.text import Explained
-from bioeval.tables.sections import document_of
+from bioeval.showing.sections import document_of
 from bioeval.views.writers.html import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,30 +13,11 @@ from bioeval.base.arguments import require_list
 from bioeval.base.errors import BioevalError, CardError
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.document.blocks import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Paragraph,
-    Section,
-    Table,
-)
-from bioeval.document.cells import Label, Quantity
-from bioeval.document.results import (
-    cell_of,
-    data_fact,
-    result_messages,
-    scores_in_words,
-    sides_in_words,
-)
-from bioeval.document.scalars import label_of
-from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.dataset import about_attrs, dataset
-from bioeval.results.support import is_supported, support_messages
-from bioeval.results.variables import SUPPORTED, VARIABLES, Variable, figure
+from bioeval.results.support import support_messages
+from bioeval.results.variables import SUPPORTED, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import known_texts
@@ -44,6 +25,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.record_documents import MEASURES_OF_CARDS
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras
@@ -53,15 +35,7 @@ FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)
 _PLACES: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
 
 
-#: The measures of each task that a card may have, and the dimension that they are over.
-MEASURES = {
-    "verification": {"eer": "", "frr_at_far": "far_target", "auc": ""},
-    "open_set": {"dir_at_far": "far_target"},
-    "closed_set": {"cms": "rank"},
-    "reid": {"mean_ap": "", "mean_inp": "", "cmc": "rank", "queries": ""},
-}
-
-_OF_SEARCHES = {x for task in ("open_set", "closed_set", "reid") for x in MEASURES[task]}
+_OF_SEARCHES = {x for task in ("open_set", "closed_set", "reid") for x in MEASURES_OF_CARDS[task]}
 
 
 @warns_of_doubts
@@ -142,7 +116,7 @@ def _that_may_fit(scores: Scores) -> list[Protocol]:
 
 
 def _has_task(card: Protocol) -> bool:
-    return any(task in card.tasks for task in MEASURES)
+    return any(task in card.tasks for task in MEASURES_OF_CARDS)
 
 
 def _of_other_cameras(scores: Scores, card: Protocol) -> str:
@@ -186,7 +160,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
             if number := scalars.get("impostor_subjects"):
                 people = ComparedPeople(number, number)
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
-        for name, over in MEASURES.get(task, {}).items():
+        for name, over in MEASURES_OF_CARDS.get(task, {}).items():
             value = scalars.get(name, np.nan)
             if over:
                 value = [value.get(place, np.nan) for place in _PLACES[over]]
@@ -210,7 +184,7 @@ def _dataset(
         "card": Variable("protocol card", label="card"),
         "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
     }
-    for name, over in (x for measures in MEASURES.values() for x in measures.items()):
+    for name, over in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
         if not any(name in x for x in rows):
             continue
         missing = [np.nan] * len(_PLACES[over]) if over else np.nan
@@ -229,67 +203,3 @@ def _dataset(
         about = about.searching(scores)
     attrs = about_attrs(about, "conventions", "conventions", messages)
     return dataset(variables, names, coordinates, attrs)
-
-
-_TITLES = {
-    "verification": "Verification",
-    "open_set": "Open-set identification",
-    "closed_set": "Closed-set identification",
-    "reid": "Re-identification",
-}
-
-
-def conventions_section(ds: xr.Dataset) -> Section:
-    """Return a table for each task, and the cards that could not be evaluated."""
-    data = data_fact([str(ds.attrs.get("system", ""))], sides_in_words(ds.attrs))
-    scores = Fact("Scores", scores_in_words(str(ds.attrs.get("kind", ""))))
-    blocks: list[Block] = [Facts([data, scores]), *_tables(ds)]
-    for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
-        cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
-        text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
-        blocks.append(Paragraph(text, "note"))
-    blocks.append(result_messages(ds))
-    return Section("conventions", "Conventions", blocks, task="verification")
-
-
-def _tables(ds: xr.Dataset) -> Iterator[Table]:
-    """Yield a table of the cards with each task."""
-    for task, measures in MEASURES.items():
-        shown = [
-            (name, over, k, place)  # a target or a rank; None where there is none
-            for name, over in measures.items()
-            if name in ds
-            for k, place in enumerate(ds[over].values.tolist() if over else [None])
-        ]
-        if not shown:
-            continue
-        names = list(dict.fromkeys(name for name, *_ in shown))
-        rows: list[list[Text | None]] = []
-        for i, card in enumerate(ds["card"].values):
-            if not any(np.isfinite(ds[name].values[i]).any() for name in names):
-                continue  # the card has no such task
-            row: list[Text | None] = [Label(str(card))]
-            for name, over, k, place in shown:
-                cell = cell_of(ds, name, {"card": i, over: k})
-                if isinstance(cell, Quantity):
-                    at = {"card": card, over: place}
-                    cell = replace(cell, supported=is_supported(ds, name, at))
-                row.append(cell)
-            rows.append(row)
-        columns = [_column(name, over, place, task) for name, over, _, place in shown]
-        columns = [Column("card", "card"), *columns]
-        yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task])
-
-
-def _column(name: str, over: str, place: float | None, task: str) -> Column:
-    """Return the column of a measure at a place."""
-    if name == "queries":
-        return Column("queries", "queries")
-    scalar = VARIABLES[name]
-    of_task = "verification" if task == "verification" else "identification"
-    if place is None:
-        return Column(name, label_of(scalar, task=of_task))
-    if name == "cms":
-        return Column(f"cms={place}", say("{cms} at rank {rank}", task=of_task, rank=place))
-    where = {"target" if over == "far_target" else "rank": place}
-    return Column(f"{name}={place:g}", label_of(scalar, task=of_task, **where))

@@ -9,11 +9,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.document.blocks import Block, Column, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Picture
-from bioeval.document.results import cell_of, result_messages
-from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.dataset import about_attrs, along, dataset, meta_columns, without_slashes
+from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -199,52 +195,3 @@ def _storable(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "biuf":
         return values
     return np.array(list(map(str, values.tolist())), dtype=object)
-
-
-_TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
-
-_HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery image", "gallery")
-
-
-def worst_pairs_section(ds: xr.Dataset) -> Section:
-    """Return what is said of the worst pairs."""
-    listed = {
-        "each pair once": "each pair of templates is listed once, in its worse direction",
-        "each comparison": "each comparison is listed",
-    }[str(ds.attrs["pairs"])]
-    text = "Row and column are positions in the matrix, from 0; {listed}."
-    if "try" in ds:
-        text += (
-            " Try: the nearest of the attempt, which decided, as a row of the matrix that claims "
-            "were made of."
-        )
-    places = say(text, listed=listed)
-    blocks = (
-        Paragraph(places, "note"),
-        *(_pairs(ds, comparison) for comparison in _TITLES),
-        result_messages(ds),
-    )
-    return Section("worst_pairs", "", blocks, task="verification")
-
-
-def _pairs(ds: xr.Dataset, comparison: str) -> Block:
-    """Return the pairs of a kind, the worst first."""
-    rows: list[list[Text | None]] = []
-    for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
-        row = [cell_of(ds, "score", {"pair": i})]
-        places = (ds[name].item(i) if name in ds else None for name in ("row", "column", "try"))
-        row += [None if place is None else Count(place) for place in places]
-        for side in ("probe", "gallery"):
-            meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
-            label: Text = Label(ds[f"{side}_label"].values[i])
-            meta = {name: x for name, x in meta.items() if x != ""}  # what is known
-            texts = [say("{name:name} {value:name}", name=k, value=x) for k, x in meta.items()]
-            if texts:
-                label = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
-            # An image may be named in each column of the metadata.
-            row += [Picture({name: str(x) for name, x in meta.items()}, ""), label]
-        rows.append(row)
-    if not rows:
-        return Paragraph(f"There is no {comparison} pair.")
-    columns = [Column(name, name) for name in _HEADINGS]
-    return Table(f"{comparison}_pairs", columns, rows, title=_TITLES[comparison])

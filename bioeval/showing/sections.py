@@ -16,9 +16,11 @@ from bioeval.document.blocks import Paragraph, Section
 from bioeval.document.text import Text
 from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
-from bioeval.studies.conventions.conventions import conventions_section
-from bioeval.studies.worst_pairs.worst_pairs import worst_pairs_section
-from bioeval.tables.ranks import ranks_section
+from bioeval.showing.record_documents import (
+    conventions_section,
+    ranks_section,
+    worst_pairs_section,
+)
 from bioeval.views.show import Shown
 from bioeval.views.terms import words_of
 from bioeval.views.writers.terminal import TerminalDocument

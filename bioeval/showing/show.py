@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
-from bioeval.tables.sections import document_of, paper_table
+from bioeval.showing.sections import document_of, paper_table
 from bioeval.views.show import WIDTH, print_table
 
 if TYPE_CHECKING:
