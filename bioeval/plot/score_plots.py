@@ -55,7 +55,7 @@ def score_distributions(
     --------
     >>> import bioeval as be
     >>> display = be.plot.score_distributions(be.simulate(20, 4), thresholds={"vendor": 5.0})
-    >>> int(display.drawn[""].of("impostor").counts.sum())
+    >>> int(display.drawn[""].of_class("impostor").counts.sum())
     6080
     """
     from bioeval.tasks.plotted_scores import histograms_of
@@ -96,7 +96,7 @@ def draw_histograms(
     unplaced = []
     densities = [np.empty(0)]
     for i, (class_name, word) in enumerate(classes):
-        histograms = {name: each.of(class_name) for name, each in by_system.items()}
+        histograms = {name: each.of_class(class_name) for name, each in by_system.items()}
         for number, (system, histogram) in enumerate(histograms.items()):
             label = joined(plot.name, system)
             text = f"{label} {word.lower()}" if label else word

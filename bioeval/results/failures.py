@@ -93,7 +93,6 @@ def _is_verification(ds: xr.Dataset) -> bool:
 
 
 def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
-    """Return one result with failures."""
     if "fta" in ds.attrs:
         raise ProtocolError("these results include failures already; give those without")
     if ds.attrs.get("most_tries", 1) > 1:
@@ -107,22 +106,26 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
             f"{failed} failed comparisons are rejected attempts already, and `fta` "
             'would count failures twice; give `nan="exclude"`, or leave it out'
         )
-    added = {}
+    variables = {}
     for name, variable in ds.data_vars.items():
         for rate, values in _rates(str(name), variable.values, fta, fte).items():
-            added[rate] = variable.dims, values, FAILURES[rate].attrs
+            variables[rate] = variable.dims, values, FAILURES[rate].attrs
             support = f"{rate}{SUPPORTED}"
             if (of_rate := f"{name}{SUPPORTED}") in ds:
                 about = described(FAILURES, support).attrs
-                added[support] = ds[of_rate].dims, ds[of_rate].values, about
-    return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
+                variables[support] = ds[of_rate].dims, ds[of_rate].values, about
+    return ds.assign(variables).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
 
 
 def _rates(name: str, values: np.ndarray, fta: float, fte: float) -> dict[str, np.ndarray]:
-    """Return the rates with failures of a variable, by name; none unless it is FAR or FRR."""
+    """Return the rates with failures of a variable of FAR or FRR, by name; else none.
+
+    ISO/IEC 19795-1: ``FRR_iso = FTA + FRR (1 - FTA)``, ``FAR_iso = FAR (1 - FTA)``, ``GFRR = FTE +
+    (1 - FTE) FRR_iso`` and ``GFAR = (1 - FTE) FAR_iso``.
+    """
     rate, ending = name[:3], name[3:]
     if rate not in ("far", "frr") or f"{rate}_iso{ending}" not in FAILURES:
         return {}
-    missed = float(rate == "frr")  # what becomes of a failure: rejected
+    missed = float(rate == "frr")  # failures are rejected: they count in FRR, and never in FAR
     iso = fta * missed + values * (1 - fta)
     return {f"{rate}_iso{ending}": iso, f"g{rate}{ending}": fte * missed + (1 - fte) * iso}

@@ -13,14 +13,14 @@ from bioeval.results.dataset import Scalars, dataset
 from bioeval.results.stacking import Stack
 from bioeval.results.variables import GALLERY, TASKS
 
-#: The name of the mean over galleries among theirs.
+#: The name, among the galleries, of their mean.
 MEAN = "mean"
 
 
 def over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
-    """Return the results of one task in several galleries, by name, as one over ``gallery``.
+    """Return the results of one task in several galleries, by name, as a result over ``gallery``.
 
-    Attributes that differ are variables, if they are sizes of the galleries.
+    Sizes of the galleries are variables; further attributes stay if all galleries have the same.
     """
     first = next(iter(results.values()))
     table = {**TASKS[str(first.attrs["result_type"]).replace("-", "_")], **GALLERY}

@@ -47,11 +47,11 @@ class Histogram:
 
     @property
     def unplaced(self) -> int:
-        """Number of scores in no bin: infinite ones, and those far from all others."""
+        """Number of scores in no bin: infinite scores, and scores far from the middle half."""
         return self.total - int(self.counts.sum())
 
 
-#: Of a class without scores.
+#: The histogram of a class without scores.
 _EMPTY = Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0)
 
 
@@ -62,39 +62,42 @@ class ScoreHistograms:
     by_class: dict[str, Histogram]
     about: xr.Dataset  # attempts of each class; its attributes are the provenance of the scores
 
-    def of(self, name: str) -> Histogram:
-        """Return that of a class, without scores where it is unknown."""
+    def of_class(self, name: str) -> Histogram:
+        """Return the histogram of a class, empty for a class without scores."""
         return self.by_class.get(name, _EMPTY)
 
     @classmethod
     def between_thresholds(cls, dataset: xr.Dataset) -> Self:
-        """Return those of the counts of a result between its finite thresholds.
+        """Return the histograms of the attempts of a result between its finite thresholds.
 
         Edges are thresholds, so that counts are exact; attempts beyond the first and the last have
         no bin. Fewer than three thresholds give no histogram.
         """
-        at = dataset["threshold"].values
-        finite = np.flatnonzero(np.isfinite(at))
+        thresholds = dataset["threshold"].values
+        finite = np.flatnonzero(np.isfinite(thresholds))
         if len(finite) < 3:
             return cls({}, dataset)
         # Evenly over the scores, not by row: there are more thresholds at operating points.
-        ends = np.linspace(at[finite[0]], at[finite[-1]], BINS + 1)
-        places = np.searchsorted(at[finite], ends).clip(0, len(finite) - 1)
+        ends = np.linspace(thresholds[finite[0]], thresholds[finite[-1]], BINS + 1)
+        places = np.searchsorted(thresholds[finite], ends).clip(0, len(finite) - 1)
         edges = finite[np.unique(places)]
         accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
         histograms = {}
         for name, counts in accepted.items():
             if counts in dataset and dataset[counts].dims == ("threshold",):
                 between = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
-                histograms[name] = Histogram(at[edges], between, int(dataset[f"{name}_attempts"]))
+                histograms[name] = Histogram(
+                    thresholds[edges], between, int(dataset[f"{name}_attempts"])
+                )
         return cls(histograms, dataset)
 
 
 def edges_of(scores: np.ndarray, ends: tuple[float, float] | None = None) -> np.ndarray:
-    """Return the edges of bins of one width for increasing scores, without those far from all.
+    """Return the edges of bins of one width for increasing scores, without scores that are far off.
 
-    The number of bins is by the rule of Freedman and Diaconis; bins of scores on a lattice, such as
-    whole numbers, are whole steps. The scores may be a sample of others that reach to `ends`.
+    The width is the rule of Freedman and Diaconis (1981), ``2 IQR / n^(1/3)``; bins of scores on a
+    lattice, such as whole numbers, are whole steps. The scores may be a sample of scores that reach
+    to `ends`.
     """
     scores = scores[np.isfinite(scores)].astype(np.float64)
     if not len(scores):
@@ -123,7 +126,7 @@ def edges_of(scores: np.ndarray, ends: tuple[float, float] | None = None) -> np.
 
 
 def _lattice_step(values: np.ndarray) -> float:
-    """Return the step between increasing scores on a lattice; 0 of others."""
+    """Return the step between increasing scores on a lattice; 0 if the scores are on no lattice."""
     if (values == np.rint(values)).all() and abs(values).max() <= 2**53:
         return float(np.gcd.reduce(np.diff(values).astype(np.int64)))
     return lattice_step(values, LEAST_BINS)

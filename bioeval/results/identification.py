@@ -57,10 +57,10 @@ class ClosedSetCounts:
     def max_ranks(
         longest: int, max_rank: int | None, thresholds: int = 0
     ) -> tuple[int, list[Message]]:
-        """Return the number of ranks to report, and a message if there are more attainable ones.
+        """Return the number of ranks to report, and a message if further ranks are attainable.
 
-        These are as many as the `longest` candidate list has; all are reported where their values,
-        at each of the `thresholds` where there are any, are within the limit.
+        Attainable ranks are as many as the `longest` candidate list has. All of them are reported
+        if ranks times thresholds (ranks alone if `thresholds` is 0) are within the limit.
         """
         if max_rank is not None:
             return max_rank, []
@@ -76,7 +76,7 @@ class ClosedSetCounts:
     def require_mated(self, layout: str, unmated: str, lacking: int, first: int) -> None:
         """Raise :class:`ProtocolError` where probes of people without a mate may not be skipped.
 
-        There are `lacking`, and `first` is the first of them.
+        `lacking` is the number of such probes, and `first` the index of the first.
         """
         allowed = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
         if lacking and not allowed:
@@ -122,7 +122,7 @@ class ClosedSetCounts:
         return dataset(variables, CLOSED_SET, labels, attrs)
 
 
-#: The names of CMS at rank 1 and at others in messages.
+#: The names in messages of CMS at rank 1 and at further ranks.
 CMS_WORDS = ("the recognition rate", "{cms} at rank")
 
 
@@ -138,13 +138,13 @@ def closed_set_dataset(
     options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
     options |= {"ties": ties, "unmated": unmated}
 
-    def curve(ties: str) -> np.ndarray:
+    def cms(ties: str) -> np.ndarray:
         number = len(counts.identified)
-        other, _ = closed_set_counts(searches, max_rank=number, ties=ties, unmated=unmated)
-        return rate(other.identified, counts.attempts)
+        counts_of_rule, _ = closed_set_counts(searches, max_rank=number, ties=ties, unmated=unmated)
+        return rate(counts_of_rule.identified, counts.attempts)
 
     if counts.tied:
-        notes += rank_message("cms", curve, CMS_WORDS)
+        notes += rank_message("cms", cms, CMS_WORDS)
     return counts.dataset(searches.about, options, notes)
 
 
@@ -158,8 +158,8 @@ def closed_set_counts(
     probes, ranks, weights = searches.rank_weights(chosen, ties)
     longest = int((searches.mates + searches.others).max(initial=0))
     count, notes = ClosedSetCounts.max_ranks(longest, max_rank)
-    kept = ranks <= count
-    at_rank = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
+    is_reported = ranks <= count
+    at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=count)
     if ties != "expected":
         at_rank = at_rank.astype(np.int64)
     tied = np.int64((searches.tied[chosen] > 0).sum())
@@ -183,12 +183,12 @@ class OpenSetPoints:
     other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing; NaN last
 
     @classmethod
-    def of(cls, searches: Searches, ties: str, role: str) -> Self:
-        """Return those of searches; `role` is the name of the impostor probes."""
+    def from_searches(cls, searches: Searches, ties: str, role: str) -> Self:
+        """Take the attempts of searches; `role` is the name of the impostor probes."""
         mated = np.flatnonzero(searches.mates > 0)
         probes, ranks, weights = searches.rank_weights(mated, ties)
-        other = np.sort(searches.other[searches.impostor_probes(role)])
-        return cls(searches.mate[probes], ranks, weights, len(mated), other)
+        impostors = np.sort(searches.other[searches.impostor_probes(role)])
+        return cls(searches.mate[probes], ranks, weights, len(mated), impostors)
 
     @cached_property
     def ranked(self) -> RankedAttempts:
@@ -197,8 +197,8 @@ class OpenSetPoints:
         order = order[: len(order) - np.count_nonzero(np.isnan(self.mate))]
         weights = None if (self.weights == 1).all() else self.weights[order]
         mates = SortedScores.of_scores(self.mate[order], weights)
-        others = SortedScores.of_scores(increasing(self.other))
-        return RankedAttempts(mates, self.ranks[order], others, self.genuine, len(self.other))
+        impostors = SortedScores.of_scores(increasing(self.other))
+        return RankedAttempts(mates, self.ranks[order], impostors, self.genuine, len(self.other))
 
     @cached_property
     def equal_error(self) -> EqualError:
@@ -222,33 +222,33 @@ class OpenSetPoints:
         }
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
-        """Return the nearest score that each threshold rejects, of mates at any rank and others.
+        """Return the nearest score that each threshold rejects, of mates at any rank and impostors.
 
-        Infinity where there is none, NaN of NaN.
+        Infinity where a threshold accepts all scores, NaN at a threshold that is NaN.
         """
-        every = np.asarray(thresholds, dtype=np.float64)[None]
-        return self.ranked.every.next_scores(every)[0]
+        distances = np.asarray(thresholds, dtype=np.float64)[None]
+        return self.ranked.every.next_scores(distances)[0]
 
     def rows(self, threshold_at_far: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
-        every = np.append(threshold_at_far[:, 0], self.equal_error.eer_threshold)
-        return every[np.isfinite(every)]
+        thresholds = np.append(threshold_at_far[:, 0], self.equal_error.eer_threshold)
+        return thresholds[np.isfinite(thresholds)]
 
     def detected_rows(
         self, grid: np.ndarray, ranks: int, *, whole: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the genuine attempts accepted at thresholds and exactly at each rank.
 
-        Equal rows are given once, with the number of thresholds that each is of.
+        Equal rows are returned once, with the number of thresholds of each row.
         """
         # A probe is detected from the first threshold that is not below its mate's distance.
         first = np.searchsorted(grid, self.mate)
-        kept = (first < len(grid)) & (self.ranks <= ranks)
+        is_detected = (first < len(grid)) & (self.ranks <= ranks)
         steps = np.zeros(len(grid) + 1, dtype=bool)
-        steps[[0, -1]] = steps[first[kept]] = True
+        steps[[0, -1]] = steps[first[is_detected]] = True
         row = np.cumsum(steps) - 1
-        flat = row[first[kept]] * ranks + self.ranks[kept] - 1
-        weights = None if whole else self.weights[kept]  # whole ones are all 1
+        flat = row[first[is_detected]] * ranks + self.ranks[is_detected] - 1
+        weights = None if whole else self.weights[is_detected]  # whole ones are all 1
         number = int(row[-1])
         added = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
         return np.cumsum(added, axis=0, out=added), np.diff(np.flatnonzero(steps))
@@ -268,8 +268,7 @@ class OpenSetAttempts:
     unmated: int  # enrolled probes without a usable mate
 
     @classmethod
-    def of(cls, searches: Searches, points: OpenSetPoints) -> Self:
-        """Return those of searches."""
+    def from_searches(cls, searches: Searches, points: OpenSetPoints) -> Self:
         return cls(
             genuine=points.genuine,
             impostor=len(points.other),
@@ -316,8 +315,8 @@ class OpenSetAttempts:
     ) -> dict[str, str | int | float]:
         """Return the attributes of a result, with the subjects in the gallery of each search.
 
-        `options` say how it was evaluated, with ``impostors`` resolved; of the messages, `remarks`
-        are made only where there are attempts of both classes.
+        `options` say how the searches were evaluated, with ``impostors`` resolved. The messages
+        `remarks` are added only if there are attempts of both classes.
         """
         messages = [*notes]
         if not self.genuine:
@@ -349,12 +348,12 @@ class OpenSetCounts:
 
     attempts: OpenSetAttempts
     thresholds: np.ndarray  # float64 (t,): increasing distances
-    #: (t, r): genuine attempts accepted exactly at each rank, and at that rank or better.
+    #: (t, r): genuine attempts accepted exactly at each rank, and at each rank or better.
     detected: np.ndarray
     identified: np.ndarray
     accepted: np.ndarray  # (t,): impostor attempts accepted
-    #: (t,): enrolled probes with any template within the threshold, those with a mate within it,
-    #: and probes never enrolled with any template within it.
+    #: (t,): enrolled probes with any template within the threshold, enrolled probes with a mate
+    #: within the threshold, and probes never enrolled with any template within the threshold.
     targets_within: np.ndarray
     own_within: np.ndarray
     non_targets_within: np.ndarray
@@ -362,7 +361,6 @@ class OpenSetCounts:
     repeats: np.ndarray | None = None
 
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
-        """Return the row of each threshold."""
         return rows if self.repeats is None else np.repeat(rows, self.repeats, axis=0)
 
     def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
@@ -387,12 +385,12 @@ class OpenSetCounts:
             return curves, grid
         return {name: x[::-1] for name, x in curves.items()}, grid[::-1]
 
-    def bounds(self, every: np.ndarray, far_targets: np.ndarray) -> Variables:
-        """Return bounds of the operating points if only these rates are known.
+    def bounds(self, at_any_threshold: np.ndarray, far_targets: np.ndarray) -> Variables:
+        """Return bounds of the operating points if only the rates at the thresholds are known.
 
-        `every` is the number of genuine attempts at each rank or better at any threshold. Both
-        rates grow with the threshold. Before the first threshold nothing need be accepted, and
-        beyond the last one everything is.
+        `at_any_threshold` is the number of genuine attempts at each rank or better, whatever the
+        threshold. FAR and DIR grow with the threshold. Before the first threshold nothing need be
+        accepted, and beyond the last threshold everything is.
         """
         genuine = self.attempts.genuine
         far, dir_ = rate(self.accepted, self.attempts.impostor), rate(self.identified, genuine)
@@ -401,7 +399,7 @@ class OpenSetCounts:
         if not np.isnan(far).any() and not np.isnan(dir_).any():
             far = np.concatenate([[0.0], far, [1.0]])
             none = np.zeros((1, dir_.shape[1]))
-            dir_ = np.concatenate([none, dir_, rate(every, genuine)[None]])
+            dir_ = np.concatenate([none, dir_, rate(at_any_threshold, genuine)[None]])
             frr = 1.0 - dir_[:, 0]
             crossed = int(np.argmax(far >= frr))
             eer_low = float(max(far[crossed - 1], frr[crossed]))
@@ -449,11 +447,13 @@ def open_set_dataset(
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
     The genuine attempts are the enrolled probes with a usable mate; the impostor attempts are
-    the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
-    rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
+    the probes whose subject is not, or is taken to be not, in the gallery. The default thresholds
+    have the operating points at rank 1; `rows` are further distances that any thresholds have.
     """
-    role, kind = searches.impostor_role(impostors), searches.about.kind
-    points, targets = OpenSetPoints.of(searches, ties, role), check_targets(far_targets)
+    role = searches.impostor_role(impostors)
+    kind = searches.about.kind
+    points = OpenSetPoints.from_searches(searches, ties, role)
+    targets = check_targets(far_targets)
     longest = int((searches.mates + searches.others).max(initial=0))
     dir_, threshold = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
     if isinstance(given, np.ndarray):
@@ -461,13 +461,13 @@ def open_set_dataset(
     else:
         grid = grid_over(*extent_of(np.append(points.mate, points.other)), number=given)
     if given is None or rows is not None:
-        more = np.empty(0) if rows is None else rows
-        grid = np.unique(np.concatenate([grid, points.rows(threshold), more]))
+        further = np.empty(0) if rows is None else rows
+        grid = np.unique(np.concatenate([grid, points.rows(threshold), further]))
     count, notes = ClosedSetCounts.max_ranks(longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
     nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
     counts = OpenSetCounts(
-        attempts=OpenSetAttempts.of(searches, points),
+        attempts=OpenSetAttempts.from_searches(searches, points),
         thresholds=grid,
         detected=detected,
         identified=np.cumsum(detected, axis=1),
@@ -489,23 +489,23 @@ def open_set_dataset(
         after = after[::-1]
     values |= along(("threshold",), threshold_next=after)
     remarks = _tie_messages(searches, points, role, targets)
-    made = counts.dataset(values, targets, searches.about, options, notes, remarks)
+    result = counts.dataset(values, targets, searches.about, options, notes, remarks)
     if isinstance(given, np.ndarray):
-        note_thresholds_beyond_scores(made, given)
-    return made
+        note_thresholds_beyond_scores(result, given)
+    return result
 
 
 def _tie_messages(
     searches: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
 ) -> Iterator[Message]:
-    """Yield the messages of EER, and of DIR at a FAR target, where equal scores decide them."""
+    """Yield the messages of EER, and of DIR at a FAR target, if equal scores decide the rate."""
     if not ((searches.tied > 0) & (searches.mates > 0)).any():
         yield from tie_message("eer", points.equal_error.ends, "EER")
         return
-    last, first = (OpenSetPoints.of(searches, ties, role) for ties in ENDS)
+    last, first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
     ends = last.equal_error.ends[0], first.equal_error.ends[1]
     yield from tie_message("eer", ends, "EER")
-    dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in (last, first))
+    dir_last, dir_first = (end.at_far(far_targets, 1)[0][:, 0] for end in (last, first))
     for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
         messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
@@ -518,25 +518,25 @@ def open_set_distances(
     searches: Searches, ties: str, impostors: str, far_targets: np.ndarray
 ) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
-    points = OpenSetPoints.of(searches, ties, searches.impostor_role(impostors))
+    points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
     return points.rows(points.at_far(far_targets, 1)[1])
 
 
 def open_set_scalars(
     searches: Searches, *, ties: str, impostors: str, far_targets: np.ndarray, last_rank: int
 ) -> Scalars:
-    """Return the attempts, and the operating points at ranks up to the last one that is there."""
+    """Return the attempts, and the operating points at attainable ranks up to `last_rank`."""
     role = searches.impostor_role(impostors)
-    points = OpenSetPoints.of(searches, ties, role)
+    points = OpenSetPoints.from_searches(searches, ties, role)
     longest = int((searches.mates + searches.others).max(initial=1))
     ranks = np.arange(1, min(longest, last_rank) + 1)
     values = points.values(points.at_far(far_targets, len(ranks)), searches.about.kind)
-    attempts = OpenSetAttempts.of(searches, points)
+    attempts = OpenSetAttempts.from_searches(searches, points)
     scalars = attempts.scalars(searches.about, role, far_targets, values)
     return scalars._replace(labels={**scalars.labels, "rank": ranks})
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Return the number of distances at most each threshold, NaN left out."""
-    there = np.sort(distances[~np.isnan(distances)])
-    return np.searchsorted(there, grid, side="right")
+    reached = np.sort(distances[~np.isnan(distances)])
+    return np.searchsorted(reached, grid, side="right")

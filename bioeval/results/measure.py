@@ -20,7 +20,7 @@ RateFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 #: Rates with which a function is tried: many small ones, at which systems are operated.
 _TRIED = np.union1d(np.linspace(0, 1, 51), np.geomspace(1e-6, 0.1, 26))
 
-#: Of the largest value; smaller steps back are of rounding.
+#: Steps against the direction below this proportion of the largest value are due to rounding.
 _ROUNDING = 1e-12
 
 
@@ -70,12 +70,12 @@ class Measure:
     meaning: str = ""
     of_prior: bool = False
 
-    def of(self, scores: Any, prior: float) -> float:
-        """Return the number of some scores, at a prior where it is of one; NaN of infinity."""
+    def value_of(self, scores: Any, prior: float) -> float:
+        """Return the measure of some scores, NaN if infinite; `prior` is used if `of_prior`."""
         value = self.function(scores, prior) if self.of_prior else self.function(scores)
         try:
-            one = np.ndim(value) == 0 and not isinstance(value, str | bytes)
-            number = float(value) if one else None
+            is_number = np.ndim(value) == 0 and not isinstance(value, str | bytes)
+            number = float(value) if is_number else None
         except (TypeError, ValueError):
             number = None
         if number is None:
@@ -172,7 +172,8 @@ def scalar(
     """
     if (of_rates is None) == (quotient is None):
         raise DataError("expected one of `of_rates` and `quotient`")
-    name, best = require_text("name", name), "max" if larger_is_better else "min"
+    name = require_text("name", name)
+    best = "max" if larger_is_better else "min"
     if not name.isidentifier():
         raise DataError(f'`name="{name}"` is no name of a variable; expected as in max_f1')
     digits = require_integer("decimals", decimals, low=0)
@@ -187,15 +188,15 @@ def scalar(
         direction="larger" if require_flag("larger_is_better", larger_is_better) else "smaller",
         bounds=_checked_bounds(bounds),
     )
-    made = [at_each]
+    variables = [at_each]
     if quotient is not None:
-        made[0] = replace(at_each, quotient=_checked_quotient(quotient))
+        variables[0] = replace(at_each, quotient=_checked_quotient(quotient))
     elif of_rates is not None:
         function = tried_function(require_callable("of_rates", of_rates), at_each.bounds)
-        made[0] = replace(at_each, of_rates=function)
+        variables[0] = replace(at_each, of_rates=function)
         extreme = {"max": "largest", "min": "smallest"}[best]
         of_all = replace(
-            made[0],
+            variables[0],
             long_name=f"{meaning}; the {extreme} of any threshold",
             name=f"{best}_{name}",
             dims=(),
@@ -203,17 +204,20 @@ def scalar(
             threshold=f"{best}_{name}_threshold",
         )
         words = f"strictest threshold at which {of_all.name} is reached"
-        made += [of_all, Variable(words, "score", name=of_all.threshold, shown="threshold")]
+        variables += [of_all, Variable(words, "score", name=of_all.threshold, shown="threshold")]
     replaced = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
-    kept = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
-    for variable in made:
-        _require_free(variable.name, name, kept)
+    others = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
+    for variable in variables:
+        _require_free(variable.name, name, others)
     ADDED.clear()
-    ADDED.update(kept | {x.name: x for x in made})
+    ADDED.update(others | {x.name: x for x in variables})
 
 
 def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:
-    """Raise :class:`DataError` if a variable of a measure cannot have its name."""
+    """Raise :class:`DataError` if datasets have a variable or a method of this name.
+
+    `name` is the measure that adds the variable.
+    """
     import xarray as xr
 
     if variable in {**COORDINATES, **VARIABLES, **others}:
@@ -223,7 +227,6 @@ def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> N
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:
-    """Return the smallest and the largest possible value."""
     try:
         low, high = map(float, bounds)
     except (TypeError, ValueError):
@@ -234,7 +237,7 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
 
 
 def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of counts above and below."""
+    """Return the counts of the numerator and of the denominator, by name."""
     try:
         above, below = map(tuple, quotient)
     except (TypeError, ValueError):
@@ -249,9 +252,9 @@ def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) -> RateFunction:
-    """Return a function of FAR and FRR that cannot change them and returns an array of its own.
+    """Return a function that cannot change the FAR and FRR given and returns a new array.
 
-    Raise :class:`DataError` unless it is monotone in each rate and within its bounds.
+    Raise :class:`DataError` unless `of_rates` is monotone in each rate and within the bounds.
     """
 
     def function(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
@@ -278,8 +281,8 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
         raise DataError(
             f"`of_rates` is infinite or NaN at all rates; expected numbers within `bounds={bounds}`"
         )
-    least, most = float(finite.min()), float(finite.max())
-    rounding = _ROUNDING * max(1.0, abs(least), abs(most))
+    smallest, largest = float(finite.min()), float(finite.max())
+    rounding = _ROUNDING * max(1.0, abs(smallest), abs(largest))
     for axis, rate in enumerate(("FAR", "FRR")):
         with np.errstate(invalid="ignore"):
             steps = np.diff(values, axis=axis)
@@ -290,15 +293,14 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
                 "of the scores themselves is one for make_scorer"
             )
     low, high = bounds
-    if least < low - 1e-9 or most > high + 1e-9:
+    if smallest < low - 1e-9 or largest > high + 1e-9:
         raise DataError(
-            f"`of_rates` is {least:g} to {most:g}; expected values within `bounds={bounds}`"
+            f"`of_rates` is {smallest:g} to {largest:g}; expected values within `bounds={bounds}`"
         )
     return function
 
 
 def _read_only(rates: np.ndarray) -> np.ndarray:
-    """Return a view through which nothing can be written."""
     view = np.asarray(rates).view()
     view.flags.writeable = False
     return view

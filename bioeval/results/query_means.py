@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.results.dataset import rate
 
-#: The variable of what each query has, by the mean of it.
+#: The variable with the values of the queries, by their mean.
 OF_QUERY = {
     "mean_ap": "average_precision",
     "rank_k_mean_ap": "rank_k_average_precision",
@@ -22,13 +22,16 @@ OF_QUERY = {
 
 
 def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Return what a match adds to NDCG, over the sum of an ideal ranking of all matches."""
+    """Return the share of a match in NDCG, ``1 / log2(1 + rank)`` over the ideal sum.
+
+    The ideal ranking has all matches first (Järvelin and Kekäläinen 2002).
+    """
     ideal = np.cumsum(1 / np.log2(1.0 + np.arange(1, number.max(initial=0) + 1)))
     return 1 / np.log2(1.0 + rank) / ideal[number - 1]
 
 
-#: What a match adds to its query, from its place among the matches, its rank and the number of
-#: matches. It is monotone in the rank: top-K lists have it where they determine it.
+#: The share of a match in the measure of its query, from its place among the matches, its rank and
+#: the number of matches. Shares are monotone in the rank: top-K lists give the ones they determine.
 OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "mean_inp": lambda place, rank, number: np.where(place == number, number / rank, 0.0),
     "mrr": lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),
@@ -39,8 +42,8 @@ OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
     "ndcg": _ndcg,
 }
 
-#: What depends on the rank and the number of matches alone: under expected ties the mean over all
-#: orders of the tied is then the mean over their ranks.
+#: Measures whose shares depend on the rank and the number of matches alone: under expected ties the
+#: mean over all orders of the tied is then the mean over their ranks.
 OF_RANK = ("r_precision", "ndcg")
 
 
@@ -60,14 +63,14 @@ class QueryMean:
         return rate(self.values.sum(axis=0), int(self.counted.sum()))
 
     @property
-    def each(self) -> np.ndarray:
-        """The value of each query, NaN where it has none."""
-        out = np.full((len(self.counted), *self.values.shape[1:]), np.nan)
-        out[self.query] = self.values
-        return out
+    def by_query(self) -> np.ndarray:
+        """The value of each query, NaN of a query without a value."""
+        values = np.full((len(self.counted), *self.values.shape[1:]), np.nan)
+        values[self.query] = self.values
+        return values
 
     def of_some(self, chosen: np.ndarray, values: np.ndarray) -> QueryMean:
-        """Return the mean over the queries of a mask; `values` are those of its queries now."""
+        """Return the mean over the queries of a mask, with new `values` of these queries."""
         query = self.query[chosen[self.query]]
         return replace(self, counted=self.counted & chosen, query=query, values=values)
 
@@ -81,27 +84,28 @@ class MatchCurve:
     """
 
     counted: np.ndarray  # bool (queries,): the queries that the mean is over
-    #: int64 (n,).
-    query: np.ndarray
-    rank: np.ndarray
-    #: (n,): of each counted match: its query and its rank, and its weight or probability.
-    weight: np.ndarray
+    query: np.ndarray  # int64 (n,): the query of each counted match
+    rank: np.ndarray  # int64 (n,)
+    weight: np.ndarray  # (n,): weight or probability of each counted match
     per_rank: bool = False  # whether the weight is divided by the rank, as precision is
 
     def means(self, max_rank: int) -> np.ndarray:
-        """Return the mean at each rank."""
-        over = np.arange(1, max_rank + 1) if self.per_rank else 1
-        return rate(self.counts(max_rank) / over, int(self.counted.sum()))
+        divisor = np.arange(1, max_rank + 1) if self.per_rank else 1
+        return rate(self.counts(max_rank) / divisor, int(self.counted.sum()))
 
     def counts(self, max_rank: int) -> np.ndarray:
         """Return the number of queries, or its expectation, at each rank or better."""
-        kept = self.rank <= max_rank
-        return np.cumsum(np.bincount(self.rank[kept] - 1, self.weight[kept], minlength=max_rank))
+        is_counted = self.rank <= max_rank
+        return np.cumsum(
+            np.bincount(self.rank[is_counted] - 1, self.weight[is_counted], minlength=max_rank)
+        )
 
-    def within(self, rank: int) -> QueryMean:
+    def up_to_rank(self, rank: int) -> QueryMean:
         """Return the weight, or decision, of each query at a given rank or better."""
-        kept = self.rank <= rank
-        weights = np.bincount(self.query[kept], self.weight[kept], minlength=len(self.counted))
+        is_counted = self.rank <= rank
+        weights = np.bincount(
+            self.query[is_counted], self.weight[is_counted], minlength=len(self.counted)
+        )
         query = np.unique(self.query)
         return QueryMean(self.counted, query, weights[query])
 

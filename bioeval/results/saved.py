@@ -25,6 +25,6 @@ def read_results(path: str | os.PathLike[str], expected: str) -> xr.DataTree:
         path /= "results.nc"
     existing_file(path, expected)
     # A number of days, or of seconds, is a number: some versions of xarray make it a timedelta.
-    how: dict[str, Any] = {"engine": "h5netcdf", "decode_timedelta": False}
-    with guarded(path, expected=expected), xr.open_datatree(path, **how) as tree:
+    options: dict[str, Any] = {"engine": "h5netcdf", "decode_timedelta": False}
+    with guarded(path, expected=expected), xr.open_datatree(path, **options) as tree:
         return tree.load()

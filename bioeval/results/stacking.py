@@ -13,11 +13,11 @@ from bioeval.results.variables import Variable
 
 
 class _Column(NamedTuple):
-    """Values of all parts, in float64, and what they were."""
+    """A variable of all parts."""
 
     dims: tuple[str, ...]
-    values: np.ndarray
-    dtype: np.dtype
+    values: np.ndarray  # float64 (parts, ...): NaN where a part lacks a value
+    dtype: np.dtype  # of the parts
 
 
 class Stack:
@@ -28,8 +28,8 @@ class Stack:
     """
 
     def __init__(self, parts: int, table: Mapping[str, Variable]):
-        """Take the number of parts, and what describes the variables."""
-        self._parts, self._table = parts, table
+        self._parts = parts
+        self._table = table
         self._labels: dict[str, np.ndarray] = {}
         self._columns: dict[str, _Column] = {}
         self._filled: dict[str, int] = {}
@@ -65,31 +65,32 @@ class Stack:
             column.values[(place, *np.ix_(*index))] = values
 
     def _places(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
-        """Return the places of labels along a dimension, which grows by those that are new.
+        """Return the places of labels along a dimension, to which new labels are appended.
 
-        None where they are all labels, in their order.
+        None if the labels are all labels of the dimension, in their order.
         """
-        known = self._labels.setdefault(dim, labels)
-        if known is labels or np.array_equal(known, labels):
+        stacked = self._labels.setdefault(dim, labels)
+        if stacked is labels or np.array_equal(stacked, labels):
             return None
-        new = labels[~np.isin(labels, known)]
+        new = labels[~np.isin(labels, stacked)]
         if len(new):
-            self._labels[dim] = known = np.append(known, new)
+            stacked = np.append(stacked, new)
+            self._labels[dim] = stacked
             for name, column in self._columns.items():
                 if dim in column.dims:
                     axis = column.dims.index(dim) + 1
                     shape = [*column.values.shape]
                     shape[axis] = len(new)
-                    more = np.full(shape, np.nan)
-                    values = np.concatenate([column.values, more], axis=axis)
+                    missing = np.full(shape, np.nan)
+                    values = np.concatenate([column.values, missing], axis=axis)
                     self._columns[name] = column._replace(values=values)
-        order = np.argsort(known, kind="stable")
-        return order[np.searchsorted(known, labels, sorter=order)]
+        order = np.argsort(stacked, kind="stable")
+        return order[np.searchsorted(stacked, labels, sorter=order)]
 
     def result(self, dim: str, parts: np.ndarray) -> Scalars:
         """Return the numbers with a dimension in front, labelled by the parts.
 
-        Thresholds and ranks are in order.
+        Thresholds and ranks increase.
         """
         labels = dict(self._labels)
         labels.pop("cost", None)
@@ -101,9 +102,9 @@ class Stack:
                 labels[increasing] = labels[increasing][order]
         variables: dict[str, Any] = {}
         for name, (dims, values, dtype) in self._columns.items():
-            for axis, over in enumerate(dims, 1):
-                if over in orders:
-                    values = values.take(orders[over], axis=axis)
+            for axis, dimension in enumerate(dims, 1):
+                if dimension in orders:
+                    values = values.take(orders[dimension], axis=axis)
             if self._filled[name] == values.size:
                 values = values.astype(dtype, copy=False)
             variables[name] = (dim, *dims), values

@@ -36,20 +36,20 @@ class RuleOf(int):
 
     def attempts_for(self, target: float) -> int:
         """Return the impostor attempts that a FAR target needs, up to `MOST_ATTEMPTS`."""
-        wanted = self / float(target) * (1 - 1e-12)
-        if wanted < MOST_ATTEMPTS:
-            return math.ceil(wanted)
+        attempts = self / float(target) * (1 - 1e-12)
+        if attempts < MOST_ATTEMPTS:
+            return math.ceil(attempts)
         return MOST_ATTEMPTS
 
     def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> dict[str, int]:
-        """Return numbers that a FAR needs: of people, or of attempts where these are fewer."""
-        wanted = self.attempts_for(far)
+        """Return the numbers that a FAR needs: of people, or of attempts if attempts are fewer."""
+        attempts_needed = self.attempts_for(far)
         if people is None or people.pairs > attempts:
-            return {"impostor attempts": wanted}
-        enough = people_with(wanted)
+            return {"impostor attempts": attempts_needed}
+        enough = people_with(attempts_needed)
         if enough <= people.number:
-            return {"pairs of people": wanted}
-        return {"people": enough, "pairs of people": wanted}
+            return {"pairs of people": attempts_needed}
+        return {"people": enough, "pairs of people": attempts_needed}
 
 
 #: The rules, in the order of the dimension `rule` of results.
@@ -59,19 +59,19 @@ RULES = (RuleOf(3), RuleOf(30))
 def supported(targets: Any, independent: Any) -> np.ndarray:
     """Return 1 for each target that independent attempts support by the rule of 3, else 0.
 
-    `independent` are attempts, or fewer people or pairs of people, of one part or of each of
-    several; the targets are the last axis.
+    `independent` is the number of attempts, or of people or pairs of people if fewer, of one part
+    or of several parts (parts,); the targets are the last axis.
     """
-    wanted = np.asarray(targets, dtype=np.float64)
+    rates = np.asarray(targets, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        needed = np.where(wanted > 0, RuleOf(3) / wanted, 0)
+        needed = np.where(rates > 0, RuleOf(3) / rates, 0)
     return (np.asarray(independent)[..., None] >= needed).astype(np.int8)
 
 
 def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> bool:
     """Whether the data support a number at some labels; over further dimensions, in all places.
 
-    Also of a number that needs no support, as it is at no target.
+    A number that is at no target needs no support: True.
     """
     support = dataset.variables.get(f"{name}{SUPPORTED}")
     if support is None:
@@ -85,11 +85,14 @@ def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> b
 
 
 def searching_people(about: Provenance, impostors: str) -> ComparedPeople | None:
-    """Return those of non-mated searches of a role, where a person counts once; None if unknown."""
+    """Return the people of the non-mated searches of a role; None if unknown.
+
+    A search counts one person, and no pair of people.
+    """
     if about.people is None:
         return None
-    probes, gallery, every = about.people
-    enrolled = probes + gallery - every
+    probes, gallery, everyone = about.people
+    enrolled = probes + gallery - everyone
     role = {"unenrolled": probes - enrolled, "leave-subject-out": enrolled}
     number = role.get(impostors, probes)
     return ComparedPeople(number, number) if number else None
@@ -100,10 +103,10 @@ def people_with(pairs: int) -> int:
 
     A pair of people counts once, however many templates it has.
     """
-    n = (1 + math.isqrt(8 * pairs + 1)) // 2
-    if n * (n - 1) // 2 >= pairs:
-        return n
-    return n + 1
+    people = (1 + math.isqrt(8 * pairs + 1)) // 2
+    if people * (people - 1) // 2 >= pairs:
+        return people
+    return people + 1
 
 
 def support_messages(
@@ -129,11 +132,11 @@ def support_messages(
     by_people = people if people is not None and people.pairs <= attempts else None
     role = "genuine" if of_frr else "impostor"
     missed: dict[str, list[float]] = {}
-    for x in map(float, targets):
-        if not RuleOf(3).supports(x, attempts, people):
-            missed.setdefault("target-not-supported", []).append(x)
-        elif not RuleOf(30).supports(x, attempts, people):
-            missed.setdefault("target-uncertain", []).append(x)
+    for target in map(float, targets):
+        if not RuleOf(3).supports(target, attempts, people):
+            missed.setdefault("target-not-supported", []).append(target)
+        elif not RuleOf(30).supports(target, attempts, people):
+            missed.setdefault("target-uncertain", []).append(target)
     messages = []
     for code in sorted(missed, reverse=True):
         rule = RuleOf(30 if code == "target-uncertain" else 3)
@@ -141,9 +144,9 @@ def support_messages(
         number = int(attempts) if attempts == int(attempts) else attempts  # half of an odd one
         have = {f"{role} {'pairs' if symmetric else 'attempts'}": number}
         if by_people is not None:
-            each = of_frr or rate == "dir"
-            needed_people = needed if each else list(map(people_with, needed))
-            if each or by_people.number < min(needed_people):
+            counts_people = of_frr or rate == "dir"
+            needed_people = needed if counts_people else list(map(people_with, needed))
+            if counts_people or by_people.number < min(needed_people):
                 have, needed = {"people": by_people.number}, needed_people
             else:
                 have = {"pairs of people": by_people.pairs}
@@ -164,11 +167,11 @@ def without_attempts(role: str) -> Message:
 
 def labels_doubtful(role: str) -> Message:
     """Return the message that the labels leave no genuine, or no impostor attempt."""
-    why = {
+    reasons = {
         "genuine": "each subject has one template",
         "impostor": "all templates are of one subject",
     }
-    return Message("labels-doubtful", role=role, why=why[role])
+    return Message("labels-doubtful", role=role, why=reasons[role])
 
 
 #: The message of a threshold at which nothing is accepted.
@@ -184,9 +187,9 @@ _BEYOND = "threshold-beyond-scores"
 def note_thresholds_beyond_scores(
     dataset: xr.Dataset, thresholds: Sequence[float] | np.ndarray
 ) -> None:
-    """Add the message that all of these thresholds of a curve are beyond the scores, if they are.
+    """Add a message to a curve if all of these thresholds are beyond its scores.
 
-    In searches, whether any template is within the threshold counts, and not at which rank.
+    A search counts as accepted if any template is within the threshold, at whatever rank.
     """
     far, frr = dataset.get("far"), dataset.get("frr")
     if "ttr" in dataset:
@@ -200,7 +203,7 @@ def note_thresholds_beyond_scores(
 
 
 def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) -> list[Message]:
-    """Return the message of thresholds none of which tells attempts apart; nothing of others."""
+    """Return the message that no threshold tells attempts apart; none if some threshold does."""
     places = np.flatnonzero(np.isfinite(thresholds)).tolist()
     messages: list[Message] = []
     for place in places:
@@ -217,16 +220,16 @@ def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) 
 def beyond_scores(threshold: float, far: float, frr: float, *, given: bool = True) -> list[Message]:
     """Return the message of a threshold from elsewhere that tells hardly any attempts apart.
 
-    It accepts or rejects all but one in a thousand of both classes, and may be on another scale
-    than the scores. Only one that was given, and that no rule chose, counts as outside of them.
+    The threshold accepts or rejects all but one in a thousand of both classes, and may be on
+    another scale than the scores. Only a given threshold, chosen by no rule, counts as outside.
     """
     if far >= 1 - _TOLD_APART and frr <= _TOLD_APART:
-        does, every = "accepts", far == 1 and frr == 0
+        does, is_all = "accepts", far == 1 and frr == 0
     elif far <= _TOLD_APART and frr >= 1 - _TOLD_APART:
-        does, every = "rejects", far == 0 and frr == 1
+        does, is_all = "rejects", far == 0 and frr == 1
     else:
         return []
-    part, outside = "all" if every else "at least 99.9 % of the", bool(given and every)
+    part, outside = "all" if is_all else "at least 99.9 % of the", bool(given and is_all)
     return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
 
 
@@ -242,10 +245,10 @@ def outside_scores(dataset: xr.Dataset | xr.DataTree) -> Message | None:
 
 
 def tie_message(number: str, ends: Iterable[Any], words: str, **at: float) -> Iterator[Message]:
-    """Yield the message of a rate whose first three digits equal scores decide, if they do.
+    """Yield the message of a rate if equal scores decide its first three digits.
 
-    `number` is its variable, `at` are its coordinates, `words` the template of its name; `ends`
-    are its values under `ENDS`.
+    `number` is the variable of the rate, `at` its coordinates, `words` the template of its name,
+    and `ends` its values under `ENDS`.
     """
     pessimistic, optimistic = map(float, ends)
     if f"{pessimistic:.3g}" != f"{optimistic:.3g}":
@@ -258,15 +261,15 @@ def rank_message(
 ) -> Iterator[Message]:
     """Yield the message of the first rank that tables show whose rate equal scores decide.
 
-    `curve` gives the rates over ranks with one of `ENDS`; `words` the name of rank 1, and that of
-    others before the number of the rank.
+    `curve` gives the rates over ranks with one of `ENDS`. `words` are the name of the rate at rank
+    1, and the name to which the number of a further rank is appended.
     """
     ends = [curve(ties) for ties in ENDS]
     for rank in RANKS:
         if rank > len(ends[0]):
             return
         name = words[0] if rank == 1 else f"{words[1]} {rank}"
-        messages = [*tie_message(number, (each[rank - 1] for each in ends), name, rank=rank)]
+        messages = [*tie_message(number, (rates[rank - 1] for rates in ends), name, rank=rank)]
         if messages:
             yield from messages
             return

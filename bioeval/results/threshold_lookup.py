@@ -1,4 +1,4 @@
-"""The thresholds of a result: its operating points, and that of a rule."""
+"""The thresholds of a result: its operating points, and the threshold of a rule."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import (
-    DataError,
-)
+from bioeval.base.errors import DataError
 from bioeval.counting.threshold_rules import Rule
 
 # Thresholds that are operating points.
@@ -20,13 +18,13 @@ _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cos
 
 @dataclass(frozen=True)
 class ResultThresholds:
-    """The thresholds of a result: their units, its operating points, that of a rule."""
+    """The thresholds of a result: units, operating points, and the threshold of a rule."""
 
     dataset: xr.Dataset
 
     @property
     def units(self) -> str:
-        """Kind and units of the thresholds; equal ones can be shared."""
+        """Kind, units and metric of the thresholds; results of equal units can share thresholds."""
         units = self.dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
         attrs = self.dataset.attrs
         words = str(attrs.get("kind", "distance")), str(units), str(attrs.get("metric", ""))
@@ -41,7 +39,8 @@ class ResultThresholds:
 
     def operating_points(self) -> np.ndarray:
         """Return the finite thresholds of the operating points, at rank 1."""
-        dataset, points = self.dataset, [np.empty(0)]
+        dataset = self.dataset
+        points = [np.empty(0)]
         for name in _POINTS:
             if name in dataset:
                 points.append(dataset[name].values.ravel())
@@ -49,14 +48,15 @@ class ResultThresholds:
             points.append(_at_rank_1(dataset["threshold_at_far"]).ravel())
         if "threshold_at_frr" in dataset:
             points.append(dataset["threshold_at_frr"].values.ravel())
-        every = np.concatenate(points)
-        return np.unique(every[np.isfinite(every)])
+        thresholds = np.concatenate(points)
+        return np.unique(thresholds[np.isfinite(thresholds)])
 
     def of_rule(self, rule: Rule) -> float:
         """Return the threshold that a rule names: given, of the EER, or of a target."""
         if rule.name == "fixed":
             return rule.values[0]
-        dataset, thresholds = self.dataset, np.empty(0)
+        dataset = self.dataset
+        thresholds = np.empty(0)
         if rule.name == "eer" and "eer_threshold" in dataset:
             thresholds = dataset["eer_threshold"].values.reshape(-1)
         if rule.name == "far" and "threshold_at_far" in dataset:
@@ -79,22 +79,22 @@ class ResultThresholds:
         return float(thresholds[0])
 
     def other_targets(self, target: float) -> str:
-        """Return the FAR targets nearest to a missing one, and the remedy."""
-        known = np.unique(self.far_targets)
-        nearest = [*known[known < target][-1:], *known[known > target][:1]]
-        near = "they have no FAR target"
+        """Return the nearest FAR targets to a missing FAR target, and the remedy, in words."""
+        targets = np.unique(self.far_targets)
+        nearest = [*targets[targets < target][-1:], *targets[targets > target][:1]]
+        words = "they have no FAR target"
         if len(nearest) == 1:
-            near = f"the nearest is far={nearest[0]:g}"
+            words = f"the nearest is far={nearest[0]:g}"
         elif nearest:
-            near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
+            words = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
         return (
-            f"{near}; evaluate with `far_targets={[target]}` (bioeval run --far "
+            f"{words}; evaluate with `far_targets={[target]}` (bioeval run --far "
             f"{target:g}), or give the scores"
         )
 
 
 def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
-    """Return the values at FAR targets, of identification those at rank 1."""
+    """Return the values at FAR targets (far_target,); of identification, the values at rank 1."""
     if "rank" in at_far.dims:
         at_far = at_far.isel(rank=0)
     return at_far.values
@@ -106,10 +106,10 @@ def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
     for name, tree in trees.items():
         leaves = [leaf.to_dataset() for leaf in tree.leaves]
         curves[name] = [ResultThresholds(leaf) for leaf in leaves if "threshold" in leaf.dims]
-    every = list(itertools.chain.from_iterable(curves.values()))
+    all_lookups = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
     for name, lookups in curves.items():
         units = {task.units for task in lookups}
-        points = [task.operating_points() for task in every if task.units in units]
+        points = [task.operating_points() for task in all_lookups if task.units in units]
         shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
     return shared

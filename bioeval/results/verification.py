@@ -36,9 +36,9 @@ def verification_scalars(verified: Verified) -> Scalars:
 
 
 def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
-    """Return the attempts and the operating points by name, and what labels their dimensions."""
+    """Return the attempts and the operating points by name, and the labels of their dimensions."""
     points, attempts, people = verified.points, verified.attempts, verified.compared
-    wanted = points.wanted
+    requested = points.wanted
     values: Variables = {
         "genuine_attempts": np.int64(attempts.genuine_attempts),
         "impostor_attempts": np.int64(attempts.impostor_attempts),
@@ -49,11 +49,11 @@ def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
         values |= {"subjects": np.int64(people.number), "disjoint_pairs": np.int64(people.disjoint)}
         genuine, impostor = min(genuine, people.number), min(impostor, people.pairs)
     values |= in_units(points.values, verified.about.kind)
-    values["frr_at_far_supported"] = supported(wanted.targets, impostor)
-    labels = {"far_target": wanted.targets}
-    if len(wanted.frr_targets):
-        values["far_at_frr_supported"] = supported(wanted.frr_targets, genuine)
-        labels["frr_target"] = wanted.frr_targets
+    values["frr_at_far_supported"] = supported(requested.targets, impostor)
+    labels = {"far_target": requested.targets}
+    if len(requested.frr_targets):
+        values["far_at_frr_supported"] = supported(requested.frr_targets, genuine)
+        labels["frr_target"] = requested.frr_targets
     return values, labels
 
 
@@ -78,8 +78,8 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     values, labels = _numbers(verified)
     sizes = attempts.genuine_attempts, attempts.impostor_attempts
     variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values
-    after = to_user(attempts.next_scores(thresholds), about.kind)[order]
-    variables |= along(("threshold",), threshold_next=after)
+    threshold_next = to_user(attempts.next_scores(thresholds), about.kind)[order]
+    variables |= along(("threshold",), threshold_next=threshold_next)
     if (unenrolled := verified.unenrolled) is not None:
         accepted = unenrolled.searchsorted(thresholds, side="right")[order]
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))
@@ -93,14 +93,13 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     if about.nan == "reject":
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
     coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
-    made = dataset(variables, VERIFICATION, coordinates, attrs)
+    result = dataset(variables, VERIFICATION, coordinates, attrs)
     if isinstance(verified.given, np.ndarray):
-        note_thresholds_beyond_scores(made, to_user(verified.given, about.kind).tolist())
-    return made
+        note_thresholds_beyond_scores(result, to_user(verified.given, about.kind).tolist())
+    return result
 
 
 def _messages(verified: Verified) -> list[Message]:
-    """Return the messages of a result."""
     genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
     points, people = verified.points, verified.compared
     error = points.equal_error
@@ -112,14 +111,17 @@ def _messages(verified: Verified) -> list[Message]:
     if verified.skipped_claims:
         messages.append(Message("claims-not-enrolled", claims=int(verified.skipped_claims)))
     if impostor:
-        wanted, symmetric = points.wanted, bool(points.symmetric)
-        messages += support_messages(wanted.targets, points.independent, symmetric, "frr", people)
+        requested = points.wanted
+        symmetric = bool(points.symmetric)
+        messages += support_messages(
+            requested.targets, points.independent, symmetric, "frr", people
+        )
         pairs = _genuine_pairs(verified)
-        messages += support_messages(wanted.frr_targets, pairs, symmetric, "far", people, "frr")
+        messages += support_messages(requested.frr_targets, pairs, symmetric, "far", people, "frr")
     return messages
 
 
 def _genuine_pairs(verified: Verified) -> float:
-    """Return the genuine attempts, each pair of a symmetric matrix once."""
+    """Return the number of genuine attempts; each pair of a symmetric matrix counts once."""
     genuine = verified.attempts.genuine_attempts
     return genuine / 2 if verified.points.symmetric else genuine

@@ -30,7 +30,7 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
 
 
 def number(value: float, digits: str = ".4g") -> str:
-    """Return a number; with digits ``"p"`` two of them, and small ones as ``< 0.0001``."""
+    """Return a number as text; digits ``"p"``: two digits, and ``< 0.0001`` below 0.0001."""
     if math.isnan(value):
         return NOT_DEFINED
     if digits == "p":
@@ -45,12 +45,15 @@ def method_in_words(name: str) -> str:
     return _METHODS.get(name, name)
 
 
-def excluded_in_words(each: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return in words the comparisons left out by metadata; empty without any.
+def excluded_in_words(by_system: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Return in words the comparisons left out by metadata; empty without such comparisons.
 
-    `each` has the attributes of results by system, whose names are given where these differ.
+    `by_system` has the attributes of the results of each system. The words name the systems if
+    systems leave out different comparisons.
     """
-    texts = [exclusions_in_words(exclusions_of(attrs)) for attrs in each.values()]
+    texts = [exclusions_in_words(exclusions_of(attrs)) for attrs in by_system.values()]
     if len(set(texts)) == 1:
         return texts[0]
-    return "; ".join(f"{name}: {text or 'none'}" for name, text in zip(each, texts, strict=True))
+    return "; ".join(
+        f"{name}: {text or 'none'}" for name, text in zip(by_system, texts, strict=True)
+    )

@@ -193,8 +193,8 @@ def test_histograms_count_exactly(kind, similarity, scores):
     values = np.asarray(given.values, dtype=np.float64)
     display = plot.score_distributions(given)
     for histogram, mine in (
-        (display.drawn[""].of("genuine"), values[same & off]),
-        (display.drawn[""].of("impostor"), values[~same]),
+        (display.drawn[""].of_class("genuine"), values[same & off]),
+        (display.drawn[""].of_class("impostor"), values[~same]),
     ):  # fmt: skip
         assert histogram.total == len(mine) == histogram.counts.sum()
         np.testing.assert_array_equal(histogram.counts, brute(histogram, mine, kind))
@@ -210,13 +210,13 @@ def test_histograms_count_exactly(kind, similarity, scores):
 @pytest.mark.cases(1)
 def test_distributions_of_odd_scores(values):
     display = draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"])))
-    assert display.drawn[""].of("genuine").counts.sum() == 4
-    assert display.drawn[""].of("impostor").counts.sum() == 8
+    assert display.drawn[""].of_class("genuine").counts.sum() == 4
+    assert display.drawn[""].of_class("impostor").counts.sum() == 8
     draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"]), log=True))
     infinite = np.array(values)
     infinite[0, 2:] = np.inf
     display = plot.score_distributions(be.Scores(infinite, ["a", "a", "b", "b"]))
-    assert display.drawn[""].of("impostor").unplaced == 2
+    assert display.drawn[""].of_class("impostor").unplaced == 2
     assert "2 impostor scores lie off the axis" in words(display).replace("\n", " ")
 
 

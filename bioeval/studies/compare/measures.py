@@ -287,9 +287,9 @@ def _functions(
 ) -> Iterator[SystemMeasure]:
     """Yield numbers of the scores, computed anew without each group of people."""
     for measure, prior in functions:
-        value = measure.of(scores, prior)
+        value = measure.value_of(scores, prior)
         rest = _without_groups(scores, people, groups)
-        without = np.array([measure.of(x, prior) for x in rest])
+        without = np.array([measure.value_of(x, prior) for x in rest])
         yield SystemMeasure(
             scalar=measure.scalar,
             columns=np.append(value, without),

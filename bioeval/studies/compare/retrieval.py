@@ -80,7 +80,7 @@ def by_queries(
             columns = np.append(columns[0], of_each)
             trials = round(owners.independent(mean.counted))
             low, high = limits_without(VARIABLES[name], columns[0], of_each, trials, interval)
-        decided = np.nan_to_num(mean.each) + mean.counted
+        decided = np.nan_to_num(mean.by_query) + mean.counted
         system_measures.append(
             SystemMeasure(
                 scalar=VARIABLES[name],
@@ -126,5 +126,5 @@ def _named(
             named[name, cut if name == "rank_k_mean_ap" else 0] = mean
     for rank in ranks:
         if rank <= curve:
-            named["cmc", rank] = measures.cmc.within(rank)
+            named["cmc", rank] = measures.cmc.up_to_rank(rank)
     return named

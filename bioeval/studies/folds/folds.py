@@ -65,7 +65,7 @@ class Searched(OpenSetPoints):
     def of_part(cls, searches: Searches, how: OpenSet, gallery: int) -> Self:
         """Return those of searches in a gallery of so many subjects."""
         mated = searches.mates > 0
-        points = cls.of(searches, how.ties, how.impostors)
+        points = cls.from_searches(searches, how.ties, how.impostors)
         tied = int((searches.tied[mated] > 0).sum())
         return replace(points, skipped=int((~mated).sum()), gallery=gallery, tied=tied)
 

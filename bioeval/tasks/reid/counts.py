@@ -170,7 +170,7 @@ class ReidCounts:
                 each["template"] = names
             for name, of_query in OF_QUERY.items():
                 if name in measures.means:
-                    variables[of_query] = ("probe",), measures.means[name].each
+                    variables[of_query] = ("probe",), measures.means[name].by_query
             variables |= {name: (("probe",), values) for name, values in each.items()}
             coordinates["probe"] = np.arange(len(in_means))
         messages = [*self._tie_messages()]

@@ -264,7 +264,7 @@ class GomCounts(ReidCounts):
         coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
         if self.per_query:
             for name in ("rp", "vp", "rep", "fr"):
-                variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
+                variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].by_query)
             coordinates["probe"] = np.arange(len(matched))
         messages = [*precision_message(matches, self.in_means(matches))]
         if matches.tied.any():
