@@ -99,6 +99,10 @@ ANSWERS: dict[str, str] = {
         "rejected in {least:rate} (group {group_with_least:name}) to {most:rate} (group "
         "{group_with_most:name})."
     ),
+    "groups-tested": (
+        "A permutation test over people shows {finding} between the groups: p {frr_p:digits 2} "
+        "for the {frr}, {far_p:digits 2} for the {far} within groups."
+    ),
     "most-errors": (
         "At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count "
         "subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} "

@@ -355,11 +355,20 @@ def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
     label = label_of(row, without=point)
     before: list[Text] = [Label(row.system)] if several else []
     before += [_label_of_part(row)] if "part" in row.places else []
-    if row.statistic and "{" + row.statistic not in str(row.about.get("label", "")):
+    if row.statistic and not _says_statistic(row):
         before.append(_words(row.statistic))
     for text in reversed(before):
         label = say("{text} {label}", text=text, label=label)
     return label
+
+
+def _says_statistic(row: Row) -> bool:
+    """Whether the label of a statistic says which it is: it is another one than of the measure."""
+    of_measure = row.node.dataset.variables.get(row.measure)
+    return of_measure is not None and row.about.get("label") not in (
+        None,
+        of_measure.attrs.get("label"),
+    )
 
 
 def _chosen(

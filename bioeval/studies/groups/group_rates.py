@@ -71,7 +71,7 @@ GROUPS: dict[str, Variable] = {
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
         "all groups are alike",
         "1",
-        label="fairness discrepancy rate, FDR (1: all groups equal)",
+        label="FDR, fairness discrepancy rate (1: equal)",
         decimals=4,
         direction="larger",
     ),
@@ -79,7 +79,7 @@ GROUPS: dict[str, Variable] = {
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
         "FRR over groups; 0 where all groups are alike",
         "1",
-        label="GARBE (0: all groups equal)",
+        label="GARBE (0: equal)",
         decimals=4,
         direction="smaller",
     ),
@@ -106,7 +106,7 @@ for _rate, _attempts, _words, _label in (
         f"{_rate}_groups_p": Variable(
             f"p-value by permutation: people of all groups have the same distribution ({_words})",
             "p",
-            label=f"{_label}, p of a permutation test that all groups have one distribution",
+            label=f"{_label}, p of a permutation test of equal groups",
         ),
         f"{_rate}_simultaneous": Variable(
             f"{_words}, with limits that hold for all groups together",
@@ -129,7 +129,7 @@ for _rate, _attempts, _words, _label in (
         f"{_rate}_difference": Variable(
             f"{_words}: the group minus the other group",
             "proportion",
-            label=_label,
+            label=f"difference of {_label}",
             measure=_rate,
             statistic="difference",
         ),
@@ -147,7 +147,7 @@ for _rate, _attempts, _words, _label in (
             f"two-sided p-value of {_rate}_difference, paired over people and adjusted for the "
             "number of pairs of groups",
             "p",
-            label=_label,
+            label=f"p value of {_label}",
             measure=_rate,
             statistic="p_value",
         ),

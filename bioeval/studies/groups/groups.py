@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -189,7 +190,7 @@ def by_group(
                 ds = group_intervals(ds, scores, of_people, options, defined=chosen.defined)
             elif chosen.defined:
                 ds = condition_intervals(ds, scores, by.sides[0], options)
-    return ds
+    return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:
@@ -208,6 +209,16 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
         most=float(rates[most]),
         group_with_most=str(groups[most]),
     )
+
+
+def _answer_of_test(ds: xr.Dataset) -> Iterator[Message]:
+    """Yield whether the permutation test of both rates shows a difference, where it was made."""
+    p_values = {f"{rate}_p": float(ds.get(f"{rate}_groups_p", math.nan)) for rate in ("frr", "far")}
+    if any(map(math.isnan, p_values.values())):
+        return
+    is_shown = min(p_values.values()) <= 1 - float(ds.attrs["confidence"])
+    finding = "a difference" if is_shown else "no difference"
+    yield Message("groups-tested", finding=finding, **p_values)
 
 
 class Groups(NamedTuple):

@@ -161,10 +161,20 @@ def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
     beside: list[GridColumn] = []
     for attached in together:
         if beside and _taken([*names, *beside, *attached], heading) > width:
-            yield _table([*names, *beside], heading, grid.has_headings)
+            yield _table(_with_values(names, beside), heading, grid.has_headings)
             beside = []
         beside += attached
-    yield _table([*names, *beside], heading, grid.has_headings)
+    yield _table(_with_values(names, beside), heading, grid.has_headings)
+
+
+def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
+    """Return columns behind the name of the rows, without rows that have a name alone."""
+    every = [*names, *columns]
+    if len(names) != 1:  # several names share rows
+        return every
+    cells = zip(*(column.texts for column in columns), strict=True)
+    rows = [i for i, row in enumerate(cells) if any(x.strip() for x in row)]
+    return [column._replace(texts=[column.texts[i] for i in rows]) for column in every]
 
 
 def _taken(columns: Sequence[GridColumn], heading: int) -> int:
