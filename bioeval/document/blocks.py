@@ -58,6 +58,13 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Legend:
+    """Labels with their explanations, for a form without pointers."""
+
+    explanations: Sequence[tuple[Text, Text]]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
@@ -103,7 +110,7 @@ class Section:
     task: str = ""
 
 
-Block = Paragraph | Facts | Table | Messages | Section
+Block = Paragraph | Facts | Legend | Table | Messages | Section
 
 
 def walk(section: Section) -> Iterator[tuple[Section, Block]]:

@@ -117,6 +117,8 @@ def cell_of_number(
     Of a `statistic` of the variable it may be another kind. `fields` are those of the cell.
     """
     unit, shown = str(about.get("units", "")), str(about.get("shown", ""))
+    if unit == "score" and statistic.endswith("sd"):
+        return Number(value, digits=3, **fields)
     if unit == "score":
         if shown == "threshold" and not statistic:
             return Threshold(value, **fields)

@@ -296,6 +296,7 @@ POINTS = _table(
         also="ZeroFNMR",
         out_of=IMPOSTOR,
         threshold="zero_frr_threshold",
+        undefined="some genuine attempts are rejected at every threshold",
         detail="verbose",
     ),
     zero_frr_threshold=_threshold("strictest threshold without any false reject"),

@@ -9,13 +9,14 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
-from bioeval.document.blocks import Block, Messages, Paragraph, Section, Table
+from bioeval.document.blocks import Block, Legend, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Label
 from bioeval.document.messages import ANSWERS
 from bioeval.document.results import is_doubt
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.showing.header import header_of, lacking, rules_of, sample_size
+from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import Node
 from bioeval.showing.notes import notes_of
@@ -71,7 +72,10 @@ def section_of(nodes: Sequence[Node], *, verbose: bool = True) -> Section:
     sections = [_section(task, several, said) for task in tasks]
     tables = [x for section in sections for x in section.blocks if isinstance(x, Table)]
     notes = notes_of([row for task in tasks for row in task.rows], tables)
-    blocks += [*sections, Section("remarks", "", [Paragraph(x, "note") for x in notes])]
+    blocks += sections
+    if verbose:
+        blocks.append(Legend(_explained(tasks)))
+    blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
     others = [x for x in messages if not is_doubt(x) and x.code not in _SAID]
     others = [x for x in others if x not in in_answers]
     blocks.append(Messages(sorted(others, key=lambda x: bool(x.about))))
@@ -151,7 +155,7 @@ def _section(task: _Task, several: bool, said: list[Text]) -> Section:
         title = say("{title}: {size}", title=title, size=sizes.pop())
     details = _new(_of_each(task.nodes, rules_of), said)
     tables = list(tables_of(task.rows, task.id))
-    notes = _new(_of_each(task.nodes, _support), said)
+    notes = _new([*_why_undefined(task), *_of_each(task.nodes, _support)], said)
     for i, table in enumerate(tables):
         is_first, is_last = i == 0, i == len(tables) - 1
         tables[i] = replace(
@@ -161,6 +165,32 @@ def _section(task: _Task, several: bool, said: list[Text]) -> Section:
             notes=notes if is_last else (),
         )
     return Section(task.id, "", tables, task=rates_of)
+
+
+def _why_undefined(task: _Task) -> list[Text]:
+    """Return why numbers of a task are not defined although others are."""
+    reasons: list[Text] = []
+    for row in task.rows:
+        if row.is_defined or row.statistic:
+            continue
+        classes = " and ".join(lacking(row.node.dataset))
+        why = classes or str(row.about.get("undefined", ""))
+        if why:
+            reasons.append(say("{label}: not defined, as {why}", label=label_of(row), why=say(why)))
+    return list({repr(x): x for x in reasons}.values())
+
+
+def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
+    """Return the labels of the measures of tables with their long names."""
+    labels: dict[str, Text] = {}
+    for task in tasks:
+        rates_of = _rates_of(task.nodes[0])
+        for row in task.rows:
+            text = str(row.about.get("long_name", ""))
+            label = label_of_measure(row)
+            if text and text != label.template and row.statistic in ("", "mean"):
+                labels.setdefault(text, replace(label, task=rates_of))
+    return [(label, text) for text, label in labels.items()]
 
 
 def _titles(of_task: Text, of_table: Text) -> Text:

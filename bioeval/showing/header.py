@@ -486,7 +486,14 @@ def _total(dataset: xr.Dataset, name: str) -> int | None:
 def parts_in_words(dataset: xr.Dataset) -> Text:
     """Return how often the data were divided, and how many subjects each part has."""
     if "partitions" in dataset.attrs:
-        return counted(int(dataset.attrs["partitions"]), "partitions")
+        partitions = counted(int(dataset.attrs["partitions"]), "partitions")
+        people = _range_of(dataset, "gallery_subjects")
+        templates = _range_of(dataset, "gallery_templates")
+        if templates is None:
+            return partitions
+        text = "{partitions}; each gallery: {templates} templates"
+        text += " of {people} subjects" if people is not None else ""
+        return say(text, partitions=partitions, templates=templates, people=people)
     if not {"repeat", "fold", "part"} <= {*dataset.dims}:
         return ""
     divided = "{repeats:count repeats}"
@@ -498,9 +505,21 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
     parts = dataset.variables["part"].values.tolist()
     for part in ("train", "test"):
         of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
-        least, most = int(np.nanmin(of_part)), int(np.nanmax(of_part))
-        sizes[part] = Count(least) if least == most else say("{a} to {b}", a=least, b=most)
+        sizes[part] = _range(of_part)
     return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
+
+
+def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
+    """Return the smallest and the largest of a number of each partition; None without one."""
+    numbers = dataset.variables.get(name)
+    if numbers is None or not np.nanmax(numbers.values):
+        return None
+    return _range(numbers.values)
+
+
+def _range(numbers: np.ndarray) -> Text:
+    least, most = int(np.nanmin(numbers)), int(np.nanmax(numbers))
+    return Count(least) if least == most else say("{a} to {b}", a=least, b=most)
 
 
 # ---------------------------------------------------------------------------------------- left out

@@ -49,6 +49,16 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     return Explained(text, str(about.get("long_name", "")))
 
 
+#: The places of a label where it stands for all of them.
+_EVERY_PLACE = {"target": "target", "prior": "p", "rank": "R", "level": "r", "threshold": "T"}
+
+
+def label_of_measure(row: Row) -> Phrase:
+    """Return the label of a measure at any target and rank."""
+    template = str(row.about.get("label") or row.measure.replace("_", " "))
+    return Phrase(template, {x: y for x, y in _EVERY_PLACE.items() if x in fields_of(template)})
+
+
 def _place_of(at: str) -> str:
     """Return the name that labels have for the dimension of a point."""
     if at.endswith("_target"):

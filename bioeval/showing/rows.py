@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.counting.wanted_points import PointsWanted
 from bioeval.document.cells import Label, Quantity, cell_of_number
 from bioeval.document.text import Text
 from bioeval.showing.nodes import Node
@@ -54,7 +55,14 @@ class Row:
 
     @property
     def is_brief(self) -> bool:
-        """Whether a short view has it: the first rank alone of numbers at a target."""
+        """Whether a short view has it.
+
+        Of numbers at a target it has the first rank, and costs if others than the usual one were
+        asked for.
+        """
+        of_costs = self.node.dataset.sizes.get("cost", 0)
+        if of_costs == 1 and self.at == "prior" and self.point == PointsWanted.COSTS[0][0]:
+            return False
         is_of_first_rank = True
         if self.at and "rank" in self.places:
             is_of_first_rank = self.places["rank"] == self.node.dataset["rank"].values[0]

@@ -54,7 +54,7 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     pairs: list[Row] = []
     by_places: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        if not row.is_defined and row.statistic not in ("", "mean"):
+        if not row.is_defined and (row.statistic not in ("", "mean") or _is_in_grid(row)):
             continue
         if row.other_system:
             if systems.index(row.system) > systems.index(row.other_system):
@@ -83,6 +83,11 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             yield _grid(some, id_of_grid, dims, len(systems))
     if pairs:
         yield _pairs(pairs, f"{id}_differences")
+
+
+def _is_in_grid(row: Row) -> bool:
+    """Whether other rows say why a number is not defined: there are places where it is none."""
+    return not {*row.places} <= {"rank", "part"}
 
 
 def _is_mirrored(row: Row) -> bool:
@@ -271,8 +276,8 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     cells: dict[_Place, dict[Hashable, Text]] = {}
     places: list[_Place] = []
     for row in rows:
-        place = (row.point if x == point else row.places[x] for x in dims)
-        places.append((row.system, *place) if in_rows else tuple(place))
+        labels_of_row = (row.point if x == point else row.places[x] for x in dims)
+        places.append((row.system, *labels_of_row) if in_rows else tuple(labels_of_row))
     with_threshold = _has_thresholds(rows, places)
     for row, place in zip(rows, places, strict=True):
         key = _key_of_column(row, point), "" if in_rows else row.system

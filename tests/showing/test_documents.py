@@ -8,11 +8,12 @@ import xarray as xr
 from every_result import CALLS, result_of, square
 
 import bioeval as be
-from bioeval.document.blocks import Messages, Paragraph, Section, tables, walk
+from bioeval.document.blocks import Legend, Messages, Paragraph, Section, tables, walk
 from bioeval.document.cells import Quantity, Rate, Threshold
 from bioeval.showing.document import section_of
 from bioeval.showing.nodes import nodes_of
 from bioeval.showing.records import RECORDS
+from bioeval.showing.sections import document_of
 from bioeval.views.tasks import OVER
 
 #: Results of numbers; the others are records.
@@ -147,6 +148,32 @@ def test_systems_of_a_grid_are_rows_where_they_would_be_many_columns(measures, i
     (table,) = tables(section_of(nodes_of({"one": ds, "two": ds})))
     assert (table.columns[0].name == "system") == is_in_rows
     assert len(table.rows) == (4 if is_in_rows else 2)
+
+
+def test_a_legend_explains_each_measure_of_a_long_text_once_and_pointers_need_none():
+    ds = be.verification(square())
+    (legend,) = blocks_of(section_of(nodes_of(ds)), Legend)
+    texts = [text for _, text in legend.explanations]
+    assert texts.count(ds.frr_at_far.attrs["long_name"]) == 1
+    assert ds.d_prime.attrs["long_name"] in texts
+    assert not blocks_of(section_of(nodes_of(ds), verbose=False), Legend)
+    document = document_of(ds)
+    about = ds.auc.attrs["long_name"]
+    assert f"AUC{' ' * 19}{about[:40]}" in document.text(100)
+    assert document.html().count(about) == 1
+
+
+def test_a_number_that_is_not_defined_says_why():
+    alike = be.verification(be.Scores.from_pairs([1.0, 1.0], [True, False]))
+    assert np.isnan(alike.d_prime)
+    notes = [x for table in tables(section_of(nodes_of(alike))) for x in table.notes]
+    reasons = [x.arguments["why"].template for x in notes if "why" in x.arguments]
+    assert alike.d_prime.attrs["undefined"] in reasons
+
+
+def test_the_spread_of_a_threshold_has_three_digits():
+    rows = [cell for cell in cells_of(result_of("folds"), verbose=True) if cell.digits]
+    assert [x.digits for x in rows] == [3]
 
 
 def test_answers_stand_above_all_tables_and_are_no_warnings():

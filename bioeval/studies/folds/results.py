@@ -60,6 +60,7 @@ OF_FOLDS: dict[str, Variable] = {
         "threshold T",
         shown="threshold",
         label="threshold",
+        detail="verbose",
     ),
     "subjects": Variable(
         "subjects of the part (pairs without subjects: pairs)",

@@ -24,6 +24,7 @@ class Lines:
     """
 
     line_break = "\n"  # in a text of several lines
+    has_legends = False  # where no pointer explains a label
 
     def __init__(self, vocabulary: str = "lecture", task: str = ""):
         self.vocabulary, self.task = vocabulary, task

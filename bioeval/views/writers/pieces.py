@@ -9,6 +9,7 @@ from bioeval.document.blocks import (
     Column,
     Fact,
     Facts,
+    Legend,
     Messages,
     Paragraph,
     Section,
@@ -105,6 +106,9 @@ def _pieces(
                 ]
                 if pairs := [(name, text) for name, text in pairs if name and text]:
                     yield Pairs(pairs)
+            case Legend() if words.has_legends and block.explanations:
+                write = words.write
+                yield Pairs([(write(x), write(y)) for x, y in block.explanations])
             case Messages():
                 yield from _messages(block, words)
             case Section():

@@ -36,6 +36,8 @@ _STYLES = {
 class _TerminalLines(Lines):
     """Lines of plain text in the words of a surface."""
 
+    has_legends = True
+
     def __init__(self, vocabulary: str, task: str, words: Callable[[str], str]):
         super().__init__(vocabulary, task)
         self._words = words
