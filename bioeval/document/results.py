@@ -21,8 +21,6 @@ from bioeval.document.blocks import (
 from bioeval.document.cells import (
     Label,
     Number,
-    Rate,
-    Score,
     Threshold,
     cell_of_number,
 )
@@ -222,22 +220,6 @@ def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
     return say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
 
 
-def rate_of(
-    dataset: xr.Dataset,
-    name: str,
-    places: Mapping[str, int] | None = None,
-    *,
-    attempts: int | None = None,
-) -> Rate:
-    """Return a proportion of a dataset as a cell, with its interval where it has one.
-
-    `places` are positions along its dimensions.
-    """
-    cell = cell_of(dataset, name, places, attempts=attempts)
-    assert isinstance(cell, Rate)
-    return cell
-
-
 def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
     """Return with how many templates probes were compared, in words, if not with the gallery."""
     if "candidates" not in attrs:
@@ -298,13 +280,3 @@ def threshold_of(
     threshold = cell_of(dataset, name, places)
     assert isinstance(threshold, Threshold)
     return threshold
-
-
-def span_of_thresholds(dataset: xr.Dataset, name: str = "threshold") -> Text:
-    """Return the smallest and the largest finite threshold of a variable."""
-    variable = dataset[name].variable
-    finite = np.where(np.isfinite(variable.values), variable.values, np.nan)
-    low, high = float(np.nanmin(finite)), float(np.nanmax(finite))
-    if low == high:
-        return Threshold(low)
-    return say("{low} to {high}", low=Score(low), high=Score(high))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,10 +12,6 @@ import xarray as xr
 from bioeval.results.dataset import THRESHOLD_STUDY, Scalars, require_schema, study_in_one
 from bioeval.results.support import note_thresholds_beyond_scores
 from bioeval.views.galleries import each_gallery
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 # The title of single- and multi-template verification that are equal.
 _BOTH = "verification, single- and multi-template (one template per subject)"
@@ -62,17 +58,13 @@ FEW = 9
 TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom", "tries")
 
 
-def datasets(
-    tree: xr.DataTree | xr.Dataset, once: bool = False
-) -> Iterator[tuple[str, xr.Dataset]]:
+def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     """Yield the path and the dataset of each task, in the order of display.
 
     A threshold study is one dataset: see :func:`study_in_one`. Several galleries, and their mean,
-    are as systems. With `once`, equal single- and multi-template verification are one: see
-    :func:`each_once`.
+    are as systems.
     """
-    found = galleries_as_systems(dict(_datasets(tree)))
-    yield from (each_once(found) if once else found).items()
+    yield from _galleries_as_systems(dict(_datasets(tree))).items()
 
 
 def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
@@ -91,7 +83,7 @@ def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]
         yield from _datasets(node)
 
 
-def galleries_as_systems(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+def _galleries_as_systems(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return results by path, those over several galleries by the galleries and their mean."""
     if not any("gallery" in dataset.dims for dataset in results.values()):
         return dict(results)
@@ -104,13 +96,8 @@ def galleries_as_systems(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Data
         for name, of_gallery in each_gallery(dataset).items():
             names = system, name, path.removeprefix(system).strip("/")
             found["/".join(filter(None, names))] = of_gallery
-    order = systems(found)
+    order = list(dict.fromkeys(map(system_of, found)))
     return dict(sorted(found.items(), key=lambda item: order.index(system_of(item[0]))))
-
-
-def systems(paths: Iterable[str]) -> list[str]:
-    """Return the systems that the paths of tasks belong to."""
-    return list(dict.fromkeys(map(system_of, paths)))
 
 
 def system_of(path: str) -> str:
@@ -150,8 +137,3 @@ def value_of(dataset: xr.Dataset, name: str) -> float | None:
     if name not in dataset or dataset[name].ndim:
         return None
     return float(dataset[name].item())
-
-
-def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
-    """Whether these are results over folds."""
-    return any("fold" in dataset.dims for _, dataset in datasets(tree))

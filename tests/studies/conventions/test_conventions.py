@@ -56,7 +56,7 @@ def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
     assert not main(["conventions", str(path), "--out", str(tmp_path / "out")])
     shown = capsys.readouterr().out
     assert "DIR at FAR <= 1 %" not in shown and "FRR at FAR <= 1 %" in shown
-    assert "dir_at_far=0.01" in (tmp_path / "out" / "open_set_by_card.csv").read_text()
+    assert "dir_at_far=0.01" in (tmp_path / "out" / "conventions.csv").read_text()
     said = be.messages(be.conventions(scores))
     expected = be.open_set(scores, far_targets=[0.01, 0.001])
     missed = [x for x in be.messages(expected) if x.code == "target-not-supported"]
