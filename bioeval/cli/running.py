@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import click
 from click.core import ParameterSource
@@ -37,22 +37,19 @@ if TYPE_CHECKING:
 
 #: The arguments of `load` that are options.
 _READ = (
-    *(
-        "labels",
-        "gallery",
-        "trials",
-        "columns",
-        "lists",
-        "header",
-        "kind",
-        "nan",
-        "failed",
-        "metric",
-    ),
-    *("average", "exclude", "subject_from", "names_of", "distractor_ids"),
+    *("labels", "gallery", "trials", "columns", "lists", "header", "kind", "nan", "failed"),
+    *("metric", "average", "exclude", "subject_from", "names_of", "distractor_ids"),
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state")
+
+
+class System(NamedTuple):
+    """The scores of a file: as they were read, and in use; and the file of their labels, if any."""
+
+    as_read: Scores
+    in_use: Scores
+    labels: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +69,7 @@ class Extras:
     overlaid : bool
         Whether several results are drawn in one plot of each kind.
     name : str
-        What the result is called on a page; by default the system that was read last.
+        What the result is called on a page; by default its system, or the first file.
     page, page_options
         What a page shows in place of the result, and further options of the page.
     """
@@ -117,11 +114,7 @@ class Run:
         self._take_output(options)
 
         self.files: list[str] = []  # that were read
-        # Of the scores that were read last: their system, the file of their labels, and they
-        # themselves, before they were in use.
-        self.name, self.labels = "", None
-        self.as_read: Scores
-        self.remarks: list[str] = []  # on what was written, for standard error
+        self._remarks: list[str] = []  # on what was written, for standard error
         self._failures: list[str] = []  # why the command ends with exit code 1
         self._table: Any = None
         self._text = ""
@@ -170,7 +163,7 @@ class Run:
             print_table(table, self.markup)
         else:
             put(self._text)
-        lines = [*self.remarks]
+        lines = [*self._remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(self._written)} files to {self.folder}")
         if self.page is not None:
@@ -180,14 +173,17 @@ class Run:
 
     # -------------------------------------------------------------------------- reading
 
-    def read(
-        self, file: str, second: str | None = None, name: str | None = None, **changed: Any
-    ) -> Scores:
+    def read(self, file: str, second: str | None = None, name: str | None = None) -> Scores:
         """Return the scores of a file, with the name of their system, in use.
 
         A `second` file is the labels, impostor scores or trials of the first, as it shows itself.
-        Options of reading may be `changed`.
         """
+        return self.read_system(file, second, name).in_use
+
+    def read_system(
+        self, file: str, second: str | None = None, name: str | None = None, **changed: Any
+    ) -> System:
+        """Return the scores of a file as they were read, too; options of reading may be changed."""
         from bioeval.scores.formats import read_with
 
         self.stages(f"reading {file}")
@@ -207,9 +203,8 @@ class Run:
         scores = read_with(file if impostor is None else (file, impostor), **reading)
         if self._named or name is not None:
             scores = scores.replace(name=self.system_name(file, name or self.given_name))
-        self.name, self.labels, self.as_read = str(scores.name), reading["labels"], scores
         self.stages("counting")
-        return self._in_use(scores)
+        return System(scores, self._in_use(scores), reading["labels"])
 
     def add_files(self, *files: str | None) -> None:
         """Add files that the command reads by itself."""
@@ -221,8 +216,15 @@ class Run:
         if len(trials) > 1:
             raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
         if trials:
-            return self.read(file, trials[0], name, trials=None)
+            return self.read_system(file, trials[0], name, trials=None).in_use
         return self.read(file, name=name)
+
+    def take_use(self) -> dict[str, Any]:
+        """Return and forget the use of a system, unless it makes claims, which have one score."""
+        if {"attempts", "enrol"} & self.use.keys():
+            return {}
+        use, self.use = self.use, {}
+        return use
 
     def _in_use(self, scores: Scores) -> Scores:
         """Return the scores of the claims of a system, or `scores` where each is one comparison."""
@@ -291,6 +293,10 @@ class Run:
 
     # -------------------------------------------------------------------------- output
 
+    def remark(self, *lines: str) -> None:
+        """Print lines on standard error after everything is shown and written."""
+        self._remarks += lines
+
     def fail(self, reason: str) -> None:
         """End with exit code 1 after everything is shown and written, and say why."""
         self._failures.append(reason)
@@ -321,7 +327,7 @@ class Run:
 
         self.stages(f"writing {out}")
         save(scores, out)
-        self.remarks.append(f"wrote {out}: {scores!r}")
+        self.remark(f"wrote {out}: {scores!r}")
 
     def in_terms(self, results: Results) -> Results:
         """Return results whose tables and plots use the terms of ``--terms``."""
@@ -353,17 +359,19 @@ class Run:
         import xarray as xr
 
         from bioeval.results.dataset import without_slashes
+        from bioeval.views.tasks import datasets
 
         saved: Any = None
-        in_terms = results
+        shown = results
+        system = ""
         if isinstance(results, dict):
             nodes = without_slashes(results, "-")
             saved = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
-            in_terms = {name: self.in_terms(x) for name, x in results.items()}
+            shown = {name: self.in_terms(x) for name, x in results.items()}
         elif isinstance(results, xr.Dataset | xr.DataTree):
             saved = results
-            in_terms = self.in_terms(saved)
-        table = extras.table or self.table(in_terms, extras.lines)
+            shown = self.in_terms(saved)
+            system = next((str(x.attrs.get("system", "")) for _, x in datasets(saved)), "")
         document: dict[str, Any] = {}
         if self.folder is not None or self.as_json or self.conditions:
             from bioeval.showing.data import data_of
@@ -378,39 +386,37 @@ class Run:
         self._require_within_scores(results)
 
         def fill(folder: Path) -> None:
-            """Write results, table, CSV files and plots into a folder."""
-            write_results(folder, saved, self.table(in_terms, extras.lines, whole=True))
+            write_results(folder, saved, self.table(shown, extras.lines, whole=True))
             write_csv(folder, data.tables(), extras.records)
             if extras.draw is not None and self.formats:
                 extras.draw(folder)
             elif self.formats and saved is not None:
-                self.draw(in_terms, folder, overlaid=extras.overlaid)
+                self.draw(shown, folder, overlaid=extras.overlaid)
 
         if self.folder is not None:
             self.stages(f"writing to {self.folder}")
             self._written = write_folder(self.folder, document, fill, self.force)
-        self.keep(table, document)
-        name = extras.name or self.name or Path(self.files[0] if self.files else "").stem
+        self.keep(extras.table or self.table(shown, extras.lines), document)
+        name = extras.name or system or Path(next(iter(self.files), "")).stem
         page = extras.page
         if page is None:
-            page = {name: in_terms} if saved is results else in_terms
+            page = {name: shown} if saved is results else shown
         title = name if saved is None else ""
-        self.write_page(page, **{"title": title, **extras.page_options})
+        self.remark(*self.write_page(page, **{"title": title, **extras.page_options}))
 
-    def draw(self, results: Any, folder: Path, scores: Any = (), *, overlaid: bool = False) -> None:
+    def draw(self, results: Any, folder: Path, scores: Any = (), **how: Any) -> None:
         """Draw results in the formats of ``--plot-format``; say what is left out."""
         from bioeval.plot.files import save_plots
 
-        tell = self.remarks.append
-        save_plots(results, scores, folder, self.formats, overlaid=overlaid, tell=tell)
+        save_plots(results, scores, folder, self.formats, tell=self.remark, **how)
 
-    def write_page(self, results: Any, **options: Any) -> None:
+    def write_page(self, results: Any, **options: Any) -> list[str]:
         """Write the page of the results of the files that were read, if wanted.
 
-        It has the command that it was made from; what it could not show becomes a remark.
+        It has the command that it was made from. Return what it could not show.
         """
         if self.page is None:
-            return
+            return []
         from bioeval.page.page import report
 
         self.stages(f"writing {self.page}")
@@ -421,7 +427,7 @@ class Run:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
             report(results, self.page, **options)
-        self.remarks.extend(str(warning.message) for warning in caught)
+        return [str(warning.message) for warning in caught]
 
 
 def _by_key(option: str, entries: Iterable[tuple[tuple[str, str], ...]]) -> dict[str, Any]:

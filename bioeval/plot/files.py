@@ -186,13 +186,14 @@ def save_plots(
     directory: str | os.PathLike[str],
     formats: Sequence[str] = ("png",),
     overlaid: bool = False,
+    begin: str = "",
     tell: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`save_all`.
 
     `of_scores` are plots of scores: the plot, the system, and its scores. Where systems are
     `overlaid`, plots that show one system each are left out. So is a plot in which nothing would be
-    seen; `tell` receives the reason.
+    seen; `tell` receives the reason. The names of all files `begin` alike.
     """
     formats = require_list("formats", formats)
     for name in formats:
@@ -205,7 +206,7 @@ def save_plots(
     written = []
     for file in chain(plot_files(results, left_out), starmap(PlotFile, of_scores)):
         tail = re.sub(r"[^\w.]+", "-", file.system).strip("-.")
-        name = f"{file.stem}-{tail}" if tail else file.stem
+        name = begin + (f"{file.stem}-{tail}" if tail else file.stem)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
         with stage(f"drawing {name}"):

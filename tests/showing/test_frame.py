@@ -168,7 +168,7 @@ def test_attributes_are_json_with_the_messages(name):
     assert {x["code"] for x in attrs["messages"]} == {
         message.code for message in be.messages(result_of(name))
     } or isinstance(result_of(name), xr.DataTree)
-    assert all(name in attrs["results"] for x in attrs["messages"] for name in x["results"])
+    assert all(name in attrs["results"] for x in attrs["messages"] for name in x["tasks"])
 
 
 def test_records_have_a_row_each():

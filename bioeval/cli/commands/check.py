@@ -56,13 +56,14 @@ def check_command(
     from bioeval.studies.check.check_data import check_data
 
     folder = image_folder(images_root, data)
-    claims, scores = run.read(data, second), run.as_read
+    scores, claims, _ = run.read_system(data, second)
     require_images(scores, images)
     if run.page is not None and not images:
         images = _column_of_images(scores, folder)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
-    run.finish(checked, Extras(page_options={"images": images, "image_folder": folder}))
+    of_page = {"images": images, "image_folder": folder}
+    run.finish(checked, Extras(name=str(scores.name), page_options=of_page))
     if checked.misleads:
         run.fail("an error in the data makes results misleading")
 

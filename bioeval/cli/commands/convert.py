@@ -56,7 +56,7 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
     text = f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n"
     run.keep(document=document, text=text)
     if not run.as_json:
-        run.remarks += [f"bioeval: note: {in_options(line)}" for line in lost]
+        run.remark(*(f"bioeval: note: {in_options(line)}" for line in lost))
 
 
 def _formats() -> str:

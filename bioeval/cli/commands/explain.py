@@ -55,10 +55,12 @@ def explain_command(
     """
     if steps == (probe is not None):
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
+    from bioeval.cli.running import Extras
     from bioeval.studies.explain.explain import explain, step_by_step
 
     scores = run.read(data, second)
     if probe is None:
-        run.finish(step_by_step(scores, **options))
+        explained = step_by_step(scores, **options)
     else:
-        run.finish(explain(scores, probe, **options))
+        explained = explain(scores, probe, **options)
+    run.finish(explained, Extras(name=str(scores.name)))

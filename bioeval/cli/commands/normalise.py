@@ -79,14 +79,14 @@ def normalise_command(
             "other method has it"
         )
     run.file_to_write(save_to)
-    scores = run.read(data, second)
+    _, scores, labels = run.read_system(data, second)
     if scores.layout != "pairs":
         raise DataError(
             f"{data}: is a matrix; expected a list of trials. In Python, be.normalise takes "
             "matrices"
         )
     run.stages("normalising")
-    enrolled, probes = _cohorts(cohort, scores, run)
+    enrolled, probes = _cohorts(cohort, scores, labels, run)
     made = normalise(scores, method, enrolled, probe_cohort=probes, top=top)
     run.save_scores(made, save_to)
     run.stages("counting")
@@ -99,7 +99,9 @@ def normalise_command(
     run.finish(datasets, Extras(overlaid=True))
 
 
-def _cohorts(files: tuple[str, ...], scores: Scores, run: Run) -> tuple[Scores, Scores | None]:
+def _cohorts(
+    files: tuple[str, ...], scores: Scores, labels: str | None, run: Run
+) -> tuple[Scores, Scores | None]:
     """Return the cohort scores of the enrolled and, if it has a file of its own, the other side.
 
     The options for reading the trials say whose the names in a text are.
@@ -108,7 +110,7 @@ def _cohorts(files: tuple[str, ...], scores: Scores, run: Run) -> tuple[Scores, 
     from bioeval.scores.formats.reading import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
-    whose = {"labels": run.labels}
+    whose = {"labels": labels}
     if run.reading["subject_from"] is not None:
         whose = {"subject_from": run.reading["subject_from"]}
     read = []

@@ -138,9 +138,9 @@ def report_command(
             # Without a name of the user, it says whose results it has.
             kept.append({name: result} if i < len(names) else result)
         else:
-            scores = run.read(file, name=name)
-            require_images(run.as_read, images)
-            read[run.name], as_read[run.name] = scores, run.as_read
+            of_file, in_use, _ = run.read_system(file, name=name)
+            require_images(of_file, images)
+            as_read[str(of_file.name)], read[str(of_file.name)] = of_file, in_use
     # The comparisons that the card evaluates.
     under_card = {name: _compared(scores, options["protocol"]) for name, scores in read.items()}
     rows: list[Any] = []
@@ -174,8 +174,9 @@ def report_command(
             evaluated |= _comparison(under_card, options, run)
     shown = [evaluated, *kept, *rows]
     doubts = list(map(written, doubts_of_systems(PageResults.collected(shown).nodes)))
-    run.write_page(shown, threshold=threshold, title=title, images=images, image_folder=folder)
-    run.remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *run.remarks)]
+    how = {"threshold": threshold, "title": title, "images": images, "image_folder": folder}
+    left_out = run.write_page(shown, **how)
+    run.remark(*(f"bioeval: warning: {line}" for line in (*doubts, *left_out)))
 
 
 def _promise(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: People and comparisons, at most, of scores that have intervals unless they are refused.
 _LIMITED = 1_000, 10_000_000
 
+_OF_FINDING = ("check", "severity", "code", "message")
+
 # Seconds in which the scheduler of a cluster answers.
 _PATIENCE = 10
 
@@ -124,9 +126,7 @@ def run_command(
     files, second = _systems_and_second(data, more_files, run.reading["trials"])
     if len(files) > 1 and run.given_name is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
-    given = take_card_options(options, run.settings["random_state"])
-    if not {"attempts", "enrol"} & run.use.keys():  # else claims, which have one score for each
-        given, run.use = given | run.use, {}
+    given = take_card_options(options, run.settings["random_state"]) | run.take_use()
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
     several = len(files) > 1
@@ -134,8 +134,7 @@ def run_command(
     evaluated: dict[str, tuple[Scores, Any]] = {}
     findings, lines, queries = [], [], []
     for file, name in zip(files, run.names(files) if several else [None], strict=True):
-        scores = run.read(file, second, name)
-        as_read = run.as_read
+        as_read, scores, _ = run.read_system(file, second, name)
         divided = with_gallery(protocol, scores, of_system := dict(given))
         if divided is not scores:
             scores = as_read = divided
@@ -151,7 +150,7 @@ def run_command(
             queries += _queries(tree["reid"].to_dataset(), scores)
         system = {"system": scores.name} if several else {}
         found = _findings(as_read, protocol)
-        findings += [{**system, **x} for x in map(_finding_as_data, found)]
+        findings += [{**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in found]
         named = "{name:name}: {line}" if several else "{line}"
         lines += [say(named, name=scores.name, line=x) for x in _lines(found)]
         trees[str(scores.name)] = tree
@@ -219,11 +218,6 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
     return found if codes.severity == "ok" else [*found, codes]
 
 
-def _finding_as_data(finding: Finding) -> dict[str, str]:
-    columns = ("check", "severity", "code", "message")
-    return {name: getattr(finding, name) for name in columns}
-
-
 def _lines(findings: Sequence[Finding]) -> list[str]:
     """Return one line on the findings of the check, and doubtful labels themselves."""
     lines = []
@@ -253,17 +247,10 @@ def _draw(
         compared = scores
         if compared.layout != "top-k":  # those that the results are over
             compared = kept_by_studies(compared, resolve_card(compared, card))
-        if len(trees) == 1:
-            run.draw(in_terms[name], folder, plotted(compared))
-            return
-        part = folder / f"system-{number}"
-        part.mkdir()
-        run.draw(in_terms[name], part, plotted(compared))
-        stem = file_stem(name) or f"{number}"
-        for file in sorted(part.iterdir()):
-            file.rename(folder / f"{stem}-{file.name}")
-        part.rmdir()
-    run.draw(in_terms, folder, overlaid=True)
+        begin = f"{file_stem(name) or number}-" if len(trees) > 1 else ""
+        run.draw(in_terms[name], folder, plotted(compared), begin=begin)
+    if len(trees) > 1:
+        run.draw(in_terms, folder, overlaid=True)
 
 
 def _systems_and_second(
