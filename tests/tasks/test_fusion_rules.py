@@ -160,7 +160,9 @@ def test_attacks_on_people_with_too_few_templates_are_counted():
         probe_meta={"attack": species},
     )  # fmt: skip
     made = be.vulnerability(scores, fusion="kth:3")
-    assert int(made.attack_attempts) == 2  # of bob and cy; ann has two templates
+    counted = made.attack_attempts.sel(species="pooled")
+    assert counted == 2  # of bob and cy; ann has two templates
     (said,) = (x for x in be.messages(made) if x.code == "attacks-of-few-templates")
     assert said.sentence.startswith("1 attack presentation")
-    assert int(be.vulnerability(scores, fusion="kth:2").attack_attempts) == 3
+    of_all = be.vulnerability(scores, fusion="kth:2").attack_attempts
+    assert of_all.sel(species="pooled") == 3

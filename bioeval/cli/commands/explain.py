@@ -59,8 +59,8 @@ def explain_command(
     from bioeval.studies.explain.explain import explain, step_by_step
 
     scores = run.read(data, second)
+    extras = Extras(name=str(scores.name))
     if probe is None:
-        explained = step_by_step(scores, **options)
+        run.finish(step_by_step(scores, **options), extras)
     else:
-        explained = explain(scores, probe, **options)
-    run.finish(explained, Extras(name=str(scores.name)))
+        run.finish(explain(scores, probe, **options), extras)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: People and comparisons, at most, of scores that have intervals unless they are refused.
 _LIMITED = 1_000, 10_000_000
 
+#: Queries that are listed, those with the lowest average precision.
+_WORST = 10
+
 _OF_FINDING = ("check", "severity", "code", "message")
 
 # Seconds in which the scheduler of a cluster answers.
@@ -147,15 +150,16 @@ def run_command(
         if tries is not None:
             tree = tree.assign(_tries(run, scores, options["thresholds"], tries))
         if options["per_query"]:
-            queries += _queries(tree["reid"].to_dataset(), scores)
+            queries.append(_queries(tree["reid"].to_dataset(), scores))
         system = {"system": scores.name} if several else {}
         found = _findings(as_read, protocol)
         findings += [{**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in found]
         named = "{name:name}: {line}" if several else "{line}"
-        lines += [say(named, name=scores.name, line=x) for x in _lines(found)]
+        said = [*_lines(found), *map(_worst_queries, queries[-1:])]
+        lines += [say(named, name=scores.name, line=x) for x in said]
         trees[str(scores.name)] = tree
         evaluated[str(scores.name)] = scores, card
-    records = {"check": findings} | ({"queries": queries} if options["per_query"] else {})
+    records = {"check": findings} | ({"queries": sum(queries, [])} if queries else {})
     extras = Extras(records=records, lines=lines, draw=partial(_draw, run, trees, evaluated))
     run.finish(trees if several else tree, extras)
 
@@ -198,12 +202,19 @@ def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     of_queries = reid[[name for name, x in reid.data_vars.items() if x.dims == ("probe",)]]
     columns = of_queries.to_dataframe().reset_index(names="query")
     about = {"label": scores.probe_labels, **scores.probe_meta}
+    columns = columns.drop(columns=[*about], errors="ignore")
     for place, (name, labels) in enumerate(about.items(), start=1):
         columns.insert(place, name, labels)
     names = ("average_precision", "rank_k_average_precision")  # the latter of top-K lists
     precision = next(reid[name] for name in names if name in reid)
     order = np.argsort(precision.values, kind="stable")
     return rows_of(columns.iloc[order])
+
+
+def _worst_queries(queries: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first queries in one line, with their names or else their labels."""
+    worst = [f"{x['query']} ({x.get('template', x['label'])})" for x in queries[:_WORST]]
+    return f"Worst queries (rows, from 0): {', '.join(worst)}"
 
 
 def _findings(scores: Scores, protocol: str) -> list[Finding]:

@@ -249,6 +249,10 @@ def comparison_dataset(
             if statistic != "supported" or of_name[0].places:
                 variable = f"{name}_{statistic}" if statistic else name
                 variables[variable] = _variable(of_name, statistic, labels)
+    if attrs["adjust"] == "holm":  # tables show the p-values of the conclusions
+        for name in by_name:
+            variables[f"{name}_p_value"].attrs["detail"] = "verbose"
+            del variables[f"{name}_p_adjusted"].attrs["detail"]
     coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
     coordinates |= {dim: np.array(of_dim) for dim, of_dim in labels.items()}
     if "cost" in labels:

@@ -139,8 +139,8 @@ def test_worst_queries_have_names_and_a_page_of_gom_no_comparison(pair, tmp_path
         be.save(be.Scores(scores.values, *[scores.probe_labels] * 2, **meta), file)
     assert main(["run", files[1], "--protocol", "market1501", "--per-query"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    row = shown.partition("worst queries (rows, from 0): ")[2].split()
-    assert row[1] == f"image{row[0]}"
+    row = shown.partition("Worst queries (rows, from 0): ")[2].split()
+    assert row[1].startswith(f"(image{row[0]})")
     page = tmp_path / "page.html"
     how = ["--protocol", "gom-market1501", "--interval", "none", "--out", str(page)]
     assert main(["report", *files, *how]) == 0
