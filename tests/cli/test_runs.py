@@ -94,14 +94,11 @@ def test_what_is_said_of_the_test_of_a_difference(printed):
     words = ["compare", "old.npz", "new.npz", "--measure", "eer", "--measure", "auc"]
     words += ["--replicates", "100", "--seed", "7"]
     shown = squeezed(printed(*words, "--out", "both"))
-    assert "p-value" in shown and "adjusted p" not in shown
-    assert "bootstrap of people for new people (EER)" in shown
-    assert "people for new people (AUC)" in shown
-    assert "100 replicates, seed 7" in shown
+    assert "p value" in shown and "p adjusted" not in shown
     summary = json.loads(Path("both/summary.json").read_text())
     assert (summary["replicates"], summary["seed"]) == (100, "7")
     shown = squeezed(printed(*words, "--adjust", "holm"))
-    assert "adjusted p" in shown and "limits] p-value" not in shown
+    assert "p adjusted" in shown and "p value" not in shown
 
 
 @pytest.mark.parametrize(
@@ -125,11 +122,11 @@ def test_every_threshold_has_its_row(printed):
     tables = markdown_tables(printed("run", "old.npz", "new.npz", *how))
     assert tables == markdown_tables(be.to_markdown(found))
     of_thresholds = [x for x in tables if x[0][0] == "threshold"]
-    tasks = (("verification/single", ("far", "frr")), ("open_set", ("far",)))
-    for (task, names), (heading, *rows) in zip(tasks, of_thresholds[::2], strict=True):
+    tasks = ("verification/single", "verification/multi")
+    for task, (heading, *rows) in zip(tasks, of_thresholds, strict=True):
         for row, threshold in zip(rows, (0.8, 1.2), strict=True):
             assert float(row[0]) == threshold
-            for system, name in itertools.product(found, names):
+            for system, name in itertools.product(found, ("far", "frr")):
                 rate = 100 * float(found[system][task][name].sel(threshold=threshold))
                 cell = row[heading.index(f"{system} {name.upper()}")]
                 assert float(cell.strip(" %")) == pytest.approx(rate, abs=0.006)
