@@ -64,10 +64,11 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
 def test_several_results_are_shown_by_name(wide, capsys):
     be.show({"left": be.gom(street()), "gom": be.gom(street())})
     text = capsys.readouterr().out
-    assert re.search(r"^ +left +threshold +gom +threshold$", text, re.M)
+    assert re.search(r"^ +left +threshold of left +gom +threshold of gom$", text, re.M)
     be.show({"one": be.verification(square()), "two": be.evaluate(square())})
     text = capsys.readouterr().out
-    assert re.search(r"^ +one +threshold +two +threshold$", text, re.M) and "two: open-set" in text
+    assert re.search(r"^ +one +threshold of one +two +threshold of two$", text, re.M)
+    assert "two: open-set" in text
 
 
 def test_studies_in_one_tree_are_shown_each_by_its_table(wide, capsys):
