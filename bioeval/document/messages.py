@@ -309,11 +309,11 @@ SENTENCES: dict[str, str] = {
     ),
     "target-not-supported": (
         "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} "
-        "(rule of 3 needs {needed:range})"
+        "(rule of 3 needs {needed:range} {unit})"
     ),
     "target-uncertain": (
         "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent {errors:term} "
-        "expected of {have:amounts} (rule of 30 needs {needed:range})"
+        "expected of {have:amounts} (rule of 30 needs {needed:range} {unit})"
     ),
     "near-chance": Doubt(
         "the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample of "

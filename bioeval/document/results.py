@@ -140,15 +140,16 @@ _OF_INTERVALS = {
 
 def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     """Return the method of a result's confidence intervals, and their population."""
-    limits = "one-sided limits" if attrs.get("limits") == "one-sided" else "interval"
-    text = f"{{level:rate}} {limits}, {{method}}"
+    limits = "one-sided confidence limits"
+    if attrs.get("limits") != "one-sided":
+        limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
+    population = " for {population}" if attrs.get("interval_for") else ""
+    text = f"{{level:rate}} {limits}{population}, by {{method}}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),
         "method": method_in_words(str(attrs["interval_method"])),
+        "population": str(attrs.get("interval_for", "")),
     }
-    if attrs.get("interval_for"):
-        text += " for {population}"
-        arguments["population"] = str(attrs["interval_for"])
     for name, words in _OF_INTERVALS.items():
         if name in attrs:
             text += f"; {words}{{{name}}}"

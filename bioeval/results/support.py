@@ -155,7 +155,8 @@ def support_messages(
             about["errors"] = "false rejects" if of_frr else "false accepts"
         if rate == "dir":
             about["task"] = "identification"
-        messages.append(Message(code, **about, have=have, needed=needed))
+        (unit,) = have
+        messages.append(Message(code, **about, have=have, needed=needed, unit=unit))
     return messages
 
 

@@ -13,11 +13,11 @@ NOT_DEFINED = "n/a"
 
 #: Methods of intervals whose name alone does not say what is done.
 _METHODS = {
-    "people": "jackknife of people",
-    "subject-bootstrap": "bootstrap of people",
-    "sequence-jackknife": "jackknife of sequences",
+    "people": "jackknife over people",
+    "subject-bootstrap": "bootstrap over people",
+    "sequence-jackknife": "jackknife over sequences",
     "nadeau-bengio": "Nadeau and Bengio (a heuristic)",
-    "quantile": "middle of the values (no confidence interval)",
+    "quantile": "the middle of the values (no confidence interval)",
 }
 
 
