@@ -123,7 +123,6 @@ def _threshold(text: str) -> float | str:
 
 
 def _size(text: str) -> float | int:
-    """Return a proportion, or a number of subjects or templates."""
     size = float(text) if set(text) & set(".eEn") else int(text)
     if not (0 <= size < 1 or (1 <= size <= 2**53 and size == int(size))):  # nor NaN, infinity
         raise ValueError

@@ -158,7 +158,6 @@ def resolve(protocol: str, scores: Scores, given: Mapping[str, Any]) -> str | Pr
 
 
 def _resolved(card: Protocol, given: Mapping[str, Any]) -> Protocol:
-    """Return a card with its values replaced by the options that were given."""
     from bioeval.protocol.check import mark_checked
 
     for name in _FIELDS:
@@ -222,7 +221,6 @@ def _holds(section: Any, only_if: tuple[str, str] | None) -> bool:
 
 
 def _with_rule(card: Protocol, target: str) -> Protocol:
-    """Return the card with a rule for its threshold."""
     from bioeval.counting.threshold_rules import Rule
     from bioeval.protocol.card import Decision
 

@@ -44,7 +44,6 @@ def by_heading(
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
-    """Print the help of a command in full."""
     if wanted:
         ctx.meta[__name__] = True
         put(f"{ctx.get_help()}\n")

@@ -75,7 +75,6 @@ def give_up_stdout() -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

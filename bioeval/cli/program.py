@@ -87,7 +87,6 @@ def _escaped() -> Iterator[None]:
 
 
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
-    """Run the command, and return its exit code."""
     import click
 
     from bioeval.base.distribution import overwritten
@@ -166,7 +165,6 @@ def _os_error(error: OSError) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    """Write one line on standard error and return the exit code."""
     from bioeval.cli.console import note
 
     line = " ".join(message.split())

@@ -153,7 +153,6 @@ class Run:
                 click.get_current_context().exit(1)
 
     def _show(self) -> None:
-        """Print the document, or the table or text, then what was written."""
         if self.as_json:
             show_json(self._document)
         elif self._table is not None:

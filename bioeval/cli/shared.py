@@ -28,7 +28,6 @@ from bioeval.cli.command import F, in_options, option, option_group
 
 
 def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) -> None:
-    """Set the memory limit while the command runs."""
     if size is None:
         return
     from bioeval.base.options import set_options

@@ -82,7 +82,6 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
 def _draw(
     run: Run, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
 ) -> None:
-    """Draw the ranks, and the curves of all systems in one figure each."""
     run.draw(run.in_terms(comparison), folder)
     curves = {name: run.in_terms(tree) for name, tree in systems.items()}
     run.draw(curves, folder, overlaid=True)

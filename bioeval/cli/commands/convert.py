@@ -60,7 +60,6 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
 
 
 def _formats() -> str:
-    """Return a table of all formats."""
     from bioeval.scores.formats.reading import FORMATS
     from bioeval.scores.formats.writing import WRITTEN
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def _refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Refuse an option that makes claims of the scores."""
     if value is not None:
         raise click.UsageError(
             f"{param.opts[0]} makes claims, for verification; a gallery is searched for its "

@@ -57,7 +57,6 @@ def _versions() -> dict[str, str]:
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of what is printed."""
     yield f"bioeval {document['bioeval']}, Python {document['python']}"
     yield document["system"]
     versions = document["packages"]

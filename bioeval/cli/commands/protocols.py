@@ -43,7 +43,6 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
 
 
 def _explained(card: Protocol, terms: Any) -> str:
-    """Return a card in words."""
     from bioeval.document.text import say
     from bioeval.protocol.explanation import explain
     from bioeval.views.writers.lines import Lines

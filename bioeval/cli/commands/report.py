@@ -182,7 +182,6 @@ def report_command(
 def _promise(
     scores: Scores, threshold: float, promises: tuple[str, ...] | None, run: Run
 ) -> dict[str, Any]:
-    """Return the check of promises at the threshold that was given, by its name."""
     if not promises:
         return {}
     from bioeval.studies.assurance.promise import check_promise
@@ -319,7 +318,6 @@ def _with(results: xr.DataTree, further: Mapping[str, Any]) -> xr.DataTree:
 
 
 def _compared(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without the comparisons that the card leaves out."""
     from bioeval.tasks.plan import compared
 
     return scores if scores.layout == "top-k" else compared(scores, protocol)

@@ -165,7 +165,6 @@ def run_command(
 
 
 def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> dict[str, xr.DataTree]:
-    """Return the node of the worst pairs that the card compares."""
     import xarray as xr
 
     from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
@@ -249,7 +248,6 @@ def _draw(
     evaluated: Mapping[str, tuple[Scores, Any]],
     folder: Path,
 ) -> None:
-    """Draw each system into files that begin with its name, and several together."""
     from bioeval.tasks.plan import kept_by_studies, resolve_card
     from bioeval.tasks.plotted_scores import plotted
 
@@ -314,7 +312,6 @@ def _has_limits(scores: Scores, card: Any) -> bool:
 def _evaluated(
     run: Run, scores: Scores, card: Any, interval: IntervalMethod | None, given: dict[str, Any]
 ) -> xr.DataTree:
-    """Return the results of scores under a card."""
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures

@@ -130,7 +130,6 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
 
 
 def _choose(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
-    """Choose a threshold on the data, and try it on other people in folds."""
     from bioeval.cli.running import Extras
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
@@ -148,7 +147,6 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
 
 
 def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target: str) -> None:
-    """Choose a threshold on the data, and print its errors on another set."""
     from bioeval.studies.thresholds.judged_threshold import judge_threshold
 
     train, test = run.read(data, second), run.read_set(on)
@@ -159,7 +157,6 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
 
 
 def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
-    """Say whether the data show, refute or leave open promises."""
     from bioeval.cli.running import Extras
     from bioeval.studies.assurance.promise import check_promise
 
@@ -181,7 +178,6 @@ def fail_if_refuted(run: Run, checked: xr.Dataset) -> None:
 
 
 def _show_tries(run: Run, scores: Scores, options: dict[str, Any]) -> None:
-    """Print FAR and FRR of claims with up to a number of tries."""
     from bioeval.studies.tries.tries import tries
 
     numbers = range(1, options["tries"] + 1)
@@ -190,7 +186,6 @@ def _show_tries(run: Run, scores: Scores, options: dict[str, Any]) -> None:
 
 
 def _threshold_of(chosen: str, options: dict[str, Any]) -> float:
-    """Return the threshold that --promise or --tries is about."""
     if "threshold" not in options:
         raise DataError(f"--{chosen} needs the threshold that it is about: --threshold T")
     threshold: float = options["threshold"]
