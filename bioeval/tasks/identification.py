@@ -72,8 +72,8 @@ RANKS = {
 class SearchCounted:
     """Open-set or closed-set identification.
 
-    `left_out` holds what leaving each subject out changes, by tie policy, once it was needed; tasks
-    with the same searches share it.
+    `left_out` caches the changes from leaving each subject out, by tie policy; tasks with the same
+    searches share the dictionary.
     """
 
     scores: Scores
@@ -130,7 +130,7 @@ class SearchCounted:
         require_people(scores, method=limits.method)
         codes, square = scores.codes, scores.layout == "all-against-all"
         same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
-        if limits.resamples:  # of searches it draws those who search
+        if limits.resamples:  # the people who search are drawn
             return add(dataset, self.searches, people_of_probes(scores), limits, None)
         if same and not scores.codes.no_person.any() and ties not in self.left_out:
             self.left_out[ties] = LeftOut.from_searches(self.searches, self.scores, ties)
@@ -145,10 +145,10 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
     rank = np.full(len(searches.mate), np.nan)
     rank[probes] = np.bincount(probes, weights * ranks, minlength=len(rank))[probes]
     kind = searches.about.kind
-    over = ("probe",)
+    dims = ("probe",)
     variables = {
         **along(
-            over,
+            dims,
             identification_rank=rank,
             mate_distance=to_user(searches.mate, kind),
             nearest_other=to_user(searches.other, kind),
@@ -160,7 +160,7 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
         )
     }
     if subjects is not None:
-        variables |= along(over, subject=subjects.astype(str))
+        variables |= along(dims, subject=subjects.astype(str))
     attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])
     attrs |= {"rank_unit": searches.rank_unit, "fusion": searches.fusion, "ties": ties}
     return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
@@ -268,9 +268,9 @@ def open_set(
     )
     targets = check_targets(far_targets)
     require_scores(scores)
-    given = curve_thresholds(thresholds, n_thresholds)
+    curve = curve_thresholds(thresholds, n_thresholds)
     with rows_reported():
-        return _identify(scores, options, limits, targets, given)
+        return _identify(scores, options, limits, targets, curve)
 
 
 @warns_of_doubts
@@ -369,7 +369,7 @@ def _identify(
     targets = np.empty(0) if far_targets is None else far_targets
     counted: SearchCounted | SingleTemplateCounted
     if task.gallery == "single":
-        counted = SingleTemplateCounted.of(scores, task, targets, given)
+        counted = SingleTemplateCounted.from_scores(scores, task, targets, given)
     else:
         counted = SearchCounted(scores, search(scores, task), task, {}, targets, given)
     dataset = counted.dataset()
@@ -407,7 +407,7 @@ def ranks(
     >>> be.ranks(scores).identification_rank.values
     array([1., 2.])
     """
-    how = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
+    options = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     with rows_reported():
-        searches = search(scores, how)
+        searches = search(scores, options)
     return ranks_dataset(searches, ties, scores.probe_labels if knows_people(scores) else None)

@@ -32,7 +32,7 @@ def searches_only(card: Protocol) -> bool:
 class EvaluationOptions:
     """Options of an evaluation in place of the card's; None leaves the card's value.
 
-    Of parts, `impostors` are those of all of them where the card says "auto".
+    `impostors` replaces "auto" of a card, so that all parts of the scores have the same impostors.
     """
 
     thresholds: np.ndarray | None = None
@@ -75,17 +75,17 @@ class EvaluationOptions:
 
     @property
     def curve(self) -> CurveThresholds:
-        """The thresholds of the curves, their number, or None for those of the card."""
+        """The thresholds of the curves, their number, or None for the thresholds of the card."""
         return self.n_thresholds if self.thresholds is None else self.thresholds
 
     def targets(self, report: Report) -> tuple[np.ndarray, np.ndarray]:
-        """Return the FAR and the FRR targets: these, or those that a card reports."""
+        """Return the FAR and the FRR targets, by default the targets that a card reports."""
         far = report.far_targets if self.far_targets is None else self.far_targets
         frr = report.frr_targets or () if self.frr_targets is None else self.frr_targets
         return check_targets(far), check_targets(frr, "frr_targets")
 
-    def those_set(self, *names: str) -> list[str]:
-        """Return those of the named options that are set."""
+    def set_among(self, *names: str) -> list[str]:
+        """Return the names of the options that are set, in the order of `names`."""
         values = {name: getattr(self, name) for name in names}
         return [name for name, value in values.items() if value is not None and value is not False]
 
@@ -114,15 +114,15 @@ class EvaluationOptions:
             )
 
     def with_impostors(self, task: OpenSet) -> OpenSet:
-        """Return a task whose impostors are decided, if they are."""
+        """Return a task with the impostors of the options in place of "auto"."""
         if self.impostors is None or task.impostors != "auto":
             return task
         return replace(task, impostors=self.impostors)
 
     def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
-        """Return a task of a card's section with the last rank that is given, or that of the card.
+        """Return a task of a card's section with the last rank of the options, else of the card.
 
-        The card's own is named by its place; `gallery` is the number of templates.
+        `gallery` is the number of templates. An error in the card's rank names its `section`.
         """
         if self.max_rank is None:
             check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")

@@ -46,7 +46,7 @@ from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
 from bioeval.tasks.verification_task import VerificationTask
 
-#: What was counted of a task: each has `scalars`, `dataset` and `with_intervals`.
+#: The counts of a task, with methods `scalars`, `dataset` and `with_intervals`.
 CountedTask = VerificationTask | SearchCounted | SingleTemplateCounted | ReidCounts
 
 
@@ -66,17 +66,17 @@ class CardTasks:
         automatic: bool,
         whole: Provenance | None = None,
     ):
-        """Check the tasks that a card names; of a part, `whole` is known."""
+        """Check the tasks that a card names; `whole` is the provenance of which this is a part."""
         options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(
                 f"protocol {card.name} averages over several galleries; use be.evaluate, or "
                 "select one: scores.select(gallery=...)"
             )
-        if card.verification is not None:  # its operating points may take another look
+        if card.verification is not None:  # its operating points may take another pass
             scores = scores.loaded()
         scores = with_exclusions(scores, card)
-        #: What counts re-identification and GOM.
+        #: The functions that count re-identification and GOM.
         self.retrieval: dict[str, Callable[[], CountedTask]] = {}
         for section in card.tasks:
             if section not in CORE_TASKS:
@@ -145,9 +145,9 @@ class CardTasks:
         return has_subjects(self.scores)
 
     def count(self, *, curves: bool = True) -> dict[str, CountedTask]:
-        """Return what is counted of all tasks by node, in one pass where the scores are the same.
+        """Return the counts of all tasks by node, counted in one pass where scores are the same.
 
-        The operating points of verification are rows of its `curves`.
+        With `curves`, the operating points of verification are rows of its curve.
         """
         if (limits := self.options.interval) is not None and limits.by_subject:
             require_people(self.scores, method=limits.method)
@@ -159,12 +159,12 @@ class CardTasks:
         reducers = [reducer for x in searching.values() for reducer in x.reducers]
         ranked = iter(count(self.scores, [*self.verifying.values()], *reducers))
         searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
-        for key, one in searching.items():
-            searches[key] = one.result(*(next(ranked) for _ in one.reducers)), {}
+        for key, shared in searching.items():
+            searches[key] = shared.result(*(next(ranked) for _ in shared.reducers)), {}
         counted: dict[str, CountedTask] = {**self.verifying}
         for node, task in self.searching.items():
             if task.gallery == "single":
-                counted[node] = SingleTemplateCounted.of(
+                counted[node] = SingleTemplateCounted.from_scores(
                     self.scores, task, self.far_targets, self.curve
                 )
                 continue
@@ -187,26 +187,27 @@ class CardTasks:
     def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
         """Find the operating points of verification.
 
-        With extra thresholds, those and the points of all tasks are rows of each.
+        If there are extra thresholds, the curve of each task has rows at the extra thresholds and
+        at the operating points of all tasks.
         """
         extra, kind = self.options.extra_thresholds, self.scores.kind
         verified = [*self.verifying.values()]
         both_ways = bool(verified) and is_symmetric(self.scores)
         rows = None if extra is None else to_internal(extra, kind)
-        for made in verified:
-            symmetric = both_ways and made.use.fused is None
+        for verification in verified:
+            symmetric = both_ways and verification.use.fused is None
             targets = self.far_targets
             if self.rare:
-                attempts = made.attempts.impostor_attempts / (2 if symmetric else 1)
+                attempts = verification.attempts.impostor_attempts / (2 if symmetric else 1)
                 targets = with_rare_targets(targets, attempts)
-            made.find_points(
+            verification.find_points(
                 replace(self.wanted, targets=targets),
                 symmetric=symmetric,
-                with_rows=curves and (made.given is None or rows is not None),
+                with_rows=curves and (verification.given is None or rows is not None),
             )
         if rows is None:
             return
-        points = [rows, *(made.points.rows for made in verified)]
+        points = [rows, *(verification.points.rows for verification in verified)]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
@@ -217,19 +218,19 @@ class CardTasks:
             counted["open_set"] = replace(searches, rows=np.unique(np.concatenate(points)))
         rows = np.unique(np.concatenate(points))
         rows = rows[np.isfinite(rows)]
-        again = verified
-        if any(not made.attempts.listed for made in verified):  # by another look
-            at = to_internal(rows, kind)  # which is its own inverse: in the user's units
-            again = [VerificationTask(self.scores, x.use, given=at) for x in verified]
-            count(self.scores, again)
-        for made, other in zip(verified, again, strict=True):
-            made.replace_rows(rows, other.attempts)
+        recounts = verified
+        if any(not x.attempts.listed for x in verified):  # by another pass
+            user_rows = to_internal(rows, kind)  # to_internal is its own inverse
+            recounts = [VerificationTask(self.scores, x.use, given=user_rows) for x in verified]
+            count(self.scores, recounts)
+        for verification, recounted in zip(verified, recounts, strict=True):
+            verification.replace_rows(rows, recounted.attempts)
 
 
 def _provenance(
     scores: Scores, card: Protocol, whole: Provenance | None, *, automatic: bool
 ) -> Provenance:
-    """Return the provenance of the results; of a part, that of the `whole` is known."""
+    """Return the provenance of the results, for a part from the provenance of the `whole`."""
     if whole is not None:
         return whole.of_part(scores)
     notes: list[Message] = []
@@ -275,12 +276,12 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
 
 
 def thresholds_over(scores: Scores, number: int | None = None) -> np.ndarray:
-    """Return about so many thresholds over the range of all scores, increasing, in their units."""
+    """Return about `number` increasing thresholds over the range of the scores, in their units."""
     return np.sort(to_user(verify(scores, given=number).curve[0], scores.kind))
 
 
 def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
-    """Return the galleries that a card evaluates separately, by name; None if there is one."""
+    """Return the galleries that a card evaluates separately, by name; None for a single gallery."""
     if card.galleries is None or card.galleries.column not in scores.gallery_meta:
         return None
     column = scores.gallery_meta[card.galleries.column]

@@ -51,8 +51,8 @@ def _histograms(data: Any) -> ScoreHistograms:
         accepted = attempts.false_accepts(edges)
     else:
         edges = edges_of(_sample(data), attempts.even_counts.ends)
-        at = to_internal(edges, kind)  # in the units of the user
-        accepted = verify(data, given=at).curve[1]
+        user_edges = to_internal(edges, kind)  # in the units of the user
+        accepted = verify(data, given=user_edges).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
     numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(numbers, attrs=about_attrs(verified.about, "histogram", "", ()))
@@ -63,8 +63,10 @@ def _sample(scores: Scores) -> np.ndarray:
     """Return the impostor scores of some rows in order, as distances."""
     if scores.layout == "pairs":
         return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
-    m, n = scores.shape
-    rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS))).astype(np.int64)
+    probes, templates = scores.shape
+    rows = np.linspace(
+        0, probes - 1, min(probes, np.clip(SAMPLE_VALUES // templates, *SAMPLE_ROWS))
+    ).astype(np.int64)
     sample = np.array([attempted(scores, i, i + 1)[0] for i in rows.tolist()])
     if knows_people(scores):
         sample = sample[scores.codes.probe[rows][:, None] != scores.codes.gallery]
@@ -75,13 +77,15 @@ def plotted(scores: Any) -> list[tuple[str, str, Scores]]:
     """Return the plots of scores that ``save_all`` draws: plot, system and scores."""
     by_name = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
     plots = []
-    for name, one in by_name.items():
-        if not isinstance(one, Scores):
-            raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
-        if one.kind != "order" and one.layout != "top-k":  # a list has no scores of its own
-            plots.append(("score_distributions", str(name), one))
-        if one.layout not in ("pairs", "top-k"):
-            plots.append(("matrix", str(name), one))
+    for name, system in by_name.items():
+        if not isinstance(system, Scores):
+            raise DataError(
+                f"scores is {type(system).__name__}; expected Scores, a mapping, or None"
+            )
+        if system.kind != "order" and system.layout != "top-k":  # a list has no scores of its own
+            plots.append(("score_distributions", str(name), system))
+        if system.layout not in ("pairs", "top-k"):
+            plots.append(("matrix", str(name), system))
     return plots
 
 

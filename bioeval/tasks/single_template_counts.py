@@ -48,7 +48,10 @@ ATTRS = {
 
 @dataclass(frozen=True, eq=False)
 class SingleTemplateCounted:
-    """Identification in galleries of one template of each subject; of open set, at FAR targets."""
+    """Identification in galleries of one template of each subject.
+
+    `far_targets` are the targets of open-set identification.
+    """
 
     counts: SingleTemplateCounts
     task: OpenSet | ClosedSet
@@ -57,7 +60,7 @@ class SingleTemplateCounted:
     given: CurveThresholds
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         scores: Scores,
         task: OpenSet | ClosedSet,
@@ -93,9 +96,10 @@ class SingleTemplateCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with the message that it has no intervals."""
-        of = "means over all galleries of one template of each subject"
-        without = Message("no-interval", of=of, why="their galleries share templates")
-        return dataset.assign_attrs(message_attrs([without], dataset.attrs))
+        measures = "means over all galleries of one template of each subject"
+        reason = "their galleries share templates"
+        message = Message("no-interval", of=measures, why=reason)
+        return dataset.assign_attrs(message_attrs([message], dataset.attrs))
 
     def _closed_set(self, unmated: str) -> xr.Dataset:
         """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
@@ -144,15 +148,17 @@ class SingleTemplateCounted:
         if counts.at_ends:
             ends = []
             for ties in ENDS:
-                other = _expected_ranks(counts, ties)
-                at_end = replace(open_set, identified=other[:-1]).bounds(other[-1], far_targets)
+                ranks_at_end = _expected_ranks(counts, ties)
+                at_end = replace(open_set, identified=ranks_at_end[:-1]).bounds(
+                    ranks_at_end[-1], far_targets
+                )
                 ends.append(at_end["eer_at_most"])
             notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
         options = {**ATTRS, "ties": counts.ties, "impostors": role}
-        made = open_set.dataset(points, far_targets, counts.about, options, notes, [])
+        result = open_set.dataset(points, far_targets, counts.about, options, notes, [])
         if isinstance(self.given, np.ndarray):
-            note_thresholds_beyond_scores(made, self.given)
-        return made
+            note_thresholds_beyond_scores(result, self.given)
+        return result
 
 
 def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
@@ -167,7 +173,7 @@ def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarr
 def _expected_ranks(counts: SingleTemplateCounts, ties: str = "") -> np.ndarray:
     """Return the expected number at each rank or better, within each threshold and overall.
 
-    That is under the ties that were counted, or at one of `ENDS`.
+    Ties are treated as they were counted, or as `ties`, one of `ENDS`.
     """
     sums = counts.at_ends[[*ENDS].index(ties)] if ties else counts.di
     table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))

@@ -17,9 +17,9 @@ def chosen_threshold(
     fusion: str = "best",
     argument: str = "threshold",
 ) -> ChosenThreshold:
-    """Return the distance that a rule chooses on all attempts; only a given one reads no score.
+    """Return the distance that a rule chooses on all attempts; a fixed threshold reads no score.
 
-    NaN rejects all: the stricter thresholds are all taken by scores. The rule is named as
+    NaN rejects all: no stricter threshold lies below the scores. Errors name the rule by
     `argument`.
     """
     rule = rule.as_distance(scores.kind)
@@ -35,6 +35,6 @@ def chosen_threshold(
         )
     chosen = choose(rule, attempts)
     if not chosen.defined:
-        why = no_such_threshold(rule, attempts)
-        raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {why}; give a number')
+        reason = no_such_threshold(rule, attempts)
+        raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {reason}; give a number')
     return chosen

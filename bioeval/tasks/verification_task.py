@@ -164,30 +164,30 @@ def verification(
     """
     limits = interval_of(interval)
     require_all_scores(scores)
-    scores = scores.loaded()  # operating points may take another look
+    scores = scores.loaded()  # operating points may take another pass
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
-    wanted = PointsWanted(
+    points = PointsWanted(
         targets,
         weights,
         require_flag("auc", auc),
         frr_targets=at_frr,
         optima=best_values(),
     )
-    made = VerificationTask(
+    task = VerificationTask(
         scores,
         Use(templates, fusion),
-        wanted=wanted,
+        wanted=points,
         given=curve_thresholds(thresholds, n_thresholds),
         claims=claims,
         unenrolled_claims=unenrolled_claims,
     )
     with rows_reported():
-        count(scores, [made])
+        count(scores, [task])
         symmetric = templates == "single" and is_symmetric(scores)
-        made.find_points(symmetric=symmetric, with_rows=made.given is None)
-        dataset = made.dataset()
+        task.find_points(symmetric=symmetric, with_rows=task.given is None)
+        dataset = task.dataset()
     if limits is None:
         return dataset
     with threads_for(scores):
-        return made.with_intervals(dataset, limits)
+        return task.with_intervals(dataset, limits)

@@ -73,7 +73,7 @@ def by_queries(
     owners = QueryColumns(np.where(known, codes.probe, -1), measures.counted, interval)
     system_measures = []
     for (name, rank), mean in means.items():
-        columns = owners.of_mean(mean)[0]
+        columns = owners.columns_of_mean(mean)[0]
         low, high = map(float, owners.limits_of(columns, mean.counted))
         of_each = without.get((name, rank))
         if of_each is not None:

@@ -36,7 +36,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
     assert card.partition is not None
     galleries = card.partition.by == "gallery-folds"
-    unused = options.those_set("thresholds", "n_thresholds", "max_rank", "per_query", "interval")
+    unused = options.set_among("thresholds", "n_thresholds", "max_rank", "per_query", "interval")
     if unused:
         raise ProtocolError(
             f"protocol {card.name} divides the data, and no part has curves or intervals: leave "

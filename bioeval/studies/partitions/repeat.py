@@ -220,7 +220,7 @@ def repeat(
         auc=auc,
     )
     if not require_flag("curves", curves):
-        for name in options.those_set("thresholds", "n_thresholds", "max_rank"):
+        for name in options.set_among("thresholds", "n_thresholds", "max_rank"):
             raise DataError(f"`{name}` is of curves; give `curves=True`")
     return results_of_partitions(scores, partitions, protocol, options, curves=curves)
 

@@ -55,7 +55,7 @@ def partitions_tree(
             notes += scores.completeness.messages()
         elif node in ("reid", "gom"):
             queries = Candidates(scores, convention_of(cards[-1], (node,)))  # the same in all
-            lists = queries.under(queries.rules.removed).completeness
+            lists = queries.without_removed(queries.rules.removed).completeness
             notes += lists.of_probes(~queries.left_out).messages()
         attrs |= message_attrs([*notes_on_scores(scores), *notes])
         variables, labels, _ = scalars if places is None else _in_folds(scalars, places)

@@ -1,4 +1,4 @@
-"""What each query sees under a convention: what is left out before anything is counted."""
+"""The gallery entries that each query is compared with under a convention."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Candidates:
 
     - `left_out` (bool (m,)): queries that are junk or distractors, which match nothing
     - `identity` (int64 (m,)): a code of each query's subject, -1 where it is left out
-    - `enrolled` (bool (m,)): whether it is in the gallery, the query itself not counted
+    - `enrolled` (bool (m,)): whether the subject has templates in the gallery besides the query
     - `junk` (bool (n,)): gallery templates that no query sees
     """
 
     def __init__(self, scores: Scores, rules: Convention):
-        """Say who is junk or a distractor; raise where cameras are needed and missing."""
+        """Find junk and distractors; raise :class:`ProtocolError` if cameras are missing."""
         if scores.layout != "top-k":
             require_subjects(scores, "re-identification")
             require_templates(scores, "re-identification")
         self.scores, self.rules = scores, rules
         codes = scores.codes.labelled
-        known = (*rules.distractor_ids, *ids_of_no_person(scores.distractor_ids))
-        distractor_ids = (x for x in dict.fromkeys(known) if x not in rules.junk_ids)
+        no_person_ids = (*rules.distractor_ids, *ids_of_no_person(scores.distractor_ids))
+        distractor_ids = (x for x in dict.fromkeys(no_person_ids) if x not in rules.junk_ids)
         self.distractor_ids: tuple[Any, ...] = tuple(distractor_ids)
         self.ids = (*rules.junk_ids, *self.distractor_ids)
         self.left_out = codes.of_no_person(self.ids)[codes.probe]
@@ -55,7 +55,7 @@ class Candidates:
 
     @property
     def absent(self) -> np.ndarray:
-        """Which queries are of an identity that the gallery lacks, but for those left out."""
+        """Which queries are not left out and of an identity that the gallery lacks."""
         return ~self.enrolled & ~self.left_out
 
     def labels(self) -> np.ndarray:
@@ -73,11 +73,11 @@ class Candidates:
         names = self.scores.probe_names
         return None if names is None else np.array([*map(str, names)], dtype=str)
 
-    def under(self, rule: str, *, by_label: bool = False) -> Scores:
-        """Return the scores without what a rule, and junk, remove; see the field of cards.
+    def without_removed(self, rule: str, *, by_label: bool = False) -> Scores:
+        """Return the scores without junk and the entries that `rule`, `removed` of a card, removes.
 
-        No query has a distractor for a mate. Each distractor is a person of its own, but `by_label`
-        those of one label are one.
+        No query has a distractor for a mate. Each distractor is a person of its own; with
+        `by_label`, distractors of one label are one person.
         """
         scores = self.scores
         codes = scores.codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
@@ -93,41 +93,44 @@ class Candidates:
         return leaving_out(scores, codes, rules)
 
     def _by_camera(self, *, of_all: bool) -> ExclusionRule:
-        """Return the exclusion of mates of the same camera, or of all people there."""
+        """Return the exclusion of mates under the same camera, or `of_all` people under it."""
         assert self.cameras is not None
         return ExclusionRule(Exclusion.parse("all:camera" if of_all else "camera"), self.cameras)
 
     def parts(self, rule: str) -> Parts:
         """Return the parts of these scores for the ranks of mates."""
-        return parts_of(self.under(rule), nearest=True, grouped=False)
+        return parts_of(self.without_removed(rule), nearest=True, grouped=False)
 
     def people(self, rule: str) -> Parts:
         """Return whole rows of these scores, in which people are side by side."""
-        return RowParts(self.under(rule, by_label=True))
+        return RowParts(self.without_removed(rule, by_label=True))
 
     def removed_entries(self, rule: str) -> np.ndarray:
-        """Return how many gallery templates are removed for each query, itself not counted."""
+        """Return the number of gallery templates removed for each query, besides the query."""
         order = np.argsort(self.scores.gallery_ids)
         place = np.searchsorted(self.scores.gallery_ids[order], self.scores.probe_ids)
-        at = np.where(self.itself, order[np.minimum(place, len(order) - 1)], 0)
-        removed = np.full(len(at), int(self.junk.sum()))
-        gone = self.junk[at]
+        own_place = np.where(self.itself, order[np.minimum(place, len(order) - 1)], 0)
+        removed = np.full(len(own_place), int(self.junk.sum()))
+        is_own_removed = self.junk[own_place]
         if self.cameras is not None and rule != "none":
             searching, enrolled = self.cameras.probe, self.cameras.gallery
-            wanted, carried = searching, enrolled
+            searched_key = searching
+            entry_key = enrolled
             if rule == "same-id-same-camera":
                 number = len(self.cameras.values) + 1
-                wanted = self.identity * number + searching
-                carried = self.scores.codes.labelled.gallery * number + enrolled
-            known = (enrolled >= 0) & ~self.junk
-            listed = np.sort(carried[known])
-            low, high = (np.searchsorted(listed, wanted, side) for side in ("left", "right"))
+                searched_key = self.identity * number + searching
+                entry_key = self.scores.codes.labelled.gallery * number + enrolled
+            is_removable = (enrolled >= 0) & ~self.junk
+            listed = np.sort(entry_key[is_removable])
+            low, high = (np.searchsorted(listed, searched_key, side) for side in ("left", "right"))
             removed += np.where(searching >= 0, high - low, 0)
-            gone = gone | ((searching >= 0) & known[at] & (carried[at] == wanted))
-        return removed - (self.itself & gone)
+            is_own_removed = is_own_removed | (
+                (searching >= 0) & is_removable[own_place] & (entry_key[own_place] == searched_key)
+            )
+        return removed - (self.itself & is_own_removed)
 
     def about(self) -> Provenance:
-        """Return the provenance of the data, with remarks on who is left out, and on cameras."""
+        """Return the provenance of the data, with messages on queries left out and on cameras."""
         about = Provenance.from_scores(self.scores)
         reading, codes = about.reading, self.scores.codes.labelled
         notes: list[Message] = []
@@ -142,11 +145,11 @@ class Candidates:
         if distractors := codes.labels_of_no_person(self.distractor_ids):
             reading = (*reading, f"distractors: identity {', '.join(distractors)}")
         former = [note for note in about.notes if note.code != "no-person"]
-        more = [note for note in notes if note not in former]
-        about = replace(about, notes=(*former, *more), reading=reading)
+        new_notes = [note for note in notes if note not in former]
+        about = replace(about, notes=(*former, *new_notes), reading=reading)
         if self.scores.layout == "top-k":
             return about
-        return about.searching(self.under(self.rules.removed), ~self.left_out)
+        return about.searching(self.without_removed(self.rules.removed), ~self.left_out)
 
 
 def kept_scores(scores: Scores, rules: Convention) -> Scores:
@@ -177,19 +180,19 @@ class KeptCells:
 
 
 class RemovedCells:
-    """Which cells of a matrix a convention removes, computed row by row as they are read."""
+    """Mask of the cells that a convention removes, computed row by row as they are read."""
 
     def __init__(self, candidates: Candidates):
         self.left_out = candidates.left_out
-        self.scores = candidates.under(candidates.rules.removed)
+        self.scores = candidates.without_removed(candidates.rules.removed)
 
     def mates(self, index: np.ndarray) -> np.ndarray:
-        """Return which cells of some rows are of mates."""
+        """Return the mask of the comparisons with mates in some rows."""
         codes = self.scores.codes
         return codes.probe[index, None] == codes.gallery
 
     def __getitem__(self, index: np.ndarray) -> np.ndarray:
-        """Return the cells of some rows."""
+        """Return the mask of removed cells in some rows."""
         mates = self.mates(index)
         removed = np.zeros(mates.shape, dtype=bool) | self.left_out[index, None]
         return removed | self.scores.exclusions.hold(index[:, None], slice(None), mates)

@@ -1,6 +1,6 @@
 """Re-identification conventions: the ``[reid]`` section of a card, with some options changed.
 
-Of a card that has ``[gom]`` alone, what a query sees is that section's, and the rest the default.
+A card that has ``[gom]`` alone gives the gallery of each query; other rules have their defaults.
 
 A convention fixes which gallery entries a query searches, what a CMC counts, which queries are
 left out of the means and the form of average precision. Conventions are cards; no data set is
@@ -35,7 +35,7 @@ Named: TypeAlias = str | os.PathLike[str] | Protocol
 
 S = TypeVar("S", bound=CardSection)
 
-#: Entries of the list of a query that are left out, and what becomes of junk.
+#: Entries of the list of a query that are left out, and the treatment of junk.
 Removed = Literal["same-id-same-camera", "same-camera", "none"]
 Junk = Literal["keep", "remove"]
 #: The list of average precision and INP, and the matches that the CMC counts.
@@ -59,7 +59,7 @@ class Convention(Reid):
         return self.removed_for_ap
 
     def attrs(self) -> dict[str, str | int | float]:
-        """Return the attributes of a result that say its rules; of lists, whose ties are listed."""
+        """Return the rules as attributes of a result, without the treatment of ties."""
         attrs: dict[str, str | int | float] = {
             "convention": self.name,
             "removes": self.removed,
@@ -98,9 +98,9 @@ def convention_of(
 ) -> Convention:
     """Return a convention by the name or path of its card, with some options changed.
 
-    It is the first of the `sections` that the card has; ``"gom"`` says only what a query sees, with
-    its ties. Options are fields of ``[reid]``; None leaves the card's value. Messages call it the
-    `argument` of the call.
+    The convention is the first of the `sections` that the card has; ``"gom"`` gives only the
+    gallery of each query and the treatment of ties. Options are fields of ``[reid]``; None leaves
+    the card's value. Messages name the convention by `argument`.
     """
     card = load(convention, argument, partial(convention_names, sections))
     for name in sections:
@@ -117,7 +117,6 @@ def convention_of(
 
 
 def _no_convention(card: Protocol, sections: Sequence[str]) -> CardError:
-    """Return the error that a card has none of the sections."""
     if sections == ("reid",) and "gom" in card.tasks:
         return CardError(
             f"the card {card.name} is of GOM, by which systems are not compared; evaluate each by "
@@ -131,7 +130,7 @@ def _no_convention(card: Protocol, sections: Sequence[str]) -> CardError:
 
 
 def convention_names(sections: Sequence[str] = ("reid",)) -> list[str]:
-    """Return the names of the shipped cards that have one of the sections."""
+    """Return the names of the shipped cards that have at least one of the sections."""
     return [name for name in available() if set(sections) & set(load(name).tasks)]
 
 
@@ -159,18 +158,18 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the camera column of queries and gallery."""
     sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
     names = {}
-    missing, there = [], []
+    missing, present = [], []
     for side, meta in sides.items():
         if name := _camera_column(meta):
             names[side] = name
             continue
         missing.append(side)
         if meta:
-            there.append(f"{side} has {', '.join(map(repr, meta))}")
+            present.append(f"{side} has {', '.join(map(repr, meta))}")
     if missing:
         where = " and ".join(missing)
-        if there:
-            where += f" ({' and '.join(there)})"
+        if present:
+            where += f" ({' and '.join(present)})"
         raise ProtocolError(
             "the convention removes gallery entries by camera, but there is no column 'camera' in "
             f"{where}; give the cameras of both sides (of a file, "

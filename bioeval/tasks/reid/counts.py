@@ -1,4 +1,4 @@
-"""What re-identification counts of each query's candidates, and the means over the queries."""
+"""Counts of re-identification over each query's candidates, and the means over the queries."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class ReidCounts:
     table: ClassVar[Mapping[str, Variable]] = REID
 
     @classmethod
-    def of(cls, candidates: Candidates, thresholds: np.ndarray | None = None, **more: Any) -> Self:
+    def from_candidates(
+        cls, candidates: Candidates, thresholds: np.ndarray | None = None, **more: Any
+    ) -> Self:
         """Count the candidates of queries; `thresholds` are distances."""
         rules = candidates.rules
         of_ap: list[Reducer] = [MateRanks()]
@@ -90,7 +92,7 @@ class ReidCounts:
         of_cmc = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
         parts = candidates.people if of_cmc else candidates.parts
         if rules.cmc == "single-gallery-shot":
-            single = candidates.under(rules.removed, by_label=True)
+            single = candidates.without_removed(rules.removed, by_label=True)
             more["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
         if rules.removed == rules.ap_removed:
             matches, *counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
@@ -113,13 +115,13 @@ class ReidCounts:
 
     @cached_property
     def ambiguous(self) -> int:
-        """The number of queries with a non-match tied with one of their matches."""
+        """The number of queries with a non-match tied with a match."""
         return len(np.unique(self.matches.query[self.matches.tied > 0]))
 
     def in_means(self, matches: MatchLists) -> np.ndarray:
-        """Return which queries are in the means over a list: those with a match on it, or all."""
-        every = self.candidates.rules.unmatched == "zero"
-        return (matches.positives > 0) | (every & ~self.candidates.left_out)
+        """Return the mask of queries in the means: with a match on the list, or not left out."""
+        keeps_unmatched = self.candidates.rules.unmatched == "zero"
+        return (matches.positives > 0) | (keeps_unmatched & ~self.candidates.left_out)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -160,18 +162,18 @@ class ReidCounts:
         if self.per_query:
             query, rank, weight = first_places(self.cmc_matches, rules.ties)
             first = np.bincount(query, rank * weight, minlength=len(in_means))
-            each = {
+            by_probe = {
                 "first_match_rank": np.where(self.cmc_matches.counts > 0, first, np.nan),
                 "matches": matches.counts,
                 "removed_entries": removed_entries,
                 "identity": candidates.labels(),
             }
             if (names := candidates.names()) is not None:
-                each["template"] = names
+                by_probe["template"] = names
             for name, of_query in OF_QUERY.items():
                 if name in measures.means:
                     variables[of_query] = ("probe",), measures.means[name].by_query
-            variables |= {name: (("probe",), values) for name, values in each.items()}
+            variables |= {name: (("probe",), values) for name, values in by_probe.items()}
             coordinates["probe"] = np.arange(len(in_means))
         messages = [*self._tie_messages()]
         if rules.rank_k is not None:
@@ -203,7 +205,7 @@ class ReidCounts:
     def measures(self, *, curves: bool = True) -> QueryMeasures:
         """Return the measures of re-identification, by the contribution of each query.
 
-        Without `curves`, of those that are curves the CMC alone.
+        Without `curves`, the CMC is the only curve.
         """
         matches, rules, counted = self.matches, self.candidates.rules, self.in_means(self.matches)
         plain = "stable" if rules.ties == "expected" else rules.ties
@@ -219,14 +221,20 @@ class ReidCounts:
         if rules.ties != "expected" or not self.ambiguous:
             levels = interpolated_precision(matches, plain)
         means["interpolated_precision"] = QueryMean(counted, query, levels[query])
-        how = rules.ties, rules.max_rank, matches.counts
-        over_ranks = ranked_curves(matches, counted, *how, precision_over=rules.precision_over)
+        over_ranks = ranked_curves(
+            matches,
+            counted,
+            rules.ties,
+            rules.max_rank,
+            matches.counts,
+            precision_over=rules.precision_over,
+        )
         return QueryMeasures(cmc, means, over_ranks)
 
     def _values(self, plain: str) -> dict[str, np.ndarray]:
-        """Return what the means are over, of each query; NaN if ties leave it undefined.
+        """Return the values of each query by the name of their mean; NaN if ties leave it open.
 
-        Expected ties are the `plain` policy where nothing is tied.
+        Where nothing is tied, expected ties are treated by the `plain` policy.
         """
         matches, rules = self.matches, self.candidates.rules
         undefined = rules.ties == "expected" and self.ambiguous > 0
@@ -249,7 +257,7 @@ class ReidCounts:
 
     @cached_property
     def _sets(self) -> RetrievedSets:
-        """The entries retrieved within thresholds, where these are given."""
+        """The entries retrieved within the thresholds, which must be given."""
         assert self.thresholds is not None and self.retrieved is not None
         return RetrievedSets(self.matches, self.retrieved, self.thresholds)
 
@@ -339,22 +347,22 @@ def precision_message(
 
 
 def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
-    """Return why no query has a match; `queries` are those that are no junk."""
+    """Return the reason why no query has a match; `queries` is their number without junk."""
     if not queries:
-        why = "all queries are junk or distractors; give queries of people"
+        reason = "all queries are junk or distractors; give queries of people"
     elif absent == queries:
-        why = (
+        reason = (
             f"no identity of the {counted(queries, 'queries')} is in the gallery; check that both "
             "sides use the same labels"
         )
     else:
-        why = (
+        reason = (
             f"all matches of {queries - absent:,} of {counted(queries, 'queries')} are removed "
             f"({rule}) or failed, and {absent:,} have none in the gallery; check the cameras, and "
             "if all images are of one camera, choose a convention that removes none, such as "
             "vehicleid"
         )
-    return Message(NO_MATCH, why=why, consequence=consequence)
+    return Message(NO_MATCH, why=reason, consequence=consequence)
 
 
 def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -> list[Message]:
@@ -371,7 +379,7 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -
 
 
 def without_match(absent: int, removed: int, treatment: str) -> Message:
-    """Return how queries are treated whose matches are absent, or all removed."""
+    """Return the treatment of queries whose matches are absent, or all removed."""
     whys = [f"{absent:,} not in the gallery"] if absent else []
     whys += [f"all matches of {removed:,} are removed"] if removed else []
     about = {"queries": absent + removed, "why": ", ".join(whys), "treatment": treatment}

@@ -152,7 +152,10 @@ def plan_gom(
     scaled: bool | None = None,
     **options: Any,
 ) -> Callable[..., GomCounts]:
-    """Return what counts GOM by a card, with `options` of its section; None leaves the card's."""
+    """Return the function that counts GOM by a card.
+
+    `options` are fields of its section; None leaves the card's value.
+    """
     require_values(scores, "GOM")
     rules = convention_of(convention, ("gom", "reid"))
     task = load(convention).section("gom")
@@ -181,14 +184,14 @@ def plan_gom(
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
     check_max_rank(task.max_rank, scores.shape[1], place)
     rules = replace(rules, removed_for_ap="as-above", cmc="first-match", max_rank=1)
-    return partial(GomCounts.within, Candidates(scores, rules), task, grid, scaled)
+    return partial(GomCounts.from_candidates_within, Candidates(scores, rules), task, grid, scaled)
 
 
 @dataclass(eq=False, kw_only=True)
 class GomCounts(ReidCounts):
     """Gallery entries retrieved by each query within each threshold.
 
-    Distances and thresholds are normalised. Of the variant ``"reference"``, removed entries are
+    Distances and thresholds are normalised. Under the variant ``"reference"``, removed entries are
     counted at distance 1.
     """
 
@@ -202,7 +205,7 @@ class GomCounts(ReidCounts):
     table: ClassVar[Mapping[str, Variable]] = GOM
 
     @classmethod
-    def within(
+    def from_candidates_within(
         cls,
         candidates: Candidates,
         task: Gom,
@@ -213,11 +216,12 @@ class GomCounts(ReidCounts):
     ) -> GomCounts:
         """Count the entries within each threshold.
 
-        With `scaled`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
-        of the variant ``"reference"``, a removed entry stays, at distance 1.
+        With `scaled`, all finite distances are scaled to 0 ... 1, the scale of the thresholds.
+        Under the variant ``"reference"``, a removed entry stays, at distance 1.
         """
         low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
-        ranked = ReidCounts.of(candidates, unscaled(taus, low, high - low), per_query=per_query)
+        distances = unscaled(taus, low, high - low)
+        ranked = ReidCounts.from_candidates(candidates, distances, per_query=per_query)
         of_task = {"thresholds": taus, "task": task, "low": low, "high": high}
         counts = cls(**vars(ranked) | of_task)
         counts.matches.distance = (counts.matches.distance - low) / (high - low)
@@ -229,7 +233,7 @@ class GomCounts(ReidCounts):
 
     @property
     def _is_turned(self) -> bool:
-        """Whether thresholds are similarities: those of similarities that are not scaled."""
+        """Whether thresholds are similarities: the scores are similarities that are not scaled."""
         kind = self.candidates.scores.kind
         return kind in LARGER_IS_CLOSER and (self.low, self.high) == (0.0, 1.0)
 
@@ -242,8 +246,8 @@ class GomCounts(ReidCounts):
         cmc = measures.cmc
         means = {name: measure.mean for name, measure in measures.means.items()}
         within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
-        kept = (within < len(tau)) & (cmc.rank <= max_rank)
-        flat = within[kept] * max_rank + cmc.rank[kept] - 1
+        is_ranked = (within < len(tau)) & (cmc.rank <= max_rank)
+        flat = within[is_ranked] * max_rank + cmc.rank[is_ranked] - 1
         identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
         identified = identified.cumsum(axis=0).cumsum(axis=1)
         valid = int(matched.sum())
@@ -295,9 +299,9 @@ class GomCounts(ReidCounts):
         return turned
 
     def in_means(self, matches: MatchLists) -> np.ndarray:
-        """Return which queries are in the means: those with a match, or of the program all."""
-        every = self.task.variant == "reference"
-        return (matches.counts > 0) | (every & ~self.candidates.left_out)
+        """Return the mask of queries in the means: with a match, or in the reference, all."""
+        keeps_unmatched = self.task.variant == "reference"
+        return (matches.counts > 0) | (keeps_unmatched & ~self.candidates.left_out)
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
         """Return the measures that are means over queries, over the thresholds of the user."""
@@ -311,7 +315,7 @@ class GomCounts(ReidCounts):
         return replace(measures, means=means)
 
     def _cmc(self, ties: str) -> MatchCurve:
-        """Return the nearest match of each query that has one."""
+        """Return the place of the nearest match of each query with a match."""
         return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:
@@ -324,21 +328,21 @@ class GomCounts(ReidCounts):
         nearest[matched] = matches.distance[matches.starts[:-1][matched]]
         within = matched[:, None] & (nearest[:, None] <= self.thresholds)  # whether a match is
 
-        def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
+        def mean(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
             return QueryMean(counted, np.flatnonzero(has), values[has])
 
         means = {
-            "mrp": over(counted, matched, rp),
-            "mvp": over(counted, matched, vp),
-            "mrep": over(counted, matched, np.sqrt(rp * vp)),
+            "mrp": mean(counted, matched, rp),
+            "mvp": mean(counted, matched, vp),
+            "mrep": mean(counted, matched, np.sqrt(rp * vp)),
             **self._sets.measures(counted),
-            "mfr": over(absent, absent, np.minimum(self.retrieved / self.task.budget, 1.0)),
-            "far": over(absent, absent, something),
-            "ttr": over(matched, matched, something),
-            "ttr_identity": over(matched, matched, within),
-            "ftr": over(absent, absent, something),
-            "mean_ap": over(counted, matched, average_precision(matches, ties)),
-            "mean_inp": over(counted, matched, match_sum(matches, ties, "mean_inp")),
+            "mfr": mean(absent, absent, np.minimum(self.retrieved / self.task.budget, 1.0)),
+            "far": mean(absent, absent, something),
+            "ttr": mean(matched, matched, something),
+            "ttr_identity": mean(matched, matched, within),
+            "ftr": mean(absent, absent, something),
+            "mean_ap": mean(counted, matched, average_precision(matches, ties)),
+            "mean_inp": mean(counted, matched, match_sum(matches, ties, "mean_inp")),
         }
         return QueryMeasures(self._cmc(ties), means)
 
@@ -350,8 +354,8 @@ def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.
     listed = sets.retrieved.astype(np.float64)
     if capped:
         last = np.zeros(len(listed))
-        some = matches.counts > 0
-        last[some] = ranks[matches.starts[1:][some] - 1]
+        is_matched = matches.counts > 0
+        last[is_matched] = ranks[matches.starts[1:][is_matched] - 1]
         listed = np.minimum(listed, last[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
         rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
@@ -390,9 +394,9 @@ def _ends(scores: Scores) -> tuple[float, float]:
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
-    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span`` at most it.
+    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span <= threshold``.
 
-    Found by halving the range of all numbers: around 0 there are too many to go one by one.
+    Bisects the range of all numbers: around 0 there are too many to go one by one.
     """
     if (low, span) == (0.0, 1.0):
         return thresholds
@@ -401,8 +405,11 @@ def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     with np.errstate(over="ignore"):
         while (beyond - 1 > within).any():
             middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
-            inside = (_number(middle) - low) / span <= thresholds
-            within, beyond = np.where(inside, middle, within), np.where(inside, beyond, middle)
+            is_within = (_number(middle) - low) / span <= thresholds
+            within, beyond = (
+                np.where(is_within, middle, within),
+                np.where(is_within, beyond, middle),
+            )
     return np.where(np.isfinite(thresholds), _number(within), thresholds)
 
 
@@ -482,8 +489,8 @@ def gom_from_curves(
     for key, values in means.items():
         lacking = np.isnan(values)
         if lacking.any() and (key != "mfr" or not lacking.all()):
-            at = int(np.argmax(lacking))
-            raise DataError(f"{key}[{at}] is NaN; expected a proportion at each threshold")
+            place = int(np.argmax(lacking))
+            raise DataError(f"{key}[{place}] is NaN; expected a proportion at each threshold")
     if "mrp" in means and "mvp" in means:
         beyond = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
         if (beyond > _ROUNDED).any():
@@ -535,7 +542,7 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
 
 
 def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`; NaN of none."""
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`, or NaN."""
     names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
     if "mvp" in means:
         names.append("max_mvp")

@@ -27,17 +27,17 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 class QueryColumns:
     """Means over queries without each person who asks, or with these people drawn again.
 
-    What is of no person, such as a distractor, stays.
+    Queries of no person, such as a distractor, stay.
     """
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalMethod):
         """Number the people of the queries that are counted."""
-        who = np.unique(subjects[counted])
-        self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
-        self.no_person, self.options = who < 0, options
+        persons = np.unique(subjects[counted])
+        self.person = np.minimum(np.searchsorted(persons, subjects), max(len(persons) - 1, 0))
+        self.no_person, self.options = persons < 0, options
         self.people = int((~self.no_person).sum())
-        self.unit, self.units = self.person, len(who)
-        if not options.resamples and len(who):
+        self.unit, self.units = self.person, len(persons)
+        if not options.resamples and len(persons):
             group, self.units = groups_of_people(self.no_person)
             self.unit = group[self.person]
 
@@ -46,8 +46,8 @@ class QueryColumns:
 
         One person alone says nothing of others: 0.
         """
-        made = np.bincount(self.person[counted], minlength=len(self.no_person))
-        of_people = made[~self.no_person]
+        queries = np.bincount(self.person[counted], minlength=len(self.no_person))
+        of_people = queries[~self.no_person]
         return kish(of_people) if np.count_nonzero(of_people) > 1 else 0.0
 
     def columns(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -55,14 +55,14 @@ class QueryColumns:
 
         The units are people, or the groups with which they are left out.
         """
-        made = np.bincount(self.unit[counted], minlength=sums.shape[1])
+        queries = np.bincount(self.unit[counted], minlength=sums.shape[1])
         if self.options.resamples:
             weights = self.options.weights(len(self.no_person), self.no_person)
-            means = ratio(linear_forms(sums, weights), linear_forms(made[None], weights))
+            means = ratio(linear_forms(sums, weights), linear_forms(queries[None], weights))
         else:
-            leave = np.flatnonzero(made[: self.units])  # who asks
-            every = without_each(made[leave], made.sum())
-            means = ratio(without_each(sums[:, leave], sums.sum(axis=1)), every)
+            leave = np.flatnonzero(queries[: self.units])  # who asks
+            remaining = without_each(queries[leave], queries.sum())
+            means = ratio(without_each(sums[:, leave], sums.sum(axis=1)), remaining)
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.where(means > 1 - ROUNDING, np.minimum(means, 1.0), means)
 
@@ -70,18 +70,19 @@ class QueryColumns:
     def _width(self) -> int:
         return self.units + (not self.options.resamples)
 
-    def of_mean(self, mean: QueryMean) -> np.ndarray:
-        """Return a mean, or one at each threshold, in columns (k, columns)."""
-        n, values = len(mean.query), mean.values
-        shape = self._width, n
+    def columns_of_mean(self, mean: QueryMean) -> np.ndarray:
+        """Return a mean, or the means at k thresholds, in columns (k, columns)."""
+        values_counted, values = len(mean.query), mean.values
+        shape = self._width, values_counted
         owner = scipy.sparse.csr_array(
-            (np.ones(n), (self.unit[mean.query], np.arange(n))), shape=shape
+            (np.ones(values_counted), (self.unit[mean.query], np.arange(values_counted))),
+            shape=shape,
         )
         sums = (owner @ (values if values.ndim > 1 else values[:, None])).T
         return self.columns(mean.counted, sums)
 
-    def of_curve(self, curve: MatchCurve, ranks: np.ndarray) -> np.ndarray:
-        """Return the mean at each of increasing ranks, (ranks, columns)."""
+    def columns_of_curve(self, curve: MatchCurve, ranks: np.ndarray) -> np.ndarray:
+        """Return the means at increasing ranks, (ranks, columns)."""
         place = curve.rank.astype(np.float64)
         layers = by_subject(
             place, self.unit[curve.query], ranks.astype(np.float64), self._width, curve.weight
@@ -103,14 +104,14 @@ class QueryColumns:
     def limits_of_curve(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
         if rate:
-            units, made = self.independent(curve.counted), float(curve.counted.sum())
-            columns = self.of_curve(curve, grid_of(curve.rank.astype(np.float64)))
-            return self.options.rate_curve(columns, made, units, sides=1).limits_at(means)
+            units, queries = self.independent(curve.counted), float(curve.counted.sum())
+            columns = self.columns_of_curve(curve, grid_of(curve.rank.astype(np.float64)))
+            return self.options.rate_curve(columns, queries, units, sides=1).limits_at(means)
         # Bounds memory.
         step = max(1, VALUES_AT_ONCE // max(self._width, 1))
         ranks = np.arange(1, len(means) + 1)
         parts = [
-            self.limits_of(self.of_curve(curve, ranks[k : k + step]), curve.counted)
+            self.limits_of(self.columns_of_curve(curve, ranks[k : k + step]), curve.counted)
             for k in range(0, len(ranks), step)
         ]
         low, high = zip(*parts, strict=True)
@@ -126,8 +127,8 @@ def query_mean_intervals(
 ) -> xr.Dataset:
     """Return a result of re-identification or GOM with confidence intervals.
 
-    `measures` are of the same counts; `subjects`, those of the queries, may be None for methods
-    that do not need it; `names` describe the variables of the result.
+    `measures` are of the same counts; the `subjects` of the queries may be None for methods that
+    do not need them; `names` describe the variables of the result.
     """
     options = options.for_this_gallery
     if options.by_subject:
@@ -151,7 +152,7 @@ def _by_subject(
         low, high = owners.limits_of_curve(curve, means, rate=name == "cmc")
         limits[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
-        columns = owners.of_mean(mean)
+        columns = owners.columns_of_mean(mean)
         rate = mean.values.dtype == bool
         low, high = owners.limits_of(columns, mean.counted, rate=rate)
         if mean.values.ndim > 1:

@@ -67,7 +67,7 @@ _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "
 
 @dataclass(eq=False, kw_only=True)
 class ListCounts(ReidCounts):
-    """What was counted of top-K lists, and the measures that they determine.
+    """Counts of top-K lists, and the measures that the lists determine.
 
     The average precision of a list is cut at the convention's `rank_k`, else as far as all lists
     are known. A removed entry leaves its place to the next, so a list covers fewer ranks. Tang et
@@ -75,7 +75,7 @@ class ListCounts(ReidCounts):
     """
 
     last: int  # the rank up to which the CMC is computed
-    shown: int  # that of the result
+    shown: int  # the last rank of the result
     cut: int  # the rank at which lists are cut
     places: np.ndarray  # int64 (m,): the ranks that the list of each query covers
     reach: int | None  # the last rank that all lists cover that lack a match; None for all
@@ -102,7 +102,7 @@ class ListCounts(ReidCounts):
                     f"lists do not determine it; give {word!r}, or a matrix of scores"
                 )
         check_max_rank(max_rank, scores.shape[1])
-        ranked = ReidCounts.of(Candidates(scores, rules), per_query=per_query)
+        ranked = ReidCounts.from_candidates(Candidates(scores, rules), per_query=per_query)
         matches = ranked.matches
         if not ranked.in_means(matches).any():
             raise ProtocolError(
@@ -115,38 +115,44 @@ class ListCounts(ReidCounts):
         last = _rank("max_rank", max_rank, _reach(places, lacking & (matches.counts == 0)), scores)
         reach = _reach(places, lacking)
         cut = _rank("rank_k", rules.rank_k, reach, scores)
-        shown = last if max_rank is not None else min(last, rules.max_rank)
-        more = {"last": last, "shown": shown, "cut": cut, "places": places, "reach": reach}
-        return cls(**vars(ranked) | more)
+        last_shown = last if max_rank is not None else min(last, rules.max_rank)
+        of_lists = {"last": last, "shown": last_shown, "cut": cut, "places": places, "reach": reach}
+        return cls(**vars(ranked) | of_lists)
 
     @cached_property
-    def _each(self) -> dict[str, np.ndarray]:
-        """What each query has, by the name of its mean; NaN where lists do not determine it."""
+    def _of_queries(self) -> dict[str, np.ndarray]:
+        """The values of the queries by the name of their mean; NaN where lists leave them open."""
         candidates, matches = self.candidates, self.matches
         rules, scores = candidates.rules, candidates.scores
         at_k = cut_average_precision(matches, "stable", self.cut, rules.rank_k_over)
-        each = {"rank_k_mean_ap": at_k}
+        values = {"rank_k_mean_ap": at_k}
         if self.reach is None:
-            each["mean_ap"] = average_precision(matches, "stable")
-            each["interpolated_precision"] = interpolated_precision(matches, "stable")
+            values["mean_ap"] = average_precision(matches, "stable")
+            values["interpolated_precision"] = interpolated_precision(matches, "stable")
         gallery = scores.gallery_size - candidates.removed_entries(rules.removed)
         behind_all = gallery - candidates.itself - matches.positives + matches.counts
         ends = [_with_unlisted(matches, end) for end in (behind_all, self.places)]
         for name in OF_MATCH:
-            far, near = (match_sum(end, "stable", name) for end in ends)
-            each[name] = np.where(far == near, near, np.nan)
-        return each
+            at_worst, at_best = (match_sum(end, "stable", name) for end in ends)
+            values[name] = np.where(at_worst == at_best, at_best, np.nan)
+        return values
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
         """Return the measures that lists determine, by the contribution of each query."""
         matches, rules = self.matches, self.candidates.rules
         counted, query = self.in_means(matches), np.flatnonzero(matches.positives)
         means = {}
-        for name, each in self._each.items():
-            if not np.isnan(each[query]).any():
-                means[name] = QueryMean(counted, query, each[query])
-        how = "stable", self.last, matches.positives
-        over_ranks = ranked_curves(matches, counted, *how, precision_over=rules.precision_over)
+        for name, values in self._of_queries.items():
+            if not np.isnan(values[query]).any():
+                means[name] = QueryMean(counted, query, values[query])
+        over_ranks = ranked_curves(
+            matches,
+            counted,
+            "stable",
+            self.last,
+            matches.positives,
+            precision_over=rules.precision_over,
+        )
         return QueryMeasures(self._cmc("stable"), means, over_ranks)
 
     def dataset(self) -> xr.Dataset:
@@ -166,20 +172,20 @@ class ListCounts(ReidCounts):
             notes.append(Message("matches-beyond-lists", what=lost))
             unknown[self.reach :] = True
         if unknown.any():
-            what = [f"precision and recall beyond rank {self.reach}"]
-            notes.append(Message("matches-beyond-lists", what=what))
+            lost = [f"precision and recall beyond rank {self.reach}"]
+            notes.append(Message("matches-beyond-lists", what=lost))
         over_ranks = {}
         for name, curve in measures.curves.items():
             over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
-        known = {name: mean.mean for name, mean in measures.means.items()}
-        levels = known.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
+        means = {name: mean.mean for name, mean in measures.means.items()}
+        levels = means.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
         at_rank = measures.cmc.counts(last).astype(np.int64)
         variables = {
             "cmc": (("rank",), rate(at_rank, queries)),
             "cmc_count": (("rank",), at_rank),
             "rank_k": self.cut,
             **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
-            **known,
+            **means,
             **along(("rank",), **over_ranks),
             "interpolated_precision": (("recall_level",), levels),
             "queries": queries,
@@ -194,10 +200,10 @@ class ListCounts(ReidCounts):
             listed, first, _ = first_places(matches, "stable")
             first_rank = np.full(len(counted), np.nan)
             first_rank[listed] = first
-            each = {"rank_k_average_precision": self._each["rank_k_mean_ap"]}
-            each |= {"first_match_rank": first_rank}
-            each |= {OF_QUERY[name]: self._each[name] for name in OF_MATCH}
-            variables |= along(("probe",), **each, identity=candidates.labels())
+            by_probe = {"rank_k_average_precision": self._of_queries["rank_k_mean_ap"]}
+            by_probe |= {"first_match_rank": first_rank}
+            by_probe |= {OF_QUERY[name]: self._of_queries[name] for name in OF_MATCH}
+            variables |= along(("probe",), **by_probe, identity=candidates.labels())
             coordinates["probe"] = np.arange(len(counted))
         attrs = about_attrs(candidates.about(), "top-k", "top-K lists", notes)
         attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
@@ -210,7 +216,7 @@ def _reach(places: np.ndarray, open_: np.ndarray) -> int | None:
 
 
 def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
-    """Return all matches, those that are not listed right behind a rank of each query."""
+    """Return all matches; unlisted matches of a query follow directly behind the rank `end`."""
     positives = matches.positives
     number = positives - matches.counts
     beyond = np.repeat(np.arange(len(number)), number)

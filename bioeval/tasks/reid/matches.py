@@ -20,7 +20,7 @@ Unmatched = Literal["skip", "zero"]
 RankKOver = Literal["positives", "smaller", "found"]
 PrecisionOver = Literal["rank", "smaller"]
 
-#: Places of tied entries that are looked at together.
+#: Places of tied entries in memory at a time.
 MOST_PLACES = 1 << 22
 
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
@@ -40,7 +40,7 @@ def others_before(lists: MatchLists, ties: str) -> np.ndarray:
 
 
 def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
-    """Return the sum over the matches of each query; NaN where it has none."""
+    """Return the sum over the matches of each query; NaN for a query without a match."""
     sums = np.bincount(lists.query, values, minlength=len(lists.counts))
     return np.where(lists.positives > 0, sums, np.nan)
 
@@ -81,17 +81,18 @@ def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
 def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
     """Return the interpolated precision of each query at each recall level, NaN without a match.
 
-    That is the largest precision at this recall or beyond. The recall of the ``i``-th of ``h``
-    matches is ``i / h``, compared with the level exactly; the precision is largest at a match.
+    Interpolated precision is the largest precision at this recall or beyond. The recall of the
+    ``i``-th of ``h`` matches is ``i / h``, compared with the level exactly; the precision is
+    largest at a match.
     """
-    some = lists.counts > 0
-    first, count = lists.starts[:-1][some], lists.counts[some]
+    is_matched = lists.counts > 0
+    first, count = lists.starts[:-1][is_matched], lists.counts[is_matched]
     precision = np.append(lists.order / ranks_of(lists, ties), 0.0)
-    out = np.full((len(some), TENTHS + 1), np.nan)
+    out = np.full((len(is_matched), TENTHS + 1), np.nan)
     for tenth in range(TENTHS + 1):
         needed = np.maximum(-(-tenth * count // TENTHS), 1)
         runs = np.column_stack([first + needed - 1, first + count])
-        out[some, tenth] = np.maximum.reduceat(precision, runs.reshape(-1))[::2]
+        out[is_matched, tenth] = np.maximum.reduceat(precision, runs.reshape(-1))[::2]
     return out
 
 
@@ -104,14 +105,14 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
     """
     rank = ranks_of(lists, ties)
     within = rank <= rank_k
-    inside = np.where(within, lists.order / rank, 0.0)
+    precisions = np.where(within, lists.order / rank, 0.0)
     number = lists.positives
     if over == "smaller":
         number = np.minimum(number, rank_k)
     elif over == "found":
         number = np.maximum(np.bincount(lists.query[within], minlength=len(number)), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return per_query(lists, inside) / number
+        return per_query(lists, precisions) / number
 
 
 def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
@@ -125,9 +126,10 @@ def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
 
 
 def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
-    """Return a measure of each query that is a sum over its matches; NaN without one.
+    """Return a measure of each query that is a sum over its matches; NaN without a match.
 
-    Under expected ties the mean over all orders of the tied, of a measure of the ranks alone.
+    Under expected ties, the measure must depend on ranks alone, and is the mean over all orders of
+    tied entries.
     """
     if ties == "expected":
         return _expected_match_sum(lists, name)
@@ -137,9 +139,9 @@ def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
 
 
 def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
-    """Return the mean of such a measure over all orders of the tied (McSherry and Najork 2008).
+    """Return the mean of a measure over all orders of tied entries (McSherry and Najork 2008).
 
-    Each of the matches tied with each other is at each place of the tied with equal chance.
+    A match that is tied with other entries is at each of their places with equal chance.
     """
     of_match = OF_MATCH[name]
     first, last = _equal_runs(lists)
@@ -164,7 +166,7 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
 
 
 def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of the first match of each query that has one."""
+    """Return (query, rank, weight) of the first match of each query with a match."""
     chosen = np.flatnonzero(lists.counts > 0)
     first = lists.starts[chosen]
     best = np.repeat(lists.distance[first], lists.counts[chosen])
@@ -180,12 +182,12 @@ def match_places(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (query, rank, weight) of all matches up to a rank.
 
-    Under expected ties a match is with equal chance at each place of the entries as close as it.
+    Under expected ties a match is with equal chance at each place of equally close entries.
     """
     if ties != "expected":
         rank = ranks_of(lists, ties)
-        kept = rank <= max_rank
-        return lists.query[kept], rank[kept], np.ones(np.count_nonzero(kept))
+        is_listed = rank <= max_rank
+        return lists.query[is_listed], rank[is_listed], np.ones(np.count_nonzero(is_listed))
     first, last = _equal_runs(lists)
     before, tied = lists.closer + first - 1, lists.tied + last - first + 1
     return _each_place(lists, before, np.clip(max_rank - before, 0, tied), 1.0 / tied)
@@ -194,7 +196,7 @@ def match_places(
 def _each_place(
     lists: MatchLists, before: np.ndarray, times: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of each match at some ranks, behind those before it."""
+    """Return (query, rank, weight) of each match at the `times` ranks after the rank `before`."""
     place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
     rank = np.repeat(1 + before, times) + place
     return np.repeat(lists.query, times), rank, np.repeat(weight, times)
@@ -205,8 +207,9 @@ def over_smaller(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (query, rank, change) of a precision at each rank K, over the smaller of K and h.
 
-    From those of the matches, `positives` (h) of each query. The sum of the changes up to K is the
-    number of matches there over K, and from rank h on over h.
+    The arguments are (query, rank, weight) of the matches, and the number h of `positives` of each
+    query. The sum of the changes up to K is the number of matches up to K over K, and from rank h
+    on over h.
     """
     last = np.minimum(positives, max_rank)  # from the next rank on, the divisor is one number
     stops = np.cumsum(last)
@@ -255,9 +258,9 @@ class RetrievedSets:
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Return the sum of weights of the matches that each query retrieves, (queries, t)."""
         shape = self.retrieved.shape
-        inside = self._within < shape[1]
-        flat = self.matches.query[inside] * shape[1] + self._within[inside]
-        added = np.bincount(flat, weights[inside], minlength=shape[0] * shape[1])
+        is_retrieved = self._within < shape[1]
+        flat = self.matches.query[is_retrieved] * shape[1] + self._within[is_retrieved]
+        added = np.bincount(flat, weights[is_retrieved], minlength=shape[0] * shape[1])
         return added.reshape(shape).cumsum(axis=1)
 
     @cached_property
@@ -279,11 +282,11 @@ class RetrievedSets:
 
     def micro_f1(self) -> np.ndarray:
         """Return F1 of the entries of all queries together, with unmatched queries."""
-        whole = self.retrieved.sum(axis=0) + self.positives.sum()
+        entries = self.retrieved.sum(axis=0) + self.positives.sum()
         with np.errstate(invalid="ignore"):
-            return 2 * self.hits.sum(axis=0) / whole
+            return 2 * self.hits.sum(axis=0) / entries
 
 
 def _same(distance: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where distances are equal; those that failed, NaN, are."""
+    """Return the mask of equal distances; two failed comparisons, NaN, are equal."""
     return (distance == other) | (np.isnan(distance) & np.isnan(other))

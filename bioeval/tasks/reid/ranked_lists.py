@@ -44,35 +44,35 @@ def lists_of_queries(
     require_scores(scores)
     require_subjects(scores, "a ranked list")
     scores = without_attacks(scores)
-    m, n = scores.shape
-    if m > QUERIES:
+    queries, templates = scores.shape
+    if queries > QUERIES:
         raise DataError(
-            f"ranked lists of {counted(m, 'queries')}; expected at most {QUERIES}: "
+            f"ranked lists of {counted(queries, 'queries')}; expected at most {QUERIES}: "
             "scores.select(probes=[0, 1, 2])"
         )
     options = {"convention": convention, "scaled": False, "per_query": True, "budget": budget}
     at_thresholds = gom(scores, thresholds=thresholds, **options)
-    whole = gom(scores, thresholds=[np.inf], **options)
+    whole_lists = gom(scores, thresholds=[np.inf], **options)
     rules = convention_of(convention, ("reid", "gom"))
     compared = kept_scores(with_exclusions(scores, convention), rules)
-    values = attempted(compared, 0, m)
-    left_out = left_out_rows(compared, 0, m)
+    values = attempted(compared, 0, queries)
+    left_out = left_out_rows(compared, 0, queries)
     assert left_out is not None  # the convention is a mask
-    kept = ~left_out
-    order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
-    listed = np.take_along_axis(kept, order, axis=1)
+    is_kept = ~left_out
+    order = np.argsort(np.where(is_kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
+    listed = np.take_along_axis(is_kept, order, axis=1)
     same_person = scores.codes.probe[:, None] == scores.codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
-    both = ("probe", "rank")
+    entry_dims = ("probe", "rank")
     variables = {
-        "match": (both, np.where(listed, same_person.astype(np.int64), -1)),
-        "entry_score": (both, np.where(listed, score, np.nan)),
-        "average_precision": (("probe",), whole["rp"].values[:, 0]),
+        "match": (entry_dims, np.where(listed, same_person.astype(np.int64), -1)),
+        "entry_score": (entry_dims, np.where(listed, score, np.nan)),
+        "average_precision": (("probe",), whole_lists["rp"].values[:, 0]),
         **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},
     }
     coordinates = {
-        "probe": np.arange(m),
-        "rank": np.arange(1, min(n, PLACES) + 1),
+        "probe": np.arange(queries),
+        "rank": np.arange(1, min(templates, PLACES) + 1),
         "threshold": at_thresholds["threshold"].values,
     }
     kept_attrs = ("system", "kind", "convention", "budget", "messages")

@@ -191,10 +191,10 @@ def plan_reid(
     thresholds: Any = None,
     max_rank: int | None = None,
 ) -> Callable[..., ReidCounts]:
-    """Return what counts the candidates of queries under a convention.
+    """Return the function that counts the candidates of queries under a convention.
 
-    With `thresholds`, increasing ones in the units of the scores, the entries within each are
-    counted too. Of lists, `max_rank` is the last rank that is asked for.
+    With increasing `thresholds`, in the units of the scores, the entries within each threshold are
+    counted too. `max_rank` is the last rank of lists.
     """
     if scores.layout == "top-k":
         if thresholds is not None:
@@ -210,13 +210,13 @@ def plan_reid(
     candidates = Candidates(scores, rules)
     place = "max_rank" if "max_rank" in rules.changed else f"protocol {rules.name}: [reid] max_rank"
     check_max_rank(rules.max_rank, scores.shape[1], place)
-    return partial(ReidCounts.of, candidates, taus)
+    return partial(ReidCounts.from_candidates, candidates, taus)
 
 
 def plan_retrieval(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
 ) -> Callable[[], ReidCounts]:
-    """Return what counts ``[reid]`` or ``[gom]`` of a card."""
+    """Return the function that counts ``[reid]`` or ``[gom]`` of a card."""
     tasks = set(card.tasks)
     if section == "gom":
         thresholds = options.thresholds if tasks <= {"reid", "gom"} else None

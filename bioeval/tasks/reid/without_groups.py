@@ -1,8 +1,8 @@
 """Re-identification without each of some groups of people, as queries and in the gallery.
 
 A query's match keeps its distance whoever else is left out, and has fewer candidates before it. So
-the candidates of each group around each match say what a count without the group would. What ranks
-people and not templates is counted anew.
+the candidates of each group around each match suffice for the counts without the group. A CMC that
+ranks people and not templates is counted anew.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ def means_without_groups(
 ) -> np.ndarray:
     """Return means over queries without each group of people, float64 (means, groups).
 
-    `group` (int64) is that of each subject's code, from 0; -1 for those who stay. `means` chooses
-    means of all measures, always the same ones; `of_all` are those over all queries. A group
-    changes the values of the others' queries, but not which queries a mean is over: each keeps its
-    matches.
+    `group` (int64) gives the group of each subject's code, from 0; -1 for subjects who stay.
+    `means` chooses the same means from all measures in each call; `of_all` are these means over all
+    queries. A group changes the values of the queries of other people, but not which queries a mean
+    is over, because each query keeps its matches.
     """
     codes = scores.codes
     of_query, of_column = group[codes.probe], group[codes.gallery]
     groups = int(group.max(initial=-1)) + 1
     values: dict[tuple[int, int], list[np.ndarray]] = {}
-    for one_group, counts in _counts_without(scores, rules, of_query, of_column, groups):
+    for left_out_group, counts in _counts_without(scores, rules, of_query, of_column, groups):
         chosen = means(counts.measures(curves=False)).values()
         for place, mean in enumerate(chosen):
-            values.setdefault((place, one_group), []).append(mean.values)
-    without = np.empty((len(of_all), groups))
-    for (place, one_group), parts in values.items():
-        mean = of_all[place].of_some(of_query != one_group, np.concatenate(parts))
-        without[place, one_group] = mean.mean
-    return without
+            values.setdefault((place, left_out_group), []).append(mean.values)
+    left_out_means = np.empty((len(of_all), groups))
+    for (place, left_out_group), parts in values.items():
+        mean = of_all[place].of_some(of_query != left_out_group, np.concatenate(parts))
+        left_out_means[place, left_out_group] = mean.mean
+    return left_out_means
 
 
 def _counts_without(
     scores: Scores, rules: Convention, of_query: np.ndarray, of_column: np.ndarray, groups: int
 ) -> Iterator[tuple[int, ReidCounts]]:
-    """Yield each group, and the counts of some queries of others without it, in their order."""
+    """Yield a group, and counts without the group of a block of the other queries, in order."""
     if rules.cmc in ("identity-dedup", "single-gallery-shot"):
-        for one_group in range(groups):
-            kept = scores.select(
-                probes=np.flatnonzero(of_query != one_group),
-                gallery=np.flatnonzero(of_column != one_group),
+        for left_out_group in range(groups):
+            is_kept = scores.select(
+                probes=np.flatnonzero(of_query != left_out_group),
+                gallery=np.flatnonzero(of_column != left_out_group),
             )
-            yield one_group, ReidCounts.of(Candidates(kept, rules))
+            yield left_out_group, ReidCounts.from_candidates(Candidates(is_kept, rules))
         return
     templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
     cells = int(templates[scores.codes.probe].sum()) * groups
@@ -77,26 +77,31 @@ def _counts_without(
             matches[rule] = reduce(
                 candidates.parts(rule), MateRanks(), MateRanks(of_column, groups)
             )
-        for one_group in range(groups):
-            kept = of_query[rows] != one_group
-            some = copy(candidates)
-            some.left_out = candidates.left_out[kept]
-            of_rule = {rule: _without(ranks, one_group, kept) for rule, ranks in matches.items()}
+        for left_out_group in range(groups):
+            is_kept = of_query[rows] != left_out_group
+            remaining = copy(candidates)
+            remaining.left_out = candidates.left_out[is_kept]
+            of_rule = {
+                rule: _without(ranks, left_out_group, is_kept) for rule, ranks in matches.items()
+            }
             of_ap, of_cmc = of_rule[rules.ap_removed], of_rule[rules.removed]
-            yield one_group, ReidCounts(candidates=some, matches=of_ap, cmc_matches=of_cmc)
+            yield (
+                left_out_group,
+                ReidCounts(candidates=remaining, matches=of_ap, cmc_matches=of_cmc),
+            )
 
 
-def _without(ranks: Sequence[MatchLists], one_group: int, kept: np.ndarray) -> MatchLists:
+def _without(ranks: Sequence[MatchLists], left_out_group: int, is_kept: np.ndarray) -> MatchLists:
     """Return the matches of some queries among the candidates that are not of a group.
 
-    `ranks` are those among all candidates, and among those of each group.
+    `ranks` are the ranks among all candidates, and among the candidates of each group.
     """
-    every, by_group = ranks
-    chosen = kept[every.query]
+    among_all, by_group = ranks
+    chosen = is_kept[among_all.query]
     return MatchLists(
-        np.append(0, np.cumsum(every.counts[kept])),
-        every.distance[chosen],
-        closer=(every.closer - by_group.closer[one_group])[chosen],
-        tied=(every.tied - by_group.tied[one_group])[chosen],
-        before=(every.before - by_group.before[one_group])[chosen],
+        np.append(0, np.cumsum(among_all.counts[is_kept])),
+        among_all.distance[chosen],
+        closer=(among_all.closer - by_group.closer[left_out_group])[chosen],
+        tied=(among_all.tied - by_group.tied[left_out_group])[chosen],
+        before=(among_all.before - by_group.before[left_out_group])[chosen],
     )
