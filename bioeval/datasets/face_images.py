@@ -30,7 +30,7 @@ FITTED = 20
 #: Number of principal components of which templates are stored.
 COMPONENTS = 64
 
-#: Each system, and what it is.
+#: Each system with its kind of template.
 SYSTEMS = {
     "eigenfaces": "principal components of the images (Turk and Pentland, 1991)",
     "fisherfaces": "linear discriminants of the components (Belhumeur et al., 1997)",
@@ -41,7 +41,7 @@ SYSTEMS = {
 #: Systems whose model is fitted on some of the people.
 _FITTED_SYSTEMS = ("eigenfaces", "fisherfaces")
 
-#: Which people are compared with each other: their rows.
+#: The rows of the people who are compared with each other.
 _ROWS = {
     "unseen": slice(FITTED * IMAGES, None),
     "seen": slice(0, FITTED * IMAGES),
@@ -59,7 +59,7 @@ TEMPLATES = _FOLDER / "face_templates.npz"
 
 @dataclass(frozen=True, eq=False)
 class Faces:
-    """Images of faces, and whose they are.
+    """Images of faces, with the person on each image.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def faces(
     people: str = "unseen",
     components: int = COMPONENTS,
 ) -> Faces | Scores:
-    """Real faces: 400 images of 40 people, or what a system makes of them.
+    """Real faces: 400 images of 40 people, or the distances that a system finds between them.
 
     The Database of Faces (AT&T Laboratories Cambridge): ten images each, taken between April 1992
     and April 1994, with varied light, expression and glasses.
@@ -215,7 +215,7 @@ def _people() -> np.ndarray:
 @functools.cache
 def _image_ids() -> np.ndarray:
     numbers = np.tile(np.arange(1, IMAGES + 1), PEOPLE)
-    ids = np.array([f"{SCHEME}{who}/{k}" for who, k in zip(_people(), numbers, strict=True)])
+    ids = np.array([f"{SCHEME}{person}/{k}" for person, k in zip(_people(), numbers, strict=True)])
     ids.flags.writeable = False
     return ids
 
@@ -233,7 +233,7 @@ def _row_of_name() -> dict[str, int]:
 
 
 def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
-    """Return the templates of a system, one for each image."""
+    """Return the templates of a system, a row for each image."""
     if system == "deep":
         return _descriptors()
     if system in _FITTED_SYSTEMS:

@@ -36,7 +36,7 @@ PARTITION = "partition"
 #: Numbers by name, the parts in front.
 Numbers = dict[str, np.ndarray]
 
-#: What is over ranks, over FAR targets, and which parts have which rank.
+#: The numbers over ranks and over FAR targets, and the mask of the ranks that parts have.
 OVER_RANKS = {"cms", "cms_count", "dir_at_far", "threshold_at_far", "threshold_at_far_next"}
 OF_TARGETS = {
     *("frr_at_far", "frr_at_far_supported", "expected_false_accepts"),
@@ -85,8 +85,8 @@ def numbers_by_masks(
         or any(x.ties not in get_args(PlainTies) for x in searches)
     ):
         return None
-    whole = with_exclusions(scores, card)
-    return MaskedTasks(tasks, whole, SortedMatrix.from_scores(whole), places).numbers(tell)
+    remaining = with_exclusions(scores, card)
+    return MaskedTasks(tasks, remaining, SortedMatrix.from_scores(remaining), places).numbers(tell)
 
 
 class MaskedTasks:
@@ -96,38 +96,38 @@ class MaskedTasks:
         self, tasks: CardTasks, scores: Scores, matrix: SortedMatrix, places: Sequence[Places]
     ):
         self.tasks, self.scores, self.matrix, self.places = tasks, scores, matrix, places
-        #: The FAR targets of all parts, the rare ones that few of them support at the end.
+        #: The FAR targets of all parts; rare targets, which few parts support, are at the end.
         self.targets = tasks.far_targets
         if tasks.rare:
             self.targets = with_rare_targets(tasks.far_targets, np.inf)
         self.wanted = replace(tasks.wanted, targets=self.targets)
         self.claims: dict[str, SortedClasses] = {}
-        for made in tasks.verifying.values():
-            if made.use.fused is not None:
-                self.claims[made.use.fused] = matrix.claims(made.use.fused)
+        for verification in tasks.verifying.values():
+            if verification.use.fused is not None:
+                self.claims[verification.use.fused] = matrix.claims(verification.use.fused)
 
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
-        """Return the numbers of all tasks by node; None if a part has to be looked at by itself."""
+        """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
         nodes: dict[str, list[Numbers]] = {}
-        for some in batches(self.matrix, self.places):
-            of_batch = self._of_batch(self.places[some])
+        for batch in batches(self.matrix, self.places):
+            of_batch = self._of_batch(self.places[batch])
             if of_batch is None:
                 return None
             for node, numbers in of_batch.items():
                 nodes.setdefault(node, []).append(numbers)
-            tell(some.stop, len(self.places))
+            tell(batch.stop, len(self.places))
         return {node: self._scalars(node, numbers) for node, numbers in nodes.items()}
 
     def _of_batch(self, places: Sequence[Places]) -> dict[str, Numbers] | None:
-        """Return the numbers of some parts by node; None as of :meth:`numbers`."""
+        """Return the numbers of some parts by node; None as from :meth:`numbers`."""
         parts, layout = MaskedParts(self.matrix, places), self.tasks.scores.layout
         if (parts.are_square != (layout == "all-against-all")).any():
             return None  # of another card, perhaps
         if not parts.people.every.all():
             return None
         numbers: dict[str, Numbers] = {}
-        for node, made in self.tasks.verifying.items():
-            numbers[node] = self._verification(parts, places, made)
+        for node, verification in self.tasks.verifying.items():
+            numbers[node] = self._verification(parts, places, verification)
         if not self.tasks.searching:
             return numbers
         return numbers if self._add_searches(numbers, parts) else None
@@ -135,10 +135,9 @@ class MaskedTasks:
     # -- verification
 
     def _verification(
-        self, parts: MaskedParts, places: Sequence[Places], made: VerificationTask
+        self, parts: MaskedParts, places: Sequence[Places], verification: VerificationTask
     ) -> Numbers:
-        """Return the numbers of verification."""
-        fusion, times, counted_twice = made.use.fused, 1, np.zeros(len(parts), dtype=bool)
+        fusion, times, counted_twice = verification.use.fused, 1, np.zeros(len(parts), dtype=bool)
         if fusion is None:
             attempts, times = parts.attempts(), parts.times
             counted_twice = self._are_symmetric(parts)
@@ -196,7 +195,7 @@ class MaskedTasks:
         return absent.astype(np.float32) if absent.any() else None
 
     def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
-        """Return which parts seem symmetric, as :func:`is_symmetric` judges each."""
+        """Return the mask of parts that seem symmetric by the rule of :func:`is_symmetric`."""
         symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
         if not symmetric.any() or not self._unlike.any():
             return symmetric
@@ -208,7 +207,7 @@ class MaskedTasks:
 
     @cached_property
     def _unlike(self) -> np.ndarray:
-        """Which cells of a square matrix are not as those across the diagonal."""
+        """Mask of the cells of a square matrix that differ from the cell across the diagonal."""
         raw = self.scores.cells.values()
         unlike = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
         if self.scores.exclude or self.scores.cells.mask is not None:
@@ -247,51 +246,49 @@ class MaskedTasks:
         return not (of_people & ~searches.is_mated).any()
 
     def _shown(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ranks to report, and which parts have them (parts, ranks), up to a limit each."""
+        """Return ranks to report, and a mask (parts, ranks) of ranks up to the limit of a part."""
         reported = self.tasks.card.report.ranks or RANKS
         ranks = np.union1d(reported, 1)
-        shown = (ranks <= limit[:, None]) & np.isin(ranks, reported)
-        shown[:, 0] |= ~shown.any(axis=1)
-        return ranks, shown
+        is_reported = (ranks <= limit[:, None]) & np.isin(ranks, reported)
+        is_reported[:, 0] |= ~is_reported.any(axis=1)
+        return ranks, is_reported
 
     def _open_set(self, searches: SearchedParts, task: OpenSet, longest: np.ndarray) -> Numbers:
-        """Return the numbers of open-set identification."""
         last = max(self.tasks.card.report.ranks, default=RANKS[-1])
-        ranks, shown = self._shown(np.minimum(longest, min(last, task.max_rank or last)))
+        ranks, is_reported = self._shown(np.minimum(longest, min(last, task.max_rank or last)))
         targets, roles = self.tasks.far_targets, searches.roles(task.impostors)
         attempts = searches.attempts(searches.impostors(roles))
-        every, error = attempts.every, attempts.first.equal_error()
+        all_attempts, error = attempts.every, attempts.first.equal_error()
         dir_, threshold = attempts.dir_at_far(targets, ranks)
-        is_shown = shown[:, None]
-        threshold = np.where(is_shown, threshold, np.nan)
+        has_rank = is_reported[:, None]
+        threshold = np.where(has_rank, threshold, np.nan)
         kind, people = self.scores.kind, searches.parts.people
         mated, enrolled = searches.is_mated, searches.is_enrolled
         of_roles = [people.probing - people.both, people.both]
         conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
         searching = np.select(conditions, of_roles, people.probing)
-        made = every.impostor_attempts
+        impostor_attempts = all_attempts.impostor_attempts
         return {
-            "genuine_attempts": every.genuine_attempts,
-            "impostor_attempts": made,
+            "genuine_attempts": all_attempts.genuine_attempts,
+            "impostor_attempts": impostor_attempts,
             "tied": searches.number(mated & (searches.tied > 0)),
             "target_probes": searches.number(enrolled),
             "non_target_probes": searches.number(~enrolled),
             **in_units(error.values(), kind),
-            "eer_threshold_next": to_user(every.next_scores(error.eer_threshold), kind),
-            "dir_at_far": np.where(is_shown, dir_, np.nan),
+            "eer_threshold_next": to_user(all_attempts.next_scores(error.eer_threshold), kind),
+            "dir_at_far": np.where(has_rank, dir_, np.nan),
             "threshold_at_far": to_user(threshold, kind),
-            "threshold_at_far_next": to_user(every.next_scores(threshold), kind),
-            "expected_false_accepts": targets * made[:, None],
-            "dir_at_far_supported": supported(targets, np.minimum(made, searching)),
+            "threshold_at_far_next": to_user(all_attempts.next_scores(threshold), kind),
+            "expected_false_accepts": targets * impostor_attempts[:, None],
+            "dir_at_far_supported": supported(targets, np.minimum(impostor_attempts, searching)),
             "genuine_subjects": people.both,
             "impostor_subjects": searching,
-            SHOWN: shown,
+            SHOWN: is_reported,
         }
 
     def _closed_set(self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray) -> Numbers:
-        """Return the numbers of closed-set identification."""
         limit = longest if task.max_rank is None else np.full_like(longest, task.max_rank)
-        ranks, shown = self._shown(limit)
+        ranks, is_reported = self._shown(limit)
         mated = searches.is_mated
         attempts = searches.number(mated)
         is_within = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
@@ -299,20 +296,20 @@ class MaskedTasks:
         with np.errstate(invalid="ignore"):
             rate = count / attempts[:, None]
         return {
-            "cms": np.where(shown, rate, np.nan),
+            "cms": np.where(is_reported, rate, np.nan),
             "cms_count": count,
             "recognition_rate": rate[:, 0],
             "attempts": attempts,
             "skipped": searches.number(~mated),
             "tied": searches.number(mated & (searches.tied > 0)),
             "subjects": searches.parts.people.both,
-            SHOWN: shown,
+            SHOWN: is_reported,
         }
 
     # -- all parts
 
     def _scalars(self, node: str, batches: list[Numbers]) -> Scalars:
-        """Return the numbers of all parts of a task, at the targets and ranks that some have."""
+        """Return the numbers of a task, at the targets and ranks that at least one part has."""
         table = TASKS[node.partition("/")[0]]
         numbers = {name: np.concatenate([x[name] for x in batches]) for name in batches[0]}
         labels: dict[str, np.ndarray] = {}
@@ -323,13 +320,13 @@ class MaskedTasks:
         elif node == "open_set":
             labels["far_target"] = self.tasks.far_targets
         if SHOWN in numbers:
-            shown = numbers.pop(SHOWN)
-            some = shown.any(axis=0)
-            if "cms_count" in numbers and not shown[:, some].all():
-                numbers["cms_count"] = np.where(shown, numbers["cms_count"], np.nan)
+            is_reported = numbers.pop(SHOWN)
+            in_some_part = is_reported.any(axis=0)
+            if "cms_count" in numbers and not is_reported[:, in_some_part].all():
+                numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
             for name in numbers.keys() & OVER_RANKS:
-                numbers[name] = numbers[name][..., some]
-            labels["rank"] = self._shown(np.ones(1, dtype=np.int64))[0][some]
+                numbers[name] = numbers[name][..., in_some_part]
+            labels["rank"] = self._shown(np.ones(1, dtype=np.int64))[0][in_some_part]
         variables: dict[str, Any] = {}
         for name, values in numbers.items():
             dims = described(table, name).dims if values.ndim > 1 else ()
@@ -341,13 +338,16 @@ class MaskedTasks:
         return Scalars(in_order(variables), labels, table)
 
     def _without_rare(self, numbers: Numbers) -> np.ndarray:
-        """Leave out the rare FAR targets of parts that do not support them; return the others."""
-        given, pairs = len(self.tasks.far_targets), numbers["impostor_pairs"]
+        """Remove rare FAR targets from the numbers of parts too small for them.
+
+        Returns the targets that at least one part supports.
+        """
+        usual, pairs = len(self.tasks.far_targets), numbers["impostor_pairs"]
         is_asked = np.ones((len(pairs), len(self.targets)), dtype=bool)
-        is_asked[:, given:] = is_supported(self.targets[given:], pairs[:, None])
-        some = is_asked.any(axis=0)
+        is_asked[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
+        in_some_part = is_asked.any(axis=0)
         for name in OF_TARGETS & numbers.keys():
-            numbers[name] = numbers[name][:, some]
-            if not is_asked[:, some].all():
-                numbers[name] = np.where(is_asked[:, some], numbers[name], np.nan)
-        return self.targets[some]
+            numbers[name] = numbers[name][:, in_some_part]
+            if not is_asked[:, in_some_part].all():
+                numbers[name] = np.where(is_asked[:, in_some_part], numbers[name], np.nan)
+        return self.targets[in_some_part]

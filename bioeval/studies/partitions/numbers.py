@@ -24,7 +24,7 @@ from bioeval.tasks.plan import CardTasks, resolve_card
 
 
 class NumbersOfParts(NamedTuple):
-    """The numbers of all parts by node, and the cards that they were evaluated by, each once."""
+    """The numbers of all parts by node, and the distinct cards of the evaluations."""
 
     by_node: dict[str, Scalars]
     cards: list[Protocol]
@@ -40,22 +40,22 @@ def numbers_of_parts(
 ) -> NumbersOfParts:
     """Return the numbers of every task in each part of the scores, `partition` in front.
 
-    `chosen` has for each part what :meth:`Scores.select` takes. Variables and their other
-    dimensions are those of a single evaluation: at the ranks that the card reports or, with
-    `curves`, with all that is over thresholds and ranks, at the thresholds of the options. The
+    `chosen` has the arguments of :meth:`Scores.select` for each part. Variables and their other
+    dimensions are the same as in a single evaluation: at the ranks that the card reports or, with
+    `curves`, with all variables over thresholds and ranks, at the thresholds of the options. The
     prior and the costs of ``cost`` have no ``partition``. Where a part lacks a variable, or a label
     of a dimension, there is NaN, and counts are float64 then.
 
-    Many parts of a matrix are masks of what is sorted once; others are selected one by one.
+    Many parts of a matrix are masks of attempts sorted once; other parts are selected one by one.
     """
     with rows_reported():
         tell = reporter()
-    whole = Provenance.from_scores(scores)
+    provenance = Provenance.from_scores(scores)
     if not curves and may_be_masks(scores, chosen):
         try:
-            tasks = tasks_of(scores.select(*chosen[0]), protocol, options, whole)
+            tasks = tasks_of(scores.select(*chosen[0]), protocol, options, provenance)
             by_node = numbers_by_masks(tasks, scores, chosen, tell)
-        except BioevalError:  # said below, of its part
+        except BioevalError:  # raised below, with the number of its part
             by_node = None
         if by_node is not None:
             return NumbersOfParts(by_node, [tasks.card])
@@ -64,7 +64,7 @@ def numbers_of_parts(
     with rows_reported_to(None):
         for place, sides in enumerate(chosen):
             try:
-                tasks = tasks_of(scores.select(*sides), protocol, options, whole)
+                tasks = tasks_of(scores.select(*sides), protocol, options, provenance)
                 of_nodes = _numbers_of_part(tasks, curves=curves)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
@@ -82,7 +82,7 @@ def numbers_of_parts(
 
 
 def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
-    """Return the numbers of a part by node, of searches with the size of the gallery."""
+    """Return the numbers of a part by node, with the size of the gallery if it is searched."""
     about = tasks.about
     of_nodes = {}
     for node, task in tasks.count(curves=curves).items():
@@ -99,7 +99,7 @@ def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
 
 
 def _require_memory_for(parts: int, of_nodes: Mapping[str, Scalars], scores: Scores) -> None:
-    """Raise :class:`DataError` where the numbers of all parts, as of the first, are too many."""
+    """Raise :class:`DataError` if numbers of all parts, sized as the first, exceed the memory."""
     values = sum(
         values.size for numbers in of_nodes.values() for _, values in numbers.arrays().values()
     )
@@ -117,7 +117,7 @@ def tasks_of(
     options: EvaluationOptions,
     whole: Provenance | None = None,
 ) -> CardTasks:
-    """Return the tasks of a protocol over scores; `whole` is the provenance of what they are of."""
+    """Return the tasks of a protocol; `whole` is the provenance of which the scores are a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
     if card.has_folds:

@@ -94,7 +94,7 @@ def summary(
 def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
-    """Return the scalars of one system, and warn of what makes them doubtful."""
+    """Return the scalars of one system, and warn of doubts about the scores."""
     by_task = scalars_of(scores, protocol, options)
     warn_of(notes_on_scores(scores))
     return by_task
@@ -245,18 +245,18 @@ def results_of_partitions(
     if not chosen:
         raise DataError("there are no partitions; expected at least one")
     options = replace(options, impostors=_impostors_of(marked, chosen))
-    given = options.thresholds
+    user_thresholds = options.thresholds
     if curves:
         options = _with_shared_points(scores, options)
     numbers = numbers_of_parts(scores, chosen, protocol, options, curves=curves)
     tree = partitions_tree(scores, numbers, places)
-    if given is not None:
+    if user_thresholds is not None:
         for node in tree.leaves:
             rates = node.to_dataset()
             if {"far", "frr"} <= {*rates}:
-                over = [dim for dim in OVER if dim in rates.dims]
-                far, frr = (rates[name].mean(over).values for name in ("far", "frr"))
-                beyond = all_beyond_scores(given, far, frr)
+                part_dims = [dim for dim in OVER if dim in rates.dims]
+                far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
+                beyond = all_beyond_scores(user_thresholds, far, frr)
                 node.attrs |= message_attrs([*beyond, *messages_of(node.attrs)])
     return tree
 
@@ -264,7 +264,7 @@ def results_of_partitions(
 def _with_shared_points(scores: Scores, options: EvaluationOptions) -> EvaluationOptions:
     """Return options with the thresholds and the ranks of all partitions.
 
-    Unless they are given, thresholds are over the range of the scores.
+    By default, the thresholds are over the range of the scores.
     """
     ranks = options.max_rank or min(RANKS, scores.shape[1])
     thresholds = options.thresholds
@@ -279,7 +279,7 @@ def _with_shared_points(scores: Scores, options: EvaluationOptions) -> Evaluatio
 
 
 def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return scores that know the junk and the distractors of a card, too."""
+    """Return scores marked with the junk and the distractors of a card, too."""
     junk_ids, distractor_ids = scores.junk_ids, scores.distractor_ids
     if not isinstance(protocol, str):
         for task in filter(None, (protocol.reid, protocol.gom)):
@@ -292,9 +292,9 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
 def _partitions(
     scores: Scores, partitions: Any
 ) -> tuple[list[tuple[Any, ...]], list[Place] | None]:
-    """Return what :meth:`Scores.select` takes for each partition, and its repeat and fold.
+    """Return the arguments of :meth:`Scores.select` of each partition, and its repeat and fold.
 
-    None unless each repeat of a splitter tests the same samples, each once.
+    Repeats and folds are None unless every repeat of a splitter tests the same samples once.
     """
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         if not knows_people(scores):
@@ -321,9 +321,10 @@ def _partitions(
 
 
 def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> str | None:
-    """Return which probes are impostors in all parts unless a card says; None without people.
+    """Return the impostors of open set where a card says "auto"; None without people.
 
-    Those who are not enrolled, if there is one in any part. A part that cannot be chosen is none.
+    Impostors are the probes who are not enrolled, if any part has such a probe. Parts that cannot
+    be selected are passed over.
     """
     if not knows_people(scores):
         return None
@@ -343,7 +344,7 @@ def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> str | No
 
 
 def _sides_of(partition: Any) -> tuple[Any, ...]:
-    """Return probes and gallery of a pair; else what both sides take."""
+    """Return probes and gallery of a pair; else the selection that both sides share."""
     if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
         return (partition,)
     pair = len(partition) == 2 and not any(map(np.isscalar, partition))

@@ -1,4 +1,4 @@
-"""Results over many partitions: those of a single evaluation with a dimension more, why NaN."""
+"""Results over many partitions: datasets with a dimension more, and the reasons for NaN."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bioeval.tasks.reid.convention import convention_of
 def partitions_tree(
     scores: Scores, numbers: NumbersOfParts, places: Sequence[Place] | None
 ) -> xr.DataTree:
-    """Return the numbers of all partitions as a tree; over repeats and folds where there are."""
+    """Return the numbers of all partitions as a tree; `places` are their repeats and folds."""
     cards = numbers.cards
     about: dict[str, str | int | float] = {
         "protocol": " or ".join(dict.fromkeys(card.name for card in cards)),
@@ -65,9 +65,9 @@ def partitions_tree(
 
 
 def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
-    """Return numbers over ``repeat, fold`` in place of ``partition``; NaN without a fold."""
-    at = np.array(places).T
-    repeats, folds = (at.max(axis=1) + 1).tolist()
+    """Return numbers over ``repeat, fold`` in place of ``partition``; NaN for a missing fold."""
+    repeat_and_fold = np.array(places).T
+    repeats, folds = (repeat_and_fold.max(axis=1) + 1).tolist()
     variables: Variables = {}
     for name, (dims, values) in scalars.arrays().items():
         if dims[:1] != (PARTITION,):
@@ -77,7 +77,7 @@ def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
             by_fold = values.reshape(repeats, folds, *values.shape[1:])
         else:
             by_fold = np.full((repeats, folds, *values.shape[1:]), np.nan)
-            by_fold[*at] = values
+            by_fold[*repeat_and_fold] = values
         variables[name] = ("repeat", "fold", *dims[1:]), by_fold
     labels = {"repeat": np.arange(repeats), "fold": np.arange(folds), **scalars.labels}
     del labels[PARTITION]
@@ -85,7 +85,7 @@ def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
 
 
 def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
-    """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
+    """Yield messages of numbers that are NaN (no attempt ...), or decided by ties."""
     arrays = scalars.arrays()
     values_of = {name: values for name, (_, values) in arrays.items()}
     number = len(scalars.labels[PARTITION])
@@ -104,8 +104,8 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
         lacking |= values_of["queries"] == 0
         if lacking.any():
             missing = int(lacking.sum())
-            why = "no query has a match"
-            yield undefined_in_parts(["all rates"], missing, number, "partition", why)
+            reason = "no query has a match"
+            yield undefined_in_parts(["all rates"], missing, number, "partition", reason)
     if "tied" in values_of and (tied := int(np.nansum(values_of["tied"]))):
         probes = int(np.nansum(values_of[genuine if genuine in values_of else "queries"]))
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
@@ -120,17 +120,17 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
             if missing:
                 labels = scalars.labels
                 pairs = zip(dims[1:], place, strict=True)
-                at = [f"{dim} {labels[dim][k]}" for dim, k in pairs if dim in labels]
-                undefined[" at ".join((name, *at))] = missing
+                labels_at = [f"{dim} {labels[dim][k]}" for dim, k in pairs if dim in labels]
+                undefined[" at ".join((name, *labels_at))] = missing
     if undefined:
-        why = "a rank may be beyond the gallery, and a class may have scores that are all alike"
-        yield undefined_in_parts([*undefined], max(undefined.values()), number, "partition", why)
+        reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
+        yield undefined_in_parts([*undefined], max(undefined.values()), number, "partition", reason)
 
 
 def _support(
     values_of: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
 ) -> Iterator[Message]:
-    """Yield the messages of targets that the smallest partition is too small for."""
+    """Yield the messages of targets that the smallest partition cannot support."""
     pairs, people = "impostor_pairs", "subjects"
     if node == "open_set":
         pairs, people = "impostor_attempts", "impostor_subjects"
