@@ -188,16 +188,18 @@ def _findings(
     read_scores: bool,
     convention: bool = False,
 ) -> Iterator[Finding]:
-    """Yield the findings, those that need no score first; a matrix that is read is `scanned`.
+    """Yield the findings, first the findings without scores; `scanned` is None unless read.
 
     `convention` says whether a card of re-identification has left out junk and cameras already.
     """
     kind = self_compared = impostors = None
     if read_scores and scores.kind != "order":
         # Failures without a policy have a finding of their own.
-        known = scores.replace(nan="exclude") if scores.nan == "raise" else scores
+        without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
         try:
-            attempts = verify(known, wanted=PointsWanted.of_rule(Rule.parse("eer"))).attempts
+            attempts = verify(
+                without_failures, wanted=PointsWanted.of_rule(Rule.parse("eer"))
+            ).attempts
         except DataError as error:  # such as whole numbers that are not exact in float64
             kind = Finding("kind", "error", Message("scores-not-counted", why=str(error)))
         else:
@@ -224,11 +226,11 @@ def _findings(
 def _pair_checks(scores: Scores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs that need its scores."""
     values = scores.values.astype(np.float64)
-    distances, known = sign_of(scores.kind) * values, np.isfinite(values)
+    distances, is_finite = sign_of(scores.kind) * values, np.isfinite(values)
     nan = np.flatnonzero(np.isnan(values))
     infinite = (int((distances == end).sum()) for end in (-np.inf, np.inf))
     yield failures(scores, len(nan), listed_pairs(nan[:SHOWN]), *infinite)
-    ends = end_values(values[known], ~scores.genuine[known], scores.kind, copies=True)
+    ends = end_values(values[is_finite], ~scores.genuine[is_finite], scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = listed_pairs(np.concatenate([np.empty(0, int), *hits]))
     yield end_finding(ends, [*map(len, hits)], {"pairs": len(values)}, places)

@@ -79,17 +79,17 @@ def confusions_at(
     Up to `most` pairs of people are listed. `threshold` is a number or a rule. The errors are those
     of the `claims`, whose nearest templates are looked for in the scores.
     """
-    known = scores.layout not in ("pairs", "top-k") and knows_people(scores)
-    if not known or scores.kind == "order":
+    has_people = scores.layout not in ("pairs", "top-k") and knows_people(scores)
+    if not has_people or scores.kind == "order":
         return None
     compared, rule = scores if claims is None else claims, Rule.parse(threshold)
     try:
         chosen = chosen_threshold(compared, rule)
-        at, after = chosen.in_units(scores.kind).values()
-        counts = people_counts(compared, [at])
+        threshold_used, threshold_next = chosen.in_units(scores.kind).values()
+        counts = people_counts(compared, [threshold_used])
     except (DataError, ProtocolError):
         return None  # without attempts of both classes, or with failures that findings name
-    if math.isnan(at):
+    if math.isnan(threshold_used):
         return None
     people = len(counts.people)
     low, high = np.sort(np.stack([counts.probe, counts.claimed]).astype(np.int64), axis=0)
@@ -101,11 +101,13 @@ def confusions_at(
     listed = []
     for i in np.lexsort((pair, -errors))[:most].tolist():
         if errors[i]:
-            who = [counts.people[person] for person in divmod(int(pair[i]), people)]
-            listed.append(ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, who)))
+            subjects = [counts.people[person] for person in divmod(int(pair[i]), people)]
+            listed.append(
+                ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, subjects))
+            )
     return Confusions(
-        at,
-        after,
+        threshold_used,
+        threshold_next,
         scores.kind,
         ""
         if rule.name == "fixed"
@@ -125,5 +127,9 @@ def _nearest(scores: Scores, people: list[Any]) -> tuple[float, Side, Side]:
     values[scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]] = np.nan
     row, column = divmod(int(np.nanargmin(values)), values.shape[1])
     score = float(to_user(values[row, column], scores.kind))
-    probe = Side.of(scores.probe_labels, scores.probe_meta, int(probes[row]))
-    return score, probe, Side.of(scores.gallery_labels, scores.gallery_meta, int(gallery[column]))
+    probe = Side.from_columns(scores.probe_labels, scores.probe_meta, int(probes[row]))
+    return (
+        score,
+        probe,
+        Side.from_columns(scores.gallery_labels, scores.gallery_meta, int(gallery[column])),
+    )

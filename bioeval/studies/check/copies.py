@@ -36,29 +36,37 @@ def copies_of_matrix(scores: Scores, scanned: DataScan) -> Finding:
     copy = distance_of_copy(scores.kind, scanned.rows[:, 0])
     away, sample = abs(scanned.nearest - copy).T, scanned.sample[~np.isnan(scanned.sample)]
     limits = [largest_of_copies(x, sample - copy) for x in away]
-    own, other = (np.flatnonzero(x <= limit) for x, limit in zip(away, limits, strict=True))
-    of_two = bool(len(other))
-    copied, limit, places = (other if of_two else own), limits[of_two], list[Text]()
+    of_one_label, of_two_labels = (
+        np.flatnonzero(x <= limit) for x, limit in zip(away, limits, strict=True)
+    )
+    of_two = bool(len(of_two_labels))
+    copied, limit, places = (
+        (of_two_labels if of_two else of_one_label),
+        limits[of_two],
+        list[Text](),
+    )
     for row in copied[:SHOWN].tolist():
         cells = abs(attempted(scores, row, row + 1)[0] - copy) <= limit
         if knows_people(scores):
             cells &= (scores.codes.gallery == scores.codes.probe[row]) != of_two
         places += [_named(scores, row, column) for column in np.flatnonzero(cells).tolist()]
-    natural = is_lattice(scanned.sample) or 2 * len(own) >= np.isfinite(away[0]).sum()
+    natural = is_lattice(scanned.sample) or 2 * len(of_one_label) >= np.isfinite(away[0]).sum()
     number = {"templates": len(copied)}
     return _finding(scores, number, of_two, limit, listed(places), natural)
 
 
 def copies_of_pairs(scores: Scores, distances: np.ndarray) -> Finding:
     """Return the finding of pairs at the distance of a copy, or nearly so."""
-    known = np.isfinite(distances)
-    away = abs(distances - distance_of_copy(scores.kind, distances[known]))
-    classes = known & scores.genuine, known & ~scores.genuine
-    limits = [largest_of_copies(away[x], away[known]) for x in classes]
-    own, other = (np.flatnonzero(x & (away <= y)) for x, y in zip(classes, limits, strict=True))
-    of_two = bool(len(other))
-    copied, natural = other if of_two else own, is_lattice(distances[known])
-    natural |= 2 * len(own) >= classes[0].sum()
+    is_finite = np.isfinite(distances)
+    away = abs(distances - distance_of_copy(scores.kind, distances[is_finite]))
+    classes = is_finite & scores.genuine, is_finite & ~scores.genuine
+    limits = [largest_of_copies(away[x], away[is_finite]) for x in classes]
+    of_one_label, of_two_labels = (
+        np.flatnonzero(x & (away <= y)) for x, y in zip(classes, limits, strict=True)
+    )
+    of_two = bool(len(of_two_labels))
+    copied, natural = of_two_labels if of_two else of_one_label, is_lattice(distances[is_finite])
+    natural |= 2 * len(of_one_label) >= classes[0].sum()
     places = listed_pairs(copied[:SHOWN])
     return _finding(scores, {"pairs": len(copied)}, of_two, limits[of_two], places, natural)
 
@@ -71,7 +79,7 @@ def _finding(
     places: Text,
     natural: bool,
 ) -> Finding:
-    """Return the finding of templates, or pairs, that are copies of one label or `of_two`.
+    """Return the finding of templates, or pairs, that are copies within a label or `of_two` labels.
 
     `natural` says that so many of one label may be at the distance of a copy without being copies.
     """
@@ -79,8 +87,8 @@ def _finding(
     if not count:
         return passed(check)
     copy = "distance 0" if scores.kind == "distance" else "similarity 1"
-    at = f"within {limit:.3g} of {copy}" if limit else f"at {copy}"
-    message = Message("copies-of-two" if of_two else "copies-of-one", copies=number, at=at)
+    closeness = f"within {limit:.3g} of {copy}" if limit else f"at {copy}"
+    message = Message("copies-of-two" if of_two else "copies-of-one", copies=number, at=closeness)
     severity = "warning" if of_two or not natural else "note"
     return Finding(check, severity, message, count, places)
 
@@ -106,7 +114,7 @@ def largest_of_copies(away: np.ndarray, usual: np.ndarray) -> float:
 
 
 def is_lattice(sample: np.ndarray) -> bool:
-    """Whether scores are in equal steps, or few: 0 is then a distance like any other."""
+    """Whether scores are in equal steps, or few: 0 is then an ordinary distance."""
     values = np.unique(sample[np.isfinite(sample)])
     return len(values) < _LEAST_LATTICE or lattice_step(values, _LEAST_LATTICE) > 0
 
@@ -123,14 +131,14 @@ def duplicates(scores: Scores, scanned: DataScan) -> Finding:
         return passed("duplicates")
     labels = {"row": scores.probe_labels, "column": scores.gallery_labels}
     meta = {"row": scores.probe_meta, "column": scores.gallery_meta}
-    mixed, under = list[tuple[str, np.ndarray]](), ""
+    mixed, labels_in_words = list[tuple[str, np.ndarray]](), ""
     if knows_people(scores):
         codes = {"row": scores.codes.probe, "column": scores.codes.gallery}
         mixed = [(side, places) for side, places in groups if np.ptp(codes[side][places])]
     if mixed:
         side, places = mixed[0]
-        whose = dict.fromkeys(repr(plain(label)) for label in labels[side][places])
-        under = f" under different labels ({', '.join(whose)})"
+        names = dict.fromkeys(repr(plain(label)) for label in labels[side][places])
+        labels_in_words = f" under different labels ({', '.join(names)})"
     where = listed(
         say(
             "{side}s {places}",
@@ -140,7 +148,7 @@ def duplicates(scores: Scores, scanned: DataScan) -> Finding:
         for side, places in mixed or groups
     )
     extra = sum(len(places) - 1 for _, places in groups)
-    message = Message("templates-repeated", templates=extra, labels=under)
+    message = Message("templates-repeated", templates=extra, labels=labels_in_words)
     return Finding("duplicates", "error" if mixed else "warning", message, extra, where)
 
 

@@ -68,14 +68,14 @@ def end_values(
 
 
 def _is_apart(values: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether the largest value is far from the others and much more frequent than the next."""
+    """Whether the largest value is far from all others and much more frequent than the next."""
     last, high, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2  # halves: differences are finite
     often = counts[-1] > _TIES * counts[-1 - _NEIGHBOURS : -1].max()
     return bool(often and last - high > high - neighbour)
 
 
 def failed(scores: Scores, scanned: DataScan) -> Finding:
-    """Return the finding about failed comparisons, and templates without any other."""
+    """Return the finding about failed comparisons, and templates whose comparisons all failed."""
     lost = (scanned.rows[:, 3] == 0) & (scanned.rows[:, 2] > 1)
     places: list[Text] = [
         say("all of row {row}", row=place_in_words(i, scores.probe_meta))
@@ -113,16 +113,16 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     `copies` says whether some impostors are at the distance of a copy, and no template is one.
     """
     sample = 0.0 + sign_of(scores.kind) * scanned.sample
-    known = ~np.isnan(sample)
+    is_known = ~np.isnan(sample)
     sides = scanned.rows.T, scanned.columns
     constant = [np.flatnonzero((x[0] == x[1]) & (x[3] >= _LEAST_COMPARISONS)) for x in sides]
-    known[np.isin(scanned.sampled, constant[0])] = False
-    known[:, constant[1]] = False
-    others = scanned.sample[known]
+    is_known[np.isin(scanned.sampled, constant[0])] = False
+    is_known[:, constant[1]] = False
+    remaining = scanned.sample[is_known]
     places, values = list[str](), set[float]()
     for name, lines, (value, *_) in zip(("row", "column"), constant, sides, strict=True):
         for i in lines.tolist():
-            if len(others) and np.mean(others == value[i]) < 0.5:
+            if len(remaining) and np.mean(remaining == value[i]) < 0.5:
                 places.append(f"{name} {i}")
                 values.add(0.0 + sign_of(scores.kind) * float(value[i]))
     if places:
@@ -138,7 +138,7 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     if knows_people(scores):
         codes = scores.codes
         impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
-    ends = end_values(sample[known], impostor[known], scores.kind, copies)
+    ends = end_values(sample[is_known], impostor[is_known], scores.kind, copies)
     cells = [np.argwhere(sample == end.value) for end in ends]
     where = _listed_cells(
         [scanned.sampled[row], column] for x in cells for row, column in x[:SHOWN]
@@ -157,17 +157,17 @@ def sampled_codes(scores: Scores) -> Finding:
     if scores.layout == "pairs":
         values, impostor = np.asarray(scores.values, dtype=np.float64), ~scores.genuine
     else:
-        m = scores.shape[0]
-        rows = np.unique(np.linspace(0, m - 1, min(m, _SAMPLED)).astype(np.int64))
-        some = of_own_columns(scores.select(probes=rows))
-        values = 0.0 + sign_of(scores.kind) * attempted(some, 0, len(rows))
+        templates = scores.shape[0]
+        rows = np.unique(np.linspace(0, templates - 1, min(templates, _SAMPLED)).astype(np.int64))
+        sampled = of_own_columns(scores.select(probes=rows))
+        values = 0.0 + sign_of(scores.kind) * attempted(sampled, 0, len(rows))
         impostor = np.ones(values.shape, dtype=bool)
         if knows_people(scores):
-            impostor = some.codes.probe[:, None] != some.codes.gallery
-    known = np.isfinite(values)
-    ends = end_values(values[known], impostor[known], scores.kind)
+            impostor = sampled.codes.probe[:, None] != sampled.codes.gallery
+    is_known = np.isfinite(values)
+    ends = end_values(values[is_known], impostor[is_known], scores.kind)
     numbers = [int((values == end.value).sum()) for end in ends]
-    return end_finding(ends, numbers, {"sampled comparisons": int(known.sum())}, "")
+    return end_finding(ends, numbers, {"sampled comparisons": int(is_known.sum())}, "")
 
 
 def end_finding(

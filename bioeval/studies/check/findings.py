@@ -30,7 +30,7 @@ class Side:
     names: Mapping[str, str]
 
     @classmethod
-    def of(cls, labels: np.ndarray, meta: Mapping[str, np.ndarray], place: int) -> Self:
+    def from_columns(cls, labels: np.ndarray, meta: Mapping[str, np.ndarray], place: int) -> Self:
         """Return a template; one of its columns may name its image."""
         names = {name: str(values[place]) for name, values in meta.items()}
         return cls(place, plain(labels[place]), names)
@@ -63,12 +63,12 @@ class Finding:
 
     @property
     def code(self) -> str:
-        """The code of what was found; empty where nothing is wrong."""
+        """The code of the message; empty where nothing is wrong."""
         return self.found.code if isinstance(self.found, Message) else ""
 
     @property
     def message(self) -> str:
-        """What was found, as plain text."""
+        """The message as plain text."""
         return written(self.found, TASK)
 
     @property

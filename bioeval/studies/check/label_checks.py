@@ -109,28 +109,28 @@ def _sizes(codes: Codes, side: np.ndarray) -> np.ndarray:
 
 def _templates_of_subjects(sizes: np.ndarray) -> Text:
     """Return in words the number of templates of each subject of a side."""
-    known = sizes if len(sizes) else np.zeros(1, dtype=np.int64)
-    spread = [int(known.min()), float(np.median(known)), int(known.max())]
+    counts = sizes if len(sizes) else np.zeros(1, dtype=np.int64)
+    spread = [int(counts.min()), float(np.median(counts)), int(counts.max())]
     text = "{subjects:count subjects} with {templates:spread templates}"
     return say(text, subjects=len(sizes), templates=spread)
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about equal templates on both sides."""
-    m = scores.shape[0]
+    templates = scores.shape[0]
     if doubt := scores.doubt_of_square:
         severity = "error" if doubt == "half-matrix" else "warning"
-        return Finding("layout", severity, Message(doubt), count=m)
+        return Finding("layout", severity, Message(doubt), count=templates)
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     if self_compared:
-        return Finding("layout", "warning", Message("diagonal-counted"), count=m)
+        return Finding("layout", "warning", Message("diagonal-counted"), count=templates)
     if self_compared is None and sizes.max() > 1 and same_labels(scores):
-        return Finding("layout", "note", Message("same-labels-twice"), count=m)
+        return Finding("layout", "note", Message("same-labels-twice"), count=templates)
     return passed("layout")
 
 
 def _shown(labels: Sequence[object]) -> Text:
-    """Return labels of one spelling so that they look different."""
+    """Return labels of one spelling in forms that look different."""
     forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
     texts = map(repr if len(forms) == len(labels) else ascii, labels)
     return Enumeration(list(map(Label, texts)))
@@ -181,7 +181,7 @@ def _names(scores: Scores) -> Finding:
 
 
 def _on_both_sides(scores: Scores) -> tuple[str, list[str]]:
-    """Return the first column with names, and those that templates of both sides have."""
+    """Return the first column with names, and the names that templates of both sides have."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
         return "", []
     for column in _NAMES:
@@ -214,8 +214,8 @@ def _pairs(scores: Scores) -> Finding:
         message = without_attempts("impostor" if genuine else "genuine")
         return Finding("samples", "error", message, scores.shape[0])
     text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
-    both = say(text, genuine=genuine, impostor=impostor)
-    return Finding("samples", "ok", both)
+    summary = say(text, genuine=genuine, impostor=impostor)
+    return Finding("samples", "ok", summary)
 
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:

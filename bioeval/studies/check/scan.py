@@ -55,36 +55,38 @@ class DataScan:
 def scan(scores: Scores) -> DataScan:
     """Read every score of a matrix once."""
     require_all_scores(scores)
-    m, n = scores.shape
-    least, most = _SAMPLE_ROWS
-    sampled = np.unique(np.linspace(0, m - 1, min(m, most, max(least, _SAMPLE_VALUES // n))))
+    rows, columns = scores.shape
+    least_rows, most_rows = _SAMPLE_ROWS
+    sampled = np.unique(
+        np.linspace(0, rows - 1, min(rows, most_rows, max(least_rows, _SAMPLE_VALUES // columns)))
+    )
     sampled = sampled.astype(np.int64)
     position = scores.gallery_order.probe_position
-    judged = m if knows_people(scores) and scores.kind != "order" else 0
+    judged = rows if knows_people(scores) and scores.kind != "order" else 0
     scanned = DataScan(
-        rows=np.empty((m, 4)),
-        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0], [0.0]]), n, axis=1),
-        nearest=np.empty((m, 2)),
+        rows=np.empty((rows, 4)),
+        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0], [0.0]]), columns, axis=1),
+        nearest=np.empty((rows, 2)),
         infinite=np.zeros(2, dtype=np.int64),
         failed=[],
-        row_digests=np.empty((m, 2), dtype=np.uint64),
-        column_digests=np.zeros(n, dtype=np.uint64),
-        diagonal=np.empty(m if m == n else 0),
+        row_digests=np.empty((rows, 2), dtype=np.uint64),
+        column_digests=np.zeros(columns, dtype=np.uint64),
+        diagonal=np.empty(rows if rows == columns else 0),
         itself=np.where(position >= 0, scores.gallery_order.columns[0, position], -1),
         sampled=sampled,
-        sample=np.full((len(sampled), n), np.nan),
+        sample=np.full((len(sampled), columns), np.nan),
         medians=np.empty((judged, 3)),
     )
     order, starts = by_label(scores.codes.gallery, len(scores.codes.values))
     with threads_for(scores):
         step = rows_per_block(scores)
-        for low in range(0, m, step):
-            high = min(low + step, m)
+        for low in range(0, rows, step):
+            high = min(low + step, rows)
             attempts = _scan_rows(scores, scanned, low, high)
             if judged:
                 labels = scores.codes.probe[low:high]
                 scanned.medians[low:high] = label_medians(attempts, order, starts, labels)
-            reporter()(high, m)
+            reporter()(high, rows)
     return scanned
 
 
@@ -94,44 +96,47 @@ def _scan_rows(scores: Scores, scanned: DataScan, low: int, high: int) -> np.nda
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.ascontiguousarray(values, dtype=np.float64)
     place, itself = np.arange(values.shape[1]), scanned.itself[low:high, None]
-    attempt = place != itself
+    is_attempt = place != itself
     left_out = left_out_rows(scores, low, high)
     if left_out is not None:
-        attempt &= ~left_out
+        is_attempt &= ~left_out
     if knows_people(scores):
         genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
     else:
         genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
-    failed, finite = attempt & np.isnan(values), attempt & np.isfinite(values)
+    failed, finite = is_attempt & np.isnan(values), is_attempt & np.isfinite(values)
     scanned.failed += (np.argwhere(failed)[: SHOWN - len(scanned.failed)] + [low, 0]).tolist()
-    scanned.infinite += [np.count_nonzero(attempt & (values == x)) for x in (-np.inf, np.inf)]
-    near, far = np.where(finite, values, np.inf), np.where(finite, values, -np.inf)
+    scanned.infinite += [np.count_nonzero(is_attempt & (values == x)) for x in (-np.inf, np.inf)]
+    nearest_values, farthest_values = (
+        np.where(finite, values, np.inf),
+        np.where(finite, values, -np.inf),
+    )
     nearest = scanned.nearest[low:high]
-    nearest[:, 0] = np.where(genuine, near, np.inf).min(axis=1)
-    nearest[:, 1] = np.where(genuine, np.inf, near).min(axis=1)
+    nearest[:, 0] = np.where(genuine, nearest_values, np.inf).min(axis=1)
+    nearest[:, 1] = np.where(genuine, np.inf, nearest_values).min(axis=1)
     rows, columns = scanned.rows[low:high], scanned.columns
-    rows[:, 0], rows[:, 1] = near.min(axis=1), far.max(axis=1)
+    rows[:, 0], rows[:, 1] = nearest_values.min(axis=1), farthest_values.max(axis=1)
     rows[:, 2], rows[:, 3] = failed.sum(axis=1), finite.sum(axis=1)
-    columns[0] = np.minimum(columns[0], near.min(axis=0))
-    columns[1] = np.maximum(columns[1], far.max(axis=0))
+    columns[0] = np.minimum(columns[0], nearest_values.min(axis=0))
+    columns[1] = np.maximum(columns[1], farthest_values.max(axis=0))
     columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
-    mixed, apart = _mixed(values), itself < 0
-    used = apart | ((place != itself) & (values != rows[:, :1]))
+    mixed, is_apart = _mixed(values), itself < 0
+    used = is_apart | ((place != itself) & (values != rows[:, :1]))
     odd = 2 * place.astype(np.uint64) + np.uint64(1)
     scanned.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
     scanned.row_digests[low:high, 1] = used.sum(axis=1)
     odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
-    scanned.column_digests += (mixed * odd[:, None])[apart[:, 0]].sum(axis=0)
+    scanned.column_digests += (mixed * odd[:, None])[is_apart[:, 0]].sum(axis=0)
     if len(scanned.diagonal):
         scanned.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
     first, last = np.searchsorted(scanned.sampled, [low, high])
     chosen = scanned.sampled[first:last] - low
     scanned.sample[first:last] = np.where(finite[chosen], values[chosen], np.nan)
-    return np.where(attempt, values, np.nan)
+    return np.where(is_attempt, values, np.nan)
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:
-    """Return 64 well mixed bits of each number; all NaN and both zeros have the same."""
+    """Return 64 well mixed bits of each number; all NaN are alike, and both zeros are alike."""
     bits = (np.where(np.isnan(values), np.nan, values) + 0.0).view(np.uint64)
     bits = (bits + _ODD) * _FIRST
     bits = (bits ^ (bits >> _SHIFT)) * _SECOND
@@ -176,5 +181,5 @@ def label_medians(
 
 
 def sign_of(kind: str) -> float:
-    """Return what turns a score into a distance, and back: -1 where larger scores are closer."""
+    """Return the factor from a score to a distance, and back: -1 where larger scores are closer."""
     return -1.0 if kind in LARGER_IS_CLOSER else 1.0

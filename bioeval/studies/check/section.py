@@ -101,7 +101,7 @@ class DataCheck(Shown):
 
     @property
     def messages(self) -> list[Message]:
-        """What was found, the most serious first, but for what is without a fault."""
+        """The messages of all faults, the most serious first."""
         return [x.found for x in _in_order(self) if isinstance(x.found, Message)]
 
     @property
@@ -130,7 +130,6 @@ def _plain(listed: LabelError | ConfusedPair) -> dict[str, Any]:
 
 
 def check_section(check: DataCheck) -> Section:
-    """Return what is said of a check of data."""
     well: list[Text] = []
     for name in ("samples", "kind"):
         well += [x.found for x in check.of("ok") if x.check == name][:1]
@@ -155,7 +154,7 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
     """Yield the templates whose label is likely wrong, with the nearest template of another."""
     if not check.label_errors:
         return
-    one_side = all(x.side == "both" for x in check.label_errors)
+    one_side = all(error.side == "both" for error in check.label_errors)
     columns = (
         *(() if one_side else (Column("side", "side"),)),
         Column("place", "row" if one_side else "row or column"),
@@ -169,19 +168,19 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
         Column("nearest_image", "nearest image"),
     )
     rows = []
-    for x in check.label_errors:
+    for error in check.label_errors:
         cells = (
-            Number(x.template.place, decimals=0),
-            _template(x.template),
-            Picture(dict(x.template.names), ""),
-            Label(x.template.subject),
-            Label(x.nearest_label),
-            Score(x.own_score),
-            Score(x.nearest_score),
-            _template(x.nearest),
-            Picture(dict(x.nearest.names), ""),
+            Number(error.template.place, decimals=0),
+            _template(error.template),
+            Picture(dict(error.template.names), ""),
+            Label(error.template.subject),
+            Label(error.nearest_label),
+            Score(error.own_score),
+            Score(error.nearest_score),
+            _template(error.nearest),
+            Picture(dict(error.nearest.names), ""),
         )
-        rows.append(cells if one_side else (x.side, *cells))
+        rows.append(cells if one_side else (error.side, *cells))
     number = check["label-errors"].count
     notes: list[Text] = [
         "The scores are the median scores of the template with its own label and with the label "
@@ -198,11 +197,11 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
     confusions = check.confusions
     if confusions is None:
         return
-    at: Text = Threshold(confusions.threshold, next=confusions.next)
+    threshold: Text = Threshold(confusions.threshold, next=confusions.next)
     if confusions.at:
-        at = say("{threshold}, {where}", threshold=at, where=confusions.at)
+        threshold = say("{threshold}, {where}", threshold=threshold, where=confusions.at)
     if not confusions.listed:
-        yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=at), "note")
+        yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=threshold), "note")
         return
     rows = []
     for pair in confusions.listed:
@@ -230,7 +229,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         Column("other_template", "other template"),
         Column("other_image", "other image"),
     )
-    most = (
+    listing = (
         "" if len(rows) == confusions.pairs else say("; the {n} with most are listed", n=len(rows))
     )
     notes: list[Text] = [
@@ -239,12 +238,12 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
             "directions{most}. Nearest: the nearest comparison of a pair.",
             pairs=confusions.pairs,
             all=confusions.false_accepts,
-            most=most,
+            most=listing,
         )
     ]
     if confusions.use:
         notes.append(f"{confusions.use}.")
-    title = say("Who is confused with whom at the threshold {at}", at=at)
+    title = say("Who is confused with whom at the threshold {at}", at=threshold)
     yield Table("confusions", columns, rows, title=title, notes=notes)
 
 
@@ -260,7 +259,7 @@ def _in_order(check: DataCheck) -> list[Finding]:
 
 
 def _findings(check: DataCheck) -> Table:
-    """Return what was found, and below it the first places; and in one line what passed."""
+    """Return the faults, with their first places below, and in one line the checks that passed."""
     rows: list[tuple[Text, ...]] = []
     for finding in _in_order(check):
         if finding.severity == "ok":

@@ -51,16 +51,16 @@ def outlying(values: np.ndarray, rate: float) -> np.ndarray:
     """Return which values are too large for chance: robust scores, Benjamini and Hochberg."""
     from scipy.special import ndtr
 
-    known = values[~np.isnan(values)]
+    defined = values[~np.isnan(values)]
     with np.errstate(invalid="ignore"):
-        middle = np.median(known) if len(known) else np.nan
-        spread = _MAD * np.median(abs(known - middle)) if len(known) else np.nan
+        middle = np.median(defined) if len(defined) else np.nan
+        spread = _MAD * np.median(abs(defined - middle)) if len(defined) else np.nan
         if not 0 < spread < np.inf:
             return np.zeros(len(values), dtype=bool)
-        p = ndtr((middle - values) / spread)
-    ordered = np.sort(p[~np.isnan(p)])
-    under = ordered[ordered <= rate * np.arange(1, len(ordered) + 1) / len(ordered)]
-    return p <= under.max(initial=-1.0)
+        p_values = ndtr((middle - values) / spread)
+    ordered = np.sort(p_values[~np.isnan(p_values)])
+    rejected = ordered[ordered <= rate * np.arange(1, len(ordered) + 1) / len(ordered)]
+    return p_values <= rejected.max(initial=-1.0)
 
 
 def contrasts(scores: Scores, medians: np.ndarray) -> np.ndarray:
@@ -69,9 +69,9 @@ def contrasts(scores: Scores, medians: np.ndarray) -> np.ndarray:
 
 
 def _contrast_of(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
-    same, near = _scaled(medians, natural_zero)
+    to_own, to_nearest = _scaled(medians, natural_zero)
     with np.errstate(invalid="ignore"):
-        return np.where(same == near, 0.0, same - near)
+        return np.where(to_own == to_nearest, 0.0, to_own - to_nearest)
 
 
 def _scaled(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
@@ -84,7 +84,7 @@ def _scaled(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
 
 
 def _natural_zero(scores: Scores, medians: np.ndarray) -> bool:
-    """Whether distances begin at 0, so that their ratios mean something."""
+    """Whether distances begin at 0, so that ratios of distances have a meaning."""
     return scores.kind == "distance" and not (medians[:, :2] < 0).any()
 
 
@@ -119,11 +119,11 @@ def label_errors(
     unmatched = list[tuple[float, str, int]]()
     for side, (label, of_side) in sides.items():
         for place in np.flatnonzero(wrong[side]).tolist():
-            both = sorted((int(label[place]), int(of_side[place, 2])))
-            if tuple(both) in two_names:
+            two_labels = sorted((int(label[place]), int(of_side[place, 2])))
+            if tuple(two_labels) in two_names:
                 continue
-            found = named if matching[side][place] else unmatched
-            found.append((-contrast[side][place], side, place))
+            suspects = named if matching[side][place] else unmatched
+            suspects.append((-contrast[side][place], side, place))
     errors = [
         _label_error(scores, side, place, sides[side][1][place])
         for _, side, place in sorted(named)[:most]
@@ -136,16 +136,16 @@ def label_errors(
         wrong_label = Finding("label-errors", "warning", message, len(named), where)
     if unmatched:
         message = Message("captures-likely-failed", templates=len(unmatched), compared=judged)
-        shown = [(side, place) for _, side, place in sorted(unmatched)[:most]]
-        where = _places(scores, shown, len(unmatched))
+        listed = [(side, place) for _, side, place in sorted(unmatched)[:most]]
+        where = _places(scores, listed, len(unmatched))
         failed_capture = Finding("failed-captures", "warning", message, len(unmatched), where)
     return errors, (wrong_label, failed_capture)
 
 
 def _much_nearer(contrast: np.ndarray) -> np.ndarray:
     """Return which templates are much nearer to another label than to their own."""
-    known = contrast[~np.isnan(contrast)]
-    usual = np.median(known) if len(known) else 0.0
+    defined = contrast[~np.isnan(contrast)]
+    usual = np.median(defined) if len(defined) else 0.0
     with np.errstate(invalid="ignore"):
         return outlying(contrast, _RATE) & (usual < 0) & (contrast >= -_MIRRORED * usual)
 
@@ -155,28 +155,28 @@ def _matches_one(
 ) -> np.ndarray:
     """Return which suspects match one other label as templates match their own.
 
-    They are nearer to it than to the next label by half of the usual contrast at least.
+    A match is nearer to this label than to the next by at least half of the usual contrast.
     """
     matches = np.zeros(len(suspect), dtype=bool)
-    known = contrast[~np.isnan(contrast)]
+    defined = contrast[~np.isnan(contrast)]
     codes = scores.codes
-    label, others = (codes.probe, codes.gallery)
+    label, compared_labels = (codes.probe, codes.gallery)
     if side == "gallery":
-        label, others = others, label
-    order, starts = by_label(others, len(codes.values))
+        label, compared_labels = compared_labels, label
+    order, starts = by_label(compared_labels, len(codes.values))
     for place in np.flatnonzero(suspect).tolist():
         if side == "gallery":
             values = _columns(scores, np.array([place])).T
         else:
             values = attempted(scores, place, place + 1)
-        values[0, others == medians[place, 2]] = np.nan
+        values[0, compared_labels == medians[place, 2]] = np.nan
         ((_, further, _),) = label_medians(values, order, starts, label[place : place + 1])
         if np.isnan(further):  # there is no other label
             matches[place] = True
             continue
         lone = np.array([[medians[place, 1], further, 0.0]])
         gap = _contrast_of(lone, _natural_zero(scores, medians))
-        matches[place] = gap <= _MIRRORED * np.median(known)
+        matches[place] = gap <= _MIRRORED * np.median(defined)
     return matches
 
 
@@ -185,30 +185,30 @@ def _leave_out_explained(
 ) -> None:
     """Leave out, on both sides, templates that a wrong label of the other side explains.
 
-    It may be that all templates of a label seem wrong since those that they are compared with are.
-    Where all of both sides seem wrong, the fewer are named, and of equal numbers all.
+    All templates of a label may seem wrong because the templates on the other side are wrong. Where
+    all templates of both sides seem wrong, the fewer are named; of equal numbers, all are named.
     """
     size = max(int(x.max()) for x in label) + 1
     number = [np.bincount(x[y], minlength=size) for x, y in zip(label, wrong, strict=True)]
-    whole = [
+    all_wrong = [
         n == np.bincount(x[y], minlength=size)
         for n, x, y in zip(number, label, judged, strict=True)
     ]
-    for side, other in ((0, 1), (1, 0)):
-        explained = (number[other] > 0) & whole[side]
-        explained &= ~whole[other] | (number[other] < number[side])
+    for side, across in ((0, 1), (1, 0)):
+        explained = (number[across] > 0) & all_wrong[side]
+        explained &= ~all_wrong[across] | (number[across] < number[side])
         wrong[side] &= ~explained[label[side]]
 
 
 @stage("looking at the labels of the gallery")
 def _medians_of_gallery(scores: Scores) -> np.ndarray:
     """Return :func:`label_medians` of the gallery templates, by their distances to the probes."""
-    codes, (m, n) = scores.codes, scores.shape
+    codes, (probes, templates) = scores.codes, scores.shape
     order, starts = by_label(codes.probe, len(codes.values))
-    medians, step = np.empty((n, 3)), max(1, _KEPT_VALUES // m)
+    medians, step = np.empty((templates, 3)), max(1, _KEPT_VALUES // probes)
     with threads_for(scores):
-        for low in range(0, n, step):
-            columns = np.arange(low, min(low + step, n))
+        for low in range(0, templates, step):
+            columns = np.arange(low, min(low + step, templates))
             values = _columns(scores, columns).T
             medians[columns] = label_medians(values, order, starts, codes.gallery[columns])
     return medians
@@ -217,19 +217,21 @@ def _medians_of_gallery(scores: Scores) -> np.ndarray:
 def _columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
     """Return the distances of all probes to some columns, NaN where there is no attempt."""
     part = of_own_columns(scores.select(gallery=columns))
-    m, step = scores.shape[0], rows_per_block(scores)
-    return np.concatenate([attempted(part, i, min(i + step, m)) for i in range(0, m, step)])
+    probes, step = scores.shape[0], rows_per_block(scores)
+    return np.concatenate(
+        [attempted(part, i, min(i + step, probes)) for i in range(0, probes, step)]
+    )
 
 
 def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> LabelError:
-    """Return a template with its name, and that of the nearest one of the other label."""
+    """Return a template, and the nearest template of the other label, with their names."""
     codes, label = scores.codes, int(medians[2])
-    template, other = (
+    template, compared = (
         (scores.probe_labels, scores.probe_meta),
         (scores.gallery_labels, scores.gallery_meta),
     )
     if side == "gallery":
-        template, other = other, template
+        template, compared = compared, template
         candidates = np.flatnonzero(codes.probe == label)
         distances = _columns(scores, np.array([place]))[candidates, 0]
     else:
@@ -239,16 +241,16 @@ def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> 
     own_score, nearest_score = to_user(medians[:2], scores.kind).tolist()
     return LabelError(
         side,
-        Side.of(*template, place),
+        Side.from_columns(*template, place),
         plain(codes.values[label]),
         own_score,
         nearest_score,
-        Side.of(*other, nearest),
+        Side.from_columns(*compared, nearest),
     )
 
 
 def _places(scores: Scores, templates: list[tuple[str, int]], number: int) -> Text:
-    """Return the rows and columns of templates, in order, and how many of all these are."""
+    """Return the rows and columns of templates, in order, with their share of the `number`."""
     parts = list[Text]()
     of_gallery = sorted(place for side, place in templates if side == "gallery")
     of_probes = sorted(place for side, place in templates if side != "gallery")
@@ -262,8 +264,8 @@ def _places(scores: Scores, templates: list[tuple[str, int]], number: int) -> Te
             parts.append(say("{line} {places}", line=name, places=Enumeration(places, "")))
     where: Text = Enumeration(parts, ";")
     if len(templates) < number:
-        shown, of = Count(len(templates)), Count(number)
-        where = say("{shown} of {number}: {where}", shown=shown, number=of, where=where)
+        listed, total = Count(len(templates)), Count(number)
+        where = say("{shown} of {number}: {where}", shown=listed, number=total, where=where)
     return where
 
 
@@ -282,54 +284,56 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
 
 
 def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
-    """Yield the pairs of labels of which most probes are as near to the other as to their own."""
+    """Yield pairs of labels most of whose probes are as near to the other label as to their own."""
     codes = scores.codes
-    same, near = _scaled(medians, _natural_zero(scores, medians))
-    contrast, other = contrasts(scores, medians), medians[:, 2].astype(np.int64)
-    judged = np.isfinite(near) & ~codes.no_person[codes.probe] & ~codes.no_person[other]
+    to_own, to_nearest = _scaled(medians, _natural_zero(scores, medians))
+    contrast, nearest_label = contrasts(scores, medians), medians[:, 2].astype(np.int64)
+    judged = (
+        np.isfinite(to_nearest) & ~codes.no_person[codes.probe] & ~codes.no_person[nearest_label]
+    )
     compared = judged & np.isfinite(contrast)
-    if not compared.any() or not np.isfinite(same).any():
+    if not compared.any() or not np.isfinite(to_own).any():
         return
     labels = np.unique(codes.probe[judged])
-    distance, apart = np.full((2, len(codes.values)), np.nan)
+    distance, contrast_of_label = np.full((2, len(codes.values)), np.nan)
     nearest = np.full(len(codes.values), -1)
     order, starts = by_label(codes.probe, len(codes.values))
     for label in labels.tolist():
         rows = order[starts[label] : starts[label + 1]]
         rows = rows[judged[rows]]
-        names, number = np.unique(other[rows], return_counts=True)
+        names, number = np.unique(nearest_label[rows], return_counts=True)
         if 2 * number.max() > len(rows):
             nearest[label] = names[number.argmax()]
-        distance[label] = np.median(near[rows])
-        if len(known := contrast[rows][np.isfinite(contrast[rows])]):
-            apart[label] = np.median(known)
-    middle, usual = np.median(distance[labels]), np.median(same[np.isfinite(same)])
+        distance[label] = np.median(to_nearest[rows])
+        if len(defined := contrast[rows][np.isfinite(contrast[rows])]):
+            contrast_of_label[label] = np.median(defined)
+    middle, usual = np.median(distance[labels]), np.median(to_own[np.isfinite(to_own)])
     usual_contrast = np.median(contrast[compared])
     if not (usual < middle and usual_contrast < 0):
         return
     enrolled = present(codes.gallery, len(codes.values))
-    for one in np.flatnonzero(outlying(-distance, _RATE_OF_LABELS)).tolist():
-        two = int(nearest[one])
-        sides = [one]
-        if two in labels and enrolled[one]:
-            sides.append(two)
-            if nearest[two] != one:
+    for first in np.flatnonzero(outlying(-distance, _RATE_OF_LABELS)).tolist():
+        second = int(nearest[first])
+        sides = [first]
+        if second in labels and enrolled[first]:
+            sides.append(second)
+            if nearest[second] != first:
                 continue
         to_other = np.mean(distance[sides])
-        if sides == [one] and two >= 0:  # one of several templates may have a wrong label
-            to_other = max(to_other, _to_most(scores, medians, one, two))
+        if sides == [first] and second >= 0:  # one of several templates may have a wrong label
+            to_other = max(to_other, _to_most(scores, medians, first, second))
         way = middle - to_other
-        known = apart[sides][~np.isnan(apart[sides])]
-        between = np.mean(known) / -usual_contrast if len(known) else 0.0
-        if two >= 0 and way >= _WAY * (middle - usual) and -_APART <= between < _MIRRORED:
-            yield min(one, two), max(one, two)
+        defined = contrast_of_label[sides][~np.isnan(contrast_of_label[sides])]
+        between = np.mean(defined) / -usual_contrast if len(defined) else 0.0
+        if second >= 0 and way >= _WAY * (middle - usual) and -_APART <= between < _MIRRORED:
+            yield min(first, second), max(first, second)
 
 
 def _to_most(scores: Scores, medians: np.ndarray, label: int, other: int) -> float:
-    """Return the median, over the probes of a label, of upper median distances to another one."""
+    """Return the median, over the probes of a label, of upper median distances to another label."""
     probes = np.flatnonzero(scores.codes.probe == label)
-    some = scores.select(probes, np.flatnonzero(scores.codes.gallery == other))
-    distances = np.sort(attempted(some, 0, len(probes)), axis=1)
+    between_labels = scores.select(probes, np.flatnonzero(scores.codes.gallery == other))
+    distances = np.sort(attempted(between_labels, 0, len(probes)), axis=1)
     number = np.isfinite(distances).sum(axis=1)
     upper = distances[np.flatnonzero(number), (number // 2)[number > 0]]
     return float(np.median(np.log(upper) if _natural_zero(scores, medians) else upper))

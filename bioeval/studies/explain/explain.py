@@ -48,7 +48,7 @@ class _Explainer:
     """Explains the rows of some scores under a protocol."""
 
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
-        """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
+        """Choose the threshold; refuse scores without rows, and rates that are no sums of rows."""
         require_scores(scores)
         if scores.layout == "pairs":
             raise ProtocolError("a list of pairs has no rows to explain: each pair is one attempt")
@@ -87,9 +87,9 @@ class _Explainer:
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
         self.rows = RowLists(self.scores, scores, distance, *(ties[:1] or ["pessimistic"]))
         if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
-            kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
-            names = in_words(self.given.gallery_names, len(kept))
-            self.rows.names = np.array(names, dtype=object)[kept].tolist()
+            is_left = np.isin(self.given.gallery_ids, scores.gallery_ids)
+            names = in_words(self.given.gallery_names, len(is_left))
+            self.rows.names = np.array(names, dtype=object)[is_left].tolist()
 
     def row_of(self, probe: int | str) -> int:
         """Return the position of a probe, given by position or by name."""
@@ -123,7 +123,7 @@ class _Explainer:
         return int(places[0])
 
     def row(self, i: int) -> Explanation:
-        """Return the explanation of row `i` of those that are compared."""
+        """Return the explanation of row `i` of the compared scores."""
         scores, lists = self.scores, dict[tuple[str, str], RankedList]()
         tasks, remarks = list[Contribution](), list[Text]()
 
@@ -181,7 +181,7 @@ class _Explainer:
         )
 
     def _threshold(self, threshold: Any) -> tuple[ChosenThreshold | None, Text]:
-        """Return the threshold as a distance (None without one), and its source."""
+        """Return the threshold as a distance, None without a threshold, and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
         rule = Rule.parse("eer" if threshold is None else threshold)

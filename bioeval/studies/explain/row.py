@@ -65,14 +65,14 @@ class Entry:
 
     @property
     def outcome(self) -> str:
-        """What verification counts: ``"GA"``, ``"FR"``, ``"FA"`` or ``"GR"``.
+        """The count of verification: ``"GA"``, ``"FR"``, ``"FA"`` or ``"GR"``.
 
-        Without a threshold, what it counts if the score is accepted, and if it is rejected.
+        Without a threshold, the counts of an accepted and of a rejected score.
         """
         if self.role == LEFT_OUT:
             return ""
-        both = ("GA", "FR") if self.role == GENUINE else ("FA", "GR")
-        return " | ".join(both) if self.accepted is None else both[not self.accepted]
+        outcomes = ("GA", "FR") if self.role == GENUINE else ("FA", "GR")
+        return " | ".join(outcomes) if self.accepted is None else outcomes[not self.accepted]
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,15 @@ class RankedList:
     def ranks_of_mate(self, ties: str) -> list[tuple[int, float]]:
         """Return the ranks of the nearest mate with their weights; none without a mate.
 
-        Only expected ties have several ranks: each has the probability of it as its weight.
+        Only expected ties have several ranks; the weight of a rank is its probability.
         """
-        mates, others = self.of(GENUINE), self.of(IMPOSTOR)
+        mates, impostors = self.of(GENUINE), self.of(IMPOSTOR)
         if not mates:
             return []
         best = min(mates, key=lambda entry: (entry.distance, entry.column))
-        tied = [entry for entry in others if entry.distance == best.distance]
+        tied = [entry for entry in impostors if entry.distance == best.distance]
         _, ranks, weights = place_weights(
-            np.array([sum(entry.distance < best.distance for entry in others)]),
+            np.array([sum(entry.distance < best.distance for entry in impostors)]),
             np.array([len(tied)]),
             np.array([sum(entry.column < best.column for entry in tied)]),
             np.array([sum(entry.distance == best.distance for entry in mates)]),
@@ -116,9 +116,9 @@ class RankedList:
 class RowLists:
     """Reads the rows of a matrix as sorted lists.
 
-    `scores` are those that are compared, `original` those before a card left any out;
-    `threshold` is a distance. Of entries exactly as close, those of other subjects are first under
-    pessimistic `ties`, the probe's own under optimistic ones, and the first column otherwise.
+    `scores` are compared, `original` are the scores before a card left any out; `threshold` is a
+    distance. Of entries exactly as close, other subjects are first under pessimistic `ties`, the
+    probe's own subject under optimistic ties, and the first column otherwise.
     """
 
     def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: str):
@@ -159,17 +159,17 @@ class RowLists:
             low, high = gallery.starts[group : group + 2]
             of_group = [templates[column] for column in block.candidates[low:high].tolist()]
             used = [entry for entry in of_group if entry.role != LEFT_OUT]
-            near = min(used or of_group, key=lambda entry: (entry.distance, entry.column))
+            nearest = min(used or of_group, key=lambda entry: (entry.distance, entry.column))
             score = None
             if value == value:
                 score = float(to_user(np.float64(value), self.scores.kind)) + 0.0
             reason = _fused_from(used, fusion)
             if not used:
                 reasons = list({written(x.reason): x.reason for x in of_group}.values())
-                gone = "no template of the subject is left ({reasons})"
-                reason = say(gone, reasons=Enumeration(reasons, ";"))
+                text = "no template of the subject is left ({reasons})"
+                reason = say(text, reasons=Enumeration(reasons, ";"))
             genuine = bool(group == gallery.probe_group[i])
-            entries.append(self._entry(near.column, value, genuine, score, reason))
+            entries.append(self._entry(nearest.column, value, genuine, score, reason))
         return self._ranked("subject", entries)
 
     def _entry(
@@ -199,7 +199,7 @@ class RowLists:
         scores, columns = self.scores, np.arange(self.scores.shape[1])
         itself = scores.probe_ids[i] == scores.gallery_ids
         masked = _masked(self.original, i)
-        gone = excluded(scores, np.full(len(columns), i), columns)
+        is_excluded = excluded(scores, np.full(len(columns), i), columns)
         by_protocol = _masked(scores, i)
         reasons = list[Text]()
         for j in columns.tolist():
@@ -208,7 +208,7 @@ class RowLists:
                 reason = "the probe itself: a template is never compared with itself"
             elif masked[j]:
                 reason = "left out by the mask"
-            elif gone[j]:
+            elif is_excluded[j]:
                 reason = Enumeration(self._exclusions(i, j), ";")
             elif by_protocol[j]:
                 reason = "left out by the protocol"
@@ -252,7 +252,7 @@ class RowLists:
 
 
 def _fused_from(used: list[Entry], fusion: str) -> Text:
-    """Return the scores of which a fused one is made; empty of one template."""
+    """Return the scores that a fused score is made of; empty for a single template."""
     if len(used) < 2:
         return ""
     method = {"best": "nearest", "worst": "farthest"}.get(fusion, fusion)

@@ -143,8 +143,8 @@ class Steps(Shown):
         for walk, by_task in zip(self.walks, self.totals, strict=True):
             for task, counts in by_task.items():
                 for count, total in counts.items():
-                    at = {"probe": walk.probe, "task": task, "measure": count.name}
-                    records.append({**at, "rank": count.rank, "value": float(total)})
+                    place = {"probe": walk.probe, "task": task, "measure": count.name}
+                    records.append({**place, "rank": count.rank, "value": float(total)})
         return records
 
     def _document(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
 
 
 def _additions(explained: Explanation) -> Iterator[dict[str, Any]]:
-    """Yield what a row adds to each counter, as data has it."""
+    """Yield the addition of a row to each counter, as a record of the data frame."""
     for task in explained.tasks:
         of_task = {"probe": explained.probe, "task": task.task, "role": task.role}
         for count, added in (task.counts or {}).items():
@@ -201,7 +201,6 @@ def _additions(explained: Explanation) -> Iterator[dict[str, Any]]:
 
 
 def explanation_section(explained: Explanation) -> Section:
-    """Return what is said of an explained row."""
     image = Column("image", "image of the probe")
     picture = Table("probe", [image], [[Picture(explained.name, explained.name)]])
     rows = [(task.title, _adds(task), task.why) for task in explained.tasks]
@@ -217,7 +216,6 @@ def explanation_section(explained: Explanation) -> Section:
 
 
 def steps_section(steps: Steps) -> Section:
-    """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
     blocks: list[Block] = [Facts(list(_about(walks[0])))]
     if max(steps.scores.shape) <= MOST_SHOWN:
@@ -253,7 +251,7 @@ def _threshold(explained: Explanation) -> Score:
 
 
 def _lists(explained: Explanation) -> Iterator[Block]:
-    """Yield the lists of a row, each a table with the threshold among its entries."""
+    """Yield the lists of a row as tables with the threshold among the entries."""
     for ranked in explained.lists:
         title = f"List of {ranked.unit}s"
         notes = list(_left_out(ranked))
@@ -262,9 +260,9 @@ def _lists(explained: Explanation) -> Iterator[Block]:
             yield Paragraph(f"{title}: no entry is left", "answer")
             yield from (Paragraph(text, "note") for text in notes)
             continue
-        shown = _shown(placed)
-        if len(shown) < len(placed):
-            hidden = len(placed) - len(shown)
+        places_shown = _shown(placed)
+        if len(places_shown) < len(placed):
+            hidden = len(placed) - len(places_shown)
             text = "{hidden:count} more {unit}, at the places that are not shown"
             notes.insert(0, say(text, hidden=hidden, unit=f"{ranked.unit}s"))
         verified = any(
@@ -272,9 +270,9 @@ def _lists(explained: Explanation) -> Iterator[Block]:
             and (task.task == "verification/multi") == (ranked.unit == "subject")
             for task in explained.tasks
         )
-        rows = [_row(placed[k], verified) for k in shown]
+        rows = [_row(placed[k], verified) for k in places_shown]
         if explained.threshold is not None and placed[0].accepted is not None:
-            accepted = sum(bool(placed[k].accepted) for k in shown)
+            accepted = sum(bool(placed[k].accepted) for k in places_shown)
             rows.insert(accepted, _cut(explained))
         columns = [
             Column("place", "place"),
@@ -293,10 +291,12 @@ def _shown(placed: Sequence[Entry]) -> list[int]:
     """Return which entries of a list readers are shown."""
     if len(placed) <= LONGEST:
         return list(range(len(placed)))
-    at = sum(bool(entry.accepted) for entry in placed)
+    accepted = sum(bool(entry.accepted) for entry in placed)
     genuine = [k for k, entry in enumerate(placed) if entry.role == GENUINE]
     around = (
-        range(max(0, at - 2), min(at + 2, len(placed))) if placed[0].accepted is not None else ()
+        range(max(0, accepted - 2), min(accepted + 2, len(placed)))
+        if placed[0].accepted is not None
+        else ()
     )
     return sorted({*range(FIRST), *around, *genuine[:MOST_GENUINE]})
 
@@ -325,7 +325,7 @@ def _cut(explained: Explanation) -> list[Text | None]:
 
 
 def _left_out(ranked: RankedList) -> Iterator[Text]:
-    """Yield the reasons for leaving entries out, one sentence each, with the entries."""
+    """Yield a sentence for each reason for leaving entries out, with the entries."""
     by_reason: dict[str, list[Entry]] = {}
     for entry in ranked.of(LEFT_OUT):
         by_reason.setdefault(written(entry.reason), []).append(entry)
@@ -334,14 +334,16 @@ def _left_out(ranked: RankedList) -> Iterator[Text]:
         names = [
             Label(entry.template if ranked.unit == "template" else entry.subject) for entry in named
         ]
-        shown: Text = Enumeration(names, "")
+        listed: Text = Enumeration(names, "")
         if len(entries) > NAMED:
-            shown = say("{names} and {others:count} more", names=shown, others=len(entries) - NAMED)
-        yield say("left out ({names}): {reason}", names=shown, reason=entries[0].reason)
+            listed = say(
+                "{names} and {others:count} more", names=listed, others=len(entries) - NAMED
+            )
+        yield say("left out ({names}): {reason}", names=listed, reason=entries[0].reason)
 
 
 def _adds(task: Contribution) -> Text:
-    """Return what a row adds to the counters of a task."""
+    """Return in words the additions of a row to the counters of a task."""
     if task.counts is None:
         return "depends on the threshold"
     attempts = ("genuine_attempts", "impostor_attempts", "attempts")
@@ -363,9 +365,9 @@ def _sums(counts: Mapping[TaskCount, float]) -> Text:
 
 def _legend(walks: Iterable[Explanation]) -> Iterator[Text]:
     """Yield the meanings of the counters of the tasks."""
-    there = {task.task.partition("/")[0] for walk in walks for task in walk.tasks}
+    tasks = {task.task.partition("/")[0] for walk in walks for task in walk.tasks}
     for name, text in _LEGEND.items():
-        if name in there:
+        if name in tasks:
             yield say(text, task="identification")
 
 
@@ -374,27 +376,30 @@ def _matrix(scores: Scores) -> Table:
 
     All against all, the diagonal is empty: a template is not compared with itself.
     """
-    m, n = scores.shape
+    rows_of_matrix, columns_of_matrix = scores.shape
     square = scores.layout == "all-against-all"
     values, people = scores.values, knows_people(scores)
     columns = [Column("template", "template" if square else "probe")]
     columns += [Column("subject", "subject")] if people else []
-    for j, name in enumerate(in_words(scores.gallery_names, n)):
+    for j, name in enumerate(in_words(scores.gallery_names, columns_of_matrix)):
         heading: Text = Label(name)
         if people and not square:
             heading = say("{name:name} ({who:name})", name=name, who=scores.gallery_labels[j])
         columns.append(Column(f"score_{j}", heading))
     rows = []
-    for i, name in enumerate(in_words(scores.probe_names, m)):
+    for i, name in enumerate(in_words(scores.probe_names, rows_of_matrix)):
         row: list[Text | None] = [Label(name)]
         row += [Label(scores.probe_labels[i])] if people else []
-        row += [None if square and i == j else Score(float(values[i, j])) for j in range(n)]
+        row += [
+            None if square and i == j else Score(float(values[i, j]))
+            for j in range(columns_of_matrix)
+        ]
         rows.append(row)
     return Table("scores", columns, rows, title="The scores")
 
 
 def _so_far(explained: Explanation, totals: Mapping[str, Mapping[TaskCount, float]]) -> Table:
-    """Return what a step adds to each task, and the sums after it."""
+    """Return the additions of a step to the tasks, and the sums after the step."""
     rows: list[tuple[Text, ...]] = []
     last = {task.task: task for task in explained.tasks}
     for task in explained.tasks:
@@ -420,8 +425,8 @@ def _rates(totals: Mapping[str, Mapping[TaskCount, float]], notes: Iterable[Text
         before = -1.0
         for rate in quotients(task, counts):
             # Ranks at which no probe is found are left out.
-            shown, before = rate.rank in (None, 1) or rate.part != before, rate.part
-            if shown:
+            is_shown, before = rate.rank in (None, 1) or rate.part != before, rate.part
+            if is_shown:
                 rows.append(_rate(task, rate))
     columns = [Column("task"), Column("rate"), Column("fraction"), Column("value")]
     if len(totals) == 1:
@@ -440,8 +445,8 @@ def _rate(task: str, rate: Quotient) -> list[Text]:
         name = say(form, name=name, rank=Label(rate.rank))
     fraction: Text = "no attempt"
     if rate.over:
-        part, over = (Number(x, digits=3) for x in (rate.part, rate.over))
-        fraction = say("{part} / {over}", part=part, over=over)
+        part, attempts_of_rate = (Number(x, digits=3) for x in (rate.part, rate.over))
+        fraction = say("{part} / {over}", part=part, over=attempts_of_rate)
     attempts = int(rate.over) if rate.over else None
     return [
         TITLES[task],

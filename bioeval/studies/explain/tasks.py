@@ -81,14 +81,14 @@ class Contribution:
 
 
 def total(sums: Mapping[TaskCount, float], counts: Mapping[TaskCount, float]) -> Counts:
-    """Return the sums of both, in the order of :data:`SYMBOLS`."""
-    both = {count: sums.get(count, 0) + counts.get(count, 0) for count in {**sums, **counts}}
+    """Return the sums of both mappings, in the order of :data:`SYMBOLS`."""
+    totals = {count: sums.get(count, 0) + counts.get(count, 0) for count in {**sums, **counts}}
     order = [*SYMBOLS]
-    return dict(sorted(both.items(), key=lambda x: (order.index(x[0].name), x[0].rank or 0)))
+    return dict(sorted(totals.items(), key=lambda x: (order.index(x[0].name), x[0].rank or 0)))
 
 
 def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
-    """Return what a list adds to verification: every entry is an attempt."""
+    """Return the contribution of a list to verification: every entry is an attempt."""
     counts: Counts | None = {TaskCount(name): 0 for name in ("ga", "fr", "fa", "gr")}
     for entry in ranked.of(GENUINE, IMPOSTOR):
         if entry.accepted is None:
@@ -96,23 +96,25 @@ def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
             break
         assert counts is not None
         counts[TaskCount(entry.outcome.lower())] += 1
-    why = "each template of the list is an attempt"
+    reason = "each template of the list is an attempt"
     if task == "verification/multi":
-        why = f"the probe claims each subject once, and its templates are fused (fusion {fusion})"
+        reason = (
+            f"the probe claims each subject once, and its templates are fused (fusion {fusion})"
+        )
     if not ranked.of(GENUINE):
-        why += f"; no {ranked.unit} is genuine"
-    return Contribution(task=task, counts=counts, why=why)
+        reason += f"; no {ranked.unit} is genuine"
+    return Contribution(task=task, counts=counts, why=reason)
 
 
 def searched(
     ranked: RankedList, task: OpenSet, role: str, enrolled: bool
 ) -> Iterator[Contribution]:
-    """Yield what a list adds to open-set identification, in each role that the probe plays.
+    """Yield the contributions of a list to open-set identification, by the roles of the probe.
 
     `role` says which probes are impostors, see :func:`role_of`.
     """
     ranks = ranked.ranks_of_mate(task.ties)
-    others = ranked.of(IMPOSTOR)
+    impostors = ranked.of(IMPOSTOR)
     counts: Counts | None
     if ranks:
         best = ranked.of(GENUINE)[0]
@@ -129,48 +131,53 @@ def searched(
         late = "" if best.accepted is not False else ", and beyond the threshold"
         if best.accepted is not False and missed == 1:
             late = " (not first: always a {false reject})"
-        why = _nearest(ranked, best, ranks, task.ties, late)
-        yield Contribution(task="open_set", role=GENUINE, counts=counts, why=why)
+        reason = _nearest(ranked, best, ranks, task.ties, late)
+        yield Contribution(task="open_set", role=GENUINE, counts=counts, why=reason)
     elif enrolled:
-        why = "no usable mate is left: no genuine attempt"
-        yield Contribution(task="open_set", role=GENUINE, counts={}, why=why)
+        reason = "no usable mate is left: no genuine attempt"
+        yield Contribution(task="open_set", role=GENUINE, counts={}, why=reason)
     if not (role == "both" or enrolled == (role == "leave-subject-out")):
         if not (ranks or enrolled):
-            why = f"its subject is not enrolled, and impostors = {role}: the probe makes no attempt"
-            yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=why)
+            reason = (
+                f"its subject is not enrolled, and impostors = {role}: the probe makes no attempt"
+            )
+            yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=reason)
         return
-    if not others:
-        why = "no usable entry of another subject: no impostor attempt"
-        yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=why)
+    if not impostors:
+        reason = "no usable entry of another subject: no impostor attempt"
+        yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=reason)
         return
-    near, counts = others[0], None
-    if near.accepted is not None:
-        counts = {TaskCount("impostor_attempts"): 1, TaskCount("fa" if near.accepted else "gr"): 1}
+    nearest, counts = impostors[0], None
+    if nearest.accepted is not None:
+        counts = {
+            TaskCount("impostor_attempts"): 1,
+            TaskCount("fa" if nearest.accepted else "gr"): 1,
+        }
     where = ""
-    if near.accepted is not None:
-        where = f", {'within' if near.accepted else 'beyond'} the threshold"
-    why = say(
-        "the nearest of other subjects is {name}{where}", name=_name(ranked, near), where=where
+    if nearest.accepted is not None:
+        where = f", {'within' if nearest.accepted else 'beyond'} the threshold"
+    reason = say(
+        "the nearest of other subjects is {name}{where}", name=_name(ranked, nearest), where=where
     )
-    yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why)
+    yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=reason)
 
 
 def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
-    """Return what a list adds to closed-set identification: the rank of the nearest mate."""
+    """Return the contribution of a list to closed-set identification: the nearest mate's rank."""
     ranks = ranked.ranks_of_mate(task.ties)
     if ranks:
         best = ranked.of(GENUINE)[0]
         late = "; it counts in {cms} from there on"
-        why = _nearest(ranked, best, ranks, task.ties, late)
+        reason = _nearest(ranked, best, ranks, task.ties, late)
         counts = {TaskCount("attempts"): 1.0}
         if not best.failed:
             counts |= {TaskCount("cms_count", k): weight for k, weight in ranks}
-        return Contribution(task="closed_set", counts=counts, why=why)
+        return Contribution(task="closed_set", counts=counts, why=reason)
     unmated = task.unmated
-    why = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
+    reason = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
     if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
-        why = "no usable mate is left: the probe is left out, and counted"
-    return Contribution(task="closed_set", counts={TaskCount("skipped"): 1}, why=why)
+        reason = "no usable mate is left: the probe is left out, and counted"
+    return Contribution(task="closed_set", counts={TaskCount("skipped"): 1}, why=reason)
 
 
 def _nearest(
@@ -218,9 +225,9 @@ class Quotient(NamedTuple):
 
 
 def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient]:
-    """Yield the rates of a task from the sums of its counts, up to the last rank that has one."""
+    """Yield the rates of a task from the sums of its counts, up to the last counted rank."""
 
-    def of(*names: str) -> float:
+    def sum_of(*names: str) -> float:
         return sum(counts.get(TaskCount(name), 0) for name in names)
 
     def up_to(name: str, counted_as: str, formula: str, over: float) -> Iterator[Quotient]:
@@ -228,21 +235,21 @@ def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient
         counted = 0.0
         for rank in range(1, max(ranks, default=1) + 1):
             counted += counts.get(TaskCount(counted_as, rank), 0)
-            at = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
-            formula_at_rank = say(at, task="identification", rank=Label(rank))
+            form = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
+            formula_at_rank = say(form, task="identification", rank=Label(rank))
             yield Quotient(name, rank, formula_at_rank, counted, over)
 
     if task == "closed_set":
-        yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", of("attempts"))
+        yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", sum_of("attempts"))
     else:
-        genuine, impostor = of("ga", "fr"), of("fa", "gr")
+        genuine, impostor = sum_of("ga", "fr"), sum_of("fa", "gr")
         missed = "FR / TG"
         if task == "open_set":
-            genuine, missed = of("genuine_attempts"), "FR / TG = 1 - {dir}(t, 1)"
+            genuine, missed = sum_of("genuine_attempts"), "FR / TG = 1 - {dir}(t, 1)"
             formula = "(DI(t, 1) + ... + DI(t, {rank})) / TG"
             yield from up_to("dir", "di", formula, genuine)
         else:
-            yield Quotient("gar", None, "GA / TG", of("ga"), genuine)
-        yield Quotient("frr", None, say(missed, task="identification"), of("fr"), genuine)
-        yield Quotient("far", None, "FA / TI", of("fa"), impostor)
-        yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
+            yield Quotient("gar", None, "GA / TG", sum_of("ga"), genuine)
+        yield Quotient("frr", None, say(missed, task="identification"), sum_of("fr"), genuine)
+        yield Quotient("far", None, "FA / TI", sum_of("fa"), impostor)
+        yield Quotient("grr", None, "GR / TI", sum_of("gr"), impostor)

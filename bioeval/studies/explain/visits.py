@@ -30,7 +30,7 @@ class Visits:
         self.templates = in_words(enrolled.gallery_names, enrolled.shape[1])
 
     def row_of(self, name: str) -> int | None:
-        """Return the visit of the try with a name; None without one."""
+        """Return the visit of the try with a name; None without such a try."""
         if self.tries.count(name) != 1:
             return None
         visit = self.made.number[self.tries.index(name)] + self.made.first_id
@@ -49,17 +49,17 @@ class Visits:
         claims = [x for role in (GENUINE, IMPOSTOR) for x in scored if x.role == role]
         decided = []
         for claim in claims[:_CLAIMS]:
-            how = self._decided(row, claim)
-            decided.append(say("that of {who:name} by {how}", who=claim.subject, how=how))
+            deciding = self._decided(row, claim)
+            decided.append(say("that of {who:name} by {how}", who=claim.subject, how=deciding))
         if decided:
             yield say("Of the claims, {decided}.", decided=Enumeration(decided))
 
     def _decided(self, row: int, claim: Entry) -> Text:
         """Return the try that decided a claim, and the template unless several are fused."""
-        found = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
-        assert found is not None  # claims of visits have tries
-        given, enrolled = self.made.scores, self.made.enrolled
-        place = int(np.flatnonzero(enrolled.probe_ids == given.probe_ids[found[0][0]])[0])
+        deciding = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
+        assert deciding is not None  # claims of visits have tries
+        scores, enrolled = self.made.scores, self.made.enrolled
+        place = int(np.flatnonzero(enrolled.probe_ids == scores.probe_ids[deciding[0][0]])[0])
         tried = Label(self.tries[place])
         if self.made.templates == "single":
             return say("{tried} with {template:name}", tried=tried, template=claim.template)

@@ -114,7 +114,7 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
     values = table.numbers[layout.score]
     templates = both_sides(table.words[names[0]], table.words[names[1]])
     _refuse_contradictions(table, templates, values)
-    how = how_read(place, layout, arguments)
+    options = how_read(place, layout, arguments)
     subjects = _subjects(table, layout, templates, arguments)
     arguments.refuse_unused(place, "cohort scores")
     impostors = np.zeros(len(values), dtype=bool)
@@ -123,7 +123,7 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
     if len(failed):
         first_row = int(failed[0])
         listed = replace(listed, failed_at=(first_row, f"on {_lines(table, [first_row])}"))
-    return Scores._of_pairs(listed, **how)
+    return Scores._of_pairs(listed, **options)
 
 
 def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:
@@ -131,25 +131,26 @@ def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray
     low = np.minimum(names.a, names.b).astype(np.int64)
     key = low * len(names.values) + np.maximum(names.a, names.b)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    other = values[first[place.reshape(-1)]]
-    differs = (values != other) & ~(np.isnan(values) & np.isnan(other))
+    first_value = values[first[place.reshape(-1)]]
+    differs = (values != first_value) & ~(np.isnan(values) & np.isnan(first_value))
     rows = np.flatnonzero(differs)
     if not len(rows):
         return
     examples = []
     for row in rows[:_EXAMPLES].tolist():
         before = int(first[place.reshape(-1)[row]])
-        one, two = names.values[names.a[row]], names.values[names.b[row]]
+        first_name = names.values[names.a[row]]
+        second_name = names.values[names.b[row]]
         examples.append(
-            f"{one!r} and {two!r} ({_lines(table, [before, row])}: {float(values[before])!r} and "
-            f"{float(values[row])!r})"
+            f"{first_name!r} and {second_name!r} ({_lines(table, [before, row])}: "
+            f"{float(values[before])!r} and {float(values[row])!r})"
         )
-    more = " and others" if len(rows) > _EXAMPLES else ""
+    rest = " and others" if len(rows) > _EXAMPLES else ""
     number = len(np.unique(key[rows]))
     noun = "pair is" if number == 1 else "pairs are"
     raise DataError(
         f"{table.path}: {number:,} {noun} listed more than once with different scores: "
-        f"{', '.join(examples)}{more}; give each pair of a template and the cohort one score"
+        f"{', '.join(examples)}{rest}; give each pair of a template and the cohort one score"
     )
 
 
@@ -166,35 +167,35 @@ def _subjects(
     has, stands for a subject of its own.
     """
     if layout.subjects and layout.templates:
-        a, b = layout.subjects
-        return both_sides(table.words[a], table.words[b])
-    whose: dict[str, str | None]
+        first, second = layout.subjects
+        return both_sides(table.words[first], table.words[second])
+    subject_of: dict[str, str | None]
     if "labels" in arguments:
         templates = read_templates(arguments.take("labels"))
         if templates.subjects() is None:
             return None
-        whose = {**templates.subject_of()}
+        subject_of = {**templates.subject_of()}
     elif "subject_from" in arguments:
         pattern = arguments.take("subject_from")
-        whose = {name: pattern.part(name) for name in names.values}
-        if not any(whose.values()):
+        subject_of = {name: pattern.part(name) for name in names.values}
+        if not any(subject_of.values()):
             raise DataError(
                 f'{table.path}: `subject_from="{pattern.pattern.pattern}"` matches none of '
                 f"its names, such as {names.values[0]!r}; expected the names of the trials"
             )
     else:
         return None
-    subjects = [whose.get(name) or name for name in names.values]
-    known = list(dict.fromkeys(subjects))
-    number = {subject: i for i, subject in enumerate(known)}
+    subjects = [subject_of.get(name) or name for name in names.values]
+    distinct = list(dict.fromkeys(subjects))
+    number = {subject: i for i, subject in enumerate(distinct)}
     code = np.array([number[subject] for subject in subjects], dtype=np.int32)
-    return CodedSides(known, code[names.a], code[names.b])
+    return CodedSides(distinct, code[names.a], code[names.b])
 
 
 def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
     """Return a cohort's matrix with the templates of these names in their order.
 
-    Without names of the templates or of the cohort, it is taken as it is.
+    Without names of the templates or of the cohort, the cohort is returned unchanged.
     """
     if names is None:
         return cohort
@@ -204,9 +205,9 @@ def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
             continue
         place = joined((own,), names, what)
         return cohort if place is None else cohort.select(**{side: place})
-    known = [own for own in sides.values() if own is not None]
-    if len(known) == len(sides):
-        joined(known, names, what)  # raises
+    given_names = [own for own in sides.values() if own is not None]
+    if len(given_names) == len(sides):
+        joined(given_names, names, what)  # raises
     return cohort
 
 
@@ -220,8 +221,8 @@ class CohortMoments(NamedTuple):
     mean: np.ndarray
     sd: np.ndarray
 
-    def at(self, places: Any) -> CohortMoments:
-        """Return those of some templates."""
+    def of_templates(self, places: Any) -> CohortMoments:
+        """Return the moments of some templates; `places` index the arrays."""
         return CohortMoments(self.mean[places], self.sd[places])
 
 
@@ -237,15 +238,15 @@ def require_cells(rows: int, columns: int) -> None:
 def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarray:
     """Return the scores of a matrix with a template of the data in each row.
 
-    They are NaN for a template or a subject against itself, and where the mask leaves them out.
+    Scores of a template or a subject against itself, and scores that the mask leaves out, are NaN.
     """
-    m, n = cohort.shape
+    rows, columns = cohort.shape
     require_cells(*(cohort.shape if by_rows else cohort.shape[::-1]))
     codes = cohort.codes if knows_people(cohort) else None
     parts = []
-    step = max(1, _BLOCK // max(1, n))
-    for low in range(0, m, step):
-        high = min(low + step, m)
+    step = max(1, _BLOCK // max(1, columns))
+    for low in range(0, rows, step):
+        high = min(low + step, rows)
         values = np.array(cohort.cells.read(low, high), dtype=np.float64)
         left_out = cohort.probe_ids[low:high, None] == cohort.gallery_ids
         if codes is not None:
@@ -313,8 +314,8 @@ def _moments_of_rows(
     finite = np.isfinite(values)
     number = finite.sum(axis=1)
     least = top or 1
-    few = f"{input_name} has fewer than {counted(least, 'finite scores')} of"
-    _refuse(number < least, done, labels, few)
+    too_few = f"{input_name} has fewer than {counted(least, 'finite scores')} of"
+    _refuse(number < least, done, labels, too_few)
     if top is not None and top < values.shape[1]:
         ordered = np.where(finite, closer * values, np.inf)
         values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
@@ -358,20 +359,20 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
     if cohort.layout == "pairs":
         cohort = _trials_first(cohort, everyone)
     used, row = np.unique(listed.b if side else listed.a, return_inverse=True)
-    wanted = as_names([str(listed.values[i]) for i in used.tolist()])
+    names_used = as_names([str(listed.values[i]) for i in used.tolist()])
     names = _names_of_sides(cohort)
-    common = [np.count_nonzero(wanted.isin(x)) for x in names]
+    common = [np.count_nonzero(names_used.isin(x)) for x in names]
     mine = int(common[1] > common[0])
-    place = joined((names[mine],), wanted, f"the cohort of the {name} names of the trials")
-    others = names[1 - mine]
-    if shared := [x for x in others if x in everyone]:
+    place = joined((names[mine],), names_used, f"the cohort of the {name} names of the trials")
+    cohort_names = names[1 - mine]
+    if shared := [x for x in cohort_names if x in everyone]:
         raise DataError(
             f"the cohort shares {counted(len(shared), 'templates')} with the trials, the first is "
             f"{shared[0]!r}; expected templates of other people"
         )
     _require_different_people(scores, cohort, 1 - mine)
-    require_cells(len(wanted), len(others))
-    place = np.arange(len(wanted)) if place is None else place
+    require_cells(len(names_used), len(cohort_names))
+    place = np.arange(len(names_used)) if place is None else place
     if cohort.layout == "pairs":
         if cohort.nan == "raise" and (failed := np.isnan(cohort.values)).any():
             failed_at = cohort.pairs.failed_at
@@ -385,8 +386,8 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
             i, j = lacking[0].tolist()
             raise DataError(
                 f"the cohort scores lack {len(lacking):,} of the {values.size:,} pairs of the "
-                f"{name} names of the trials and the cohort, the first is {wanted[i]!r} and "
-                f'{others[of_side[j]]!r}; give the scores of all, or `nan="exclude"` '
+                f"{name} names of the trials and the cohort, the first is {names_used[i]!r} and "
+                f'{cohort_names[of_side[j]]!r}; give the scores of all, or `nan="exclude"` '
                 "to leave these pairs out of mean and standard deviation"
             )
     else:
@@ -396,7 +397,7 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
             f"`top={top}` is more than there are in {input_name}, which has "
             f"{counted(values.shape[1], 'templates')}"
         )
-    mean, sd = cohort_moments(values, top, scores.kind, input_name, wanted)
+    mean, sd = cohort_moments(values, top, scores.kind, input_name, names_used)
     return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])
 
 
@@ -437,15 +438,15 @@ def _names_of_sides(cohort: Scores) -> tuple[pd.Index, pd.Index]:
 
 
 def _cells_of_list(cohort: Scores, mine: int) -> np.ndarray:
-    """Return the scores of a list as a matrix, NaN where there is none.
+    """Return the scores of a list as a matrix, NaN where the list has no score.
 
     The rows are the distinct names of side `mine`.
     """
     listed = cohort.pairs.templates
     assert listed is not None
     sides = [np.unique(side, return_inverse=True) for side in (listed.a, listed.b)]
-    (names, row), (others, column) = sides[mine], sides[1 - mine]
-    values = np.full((len(names), len(others)), np.nan)
+    (names, row), (across, column) = sides[mine], sides[1 - mine]
+    values = np.full((len(names), len(across)), np.nan)
     values[row.reshape(-1), column.reshape(-1)] = cohort.values
     return values
 

@@ -43,24 +43,26 @@ Systems = Mapping[str, Scores]
 
 @dataclass(frozen=True)
 class _Scale:
-    """A system's scores as they enter the fusion; unless `normalise`, as they are."""
+    """The scale on which a system's scores enter the fusion; "none" leaves the scores unchanged."""
 
     normalise: str
     sign: float
     spread: Spread | None
 
-    def of(self, scores: np.ndarray) -> np.ndarray:
+    def scaled(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores on the common scale."""
-        known = self.spread
-        if known is None:
+        spread = self.spread
+        if spread is None:
             return scores
         if self.normalise == "min-max":
-            return (self.sign * scores - known.low) / (known.high - known.low)
-        z = (self.sign * scores - known.mean) / known.sd
-        return z if self.normalise == "z" else 0.5 * (np.tanh(0.01 * z) + 1)
+            return (self.sign * scores - spread.low) / (spread.high - spread.low)
+        standardised = (self.sign * scores - spread.mean) / spread.sd
+        if self.normalise == "z":
+            return standardised
+        return 0.5 * (np.tanh(0.01 * standardised) + 1)
 
 
-# How many times as wide the scores of a system are, at least, that are on another scale.
+# Scores of a system are on another scale if they are at least this many times as wide.
 _OTHER_SCALE = 10
 
 
@@ -251,16 +253,16 @@ class SystemFusion(ScoreTransformer):
             origin += f", {self.normalise}-normalised"
         entering = self._kinds[names[0]] if self.normalise == "none" else "similarity"
         fuse = partial(self._fuse, by_closeness(self.method, entering), entering)
-        made = derived([systems[name] for name in names], fuse, kind, origin)
+        fused = derived([systems[name] for name in names], fuse, kind, origin)
         remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
         remarks |= self._remarks_on([systems[name] for name in names], "fusion")
-        return made.replace(name="fused").with_remarks(*remarks)
+        return fused.replace(name="fused").with_remarks(*remarks)
 
     def _fuse(
         self, rule: str, kind: str, blocks: list[np.ndarray], index: np.ndarray
     ) -> np.ndarray:
-        """Return the fused scores of blocks of rows, one of each system, which enter as a kind."""
-        scores = [scale.of(block) for scale, block in zip(self._scales, blocks, strict=True)]
+        """Return the fused scores of blocks of the same rows, a block of each system."""
+        scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.of(scores)
         if rule == "mean":
@@ -350,11 +352,11 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                     raise DataError(
                         f"`nan` is {policies[0]!r} and {policies[1]!r}; expected the same of both"
                     )
-                a, b, notes = aligned(
+                first, second, notes = aligned(
                     named[first_name], named[name], (repr(first_name), repr(name))
                 )
-                named[first_name] = a.with_remarks(*notes)
-                named[name] = b
+                named[first_name] = first.with_remarks(*notes)
+                named[name] = second
             except DataError as error:
                 raise error.preceded_by(where) from None
     return named
@@ -362,9 +364,11 @@ def require_systems(systems: Any) -> dict[str, Scores]:
 
 def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
-        held = [f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()]
+        statements = [
+            f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()
+        ]
         raise DataError(
-            f"{', '.join(held)}: they cannot be fused without normalisation; give "
+            f"{', '.join(statements)}: they cannot be fused without normalisation; give "
             f"`normalise` as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
 
@@ -384,11 +388,13 @@ def _other_scales(systems: Mapping[str, Scores], method: str) -> list[Message]:
     if len(ends) < 2:
         return []
     narrow, *_, wide = sorted(ends, key=lambda name: ends[name][1] - ends[name][0])
-    (low, high), (least, most) = ends[narrow], ends[wide]
-    apart = high < least or most < low  # one of them is the closest, and the farthest, always
-    if most - least < _OTHER_SCALE * (high - low) and (method == "mean" or not apart):
+    (low, high), (least, largest) = ends[narrow], ends[wide]
+    are_disjoint = (
+        high < least or largest < low
+    )  # one of them is the closest, and the farthest, always
+    if largest - least < _OTHER_SCALE * (high - low) and (method == "mean" or not are_disjoint):
         return []
-    about = {"narrow_low": low, "narrow_high": high, "wide_low": least, "wide_high": most}
+    about = {"narrow_low": low, "narrow_high": high, "wide_low": least, "wide_high": largest}
     return [Message("systems-of-other-scales", narrow=narrow, wide=wide, method=method, **about)]
 
 
@@ -415,4 +421,4 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
     """Return scaled scores to fit to; infinite ones are left out, since tanh makes them finite."""
-    return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)
+    return np.where(np.isfinite(blocks[0]), scale.scaled(blocks[0]), np.nan)

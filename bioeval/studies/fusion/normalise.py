@@ -134,25 +134,25 @@ def normalise(
     remarks: dict[Message, None] = {}
 
     def oriented(
-        input_name: str, given: Scores | None, labels: np.ndarray, names: Any, over: str
+        input_name: str, of_side: Scores | None, labels: np.ndarray, names: Any, noun: str
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of templates against a cohort of other people, and these people."""
-        if given is None:
+        if of_side is None:
             raise DataError(f'`{input_name}` is missing; `method="{method}"` needs it')
-        given = in_order_of(names, given, f"`{input_name}`")
-        by_rows = _has_rows(input_name, given, labels.tolist(), over)
-        people = given.gallery_labels if by_rows else given.probe_labels
-        own = given.probe_names if by_rows else given.gallery_names
+        ordered = in_order_of(names, of_side, f"`{input_name}`")
+        by_rows = _has_rows(input_name, ordered, labels.tolist(), noun)
+        people = ordered.gallery_labels if by_rows else ordered.probe_labels
+        own = ordered.probe_names if by_rows else ordered.gallery_names
         remarks.update(dict.fromkeys(without_names(names, own, ("the scores", input_name))))
         require_other_people(people.tolist(), everyone, f"the cohort of {input_name}", "the data")
-        return cells_of_matrix(given, by_rows, input_name), people
+        return cells_of_matrix(ordered, by_rows, input_name), people
 
-    def moments(role: str, given: Scores | None) -> CohortMoments:
+    def moments(role: str, of_side: Scores | None) -> CohortMoments:
         """Return the moments of one side of the scores; of ZT-norm, of Z-normalised scores."""
         name = f"{role}_cohort"
         names = scores.probe_names if role == "probe" else scores.gallery_names
-        over = f"the {role} templates of the scores"
-        values, people = oriented(name, given, sides[role], names, over)
+        noun = f"the {role} templates of the scores"
+        values, people = oriented(name, of_side, sides[role], names, noun)
         if role == "probe" and method == "zt":
             of_cohort, _ = oriented("cohort", cohort, people, None, "the cohort of probe_cohort")
             scale = cohort_moments(of_cohort, None, scores.kind, "cohort", people)
@@ -165,24 +165,24 @@ def normalise(
         scales.append(lambda _: of_gallery)
     if method != "z":
         of_probe = moments("probe", probe_cohort)
-        scales.append(lambda rows: of_probe.at((rows, None)))
-    return _made(scores, method, scales).with_remarks(*remarks)
+        scales.append(lambda rows: of_probe.of_templates((rows, None)))
+    return _normalised(scores, method, scales).with_remarks(*remarks)
 
 
 #: The moments that scores of some rows are normalised by.
 Scale = Callable[[np.ndarray], CohortMoments]
 
 
-def _made(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
-    """Return scores by one side, or by both: one after the other, or the mean of both."""
+def _normalised(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
+    """Return scores normalised by one side or by both: in turn (ZT-norm), or the mean of both."""
 
     def rule(blocks: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
-        made: list[np.ndarray] = []
+        by_side: list[np.ndarray] = []
         for scale in scales:
             mean, sd = scale(rows)
-            start = made.pop() if made and method == "zt" else blocks[0]
-            made.append((start - mean) / sd)
-        return made[0] if len(made) == 1 else (made[0] + made[1]) / 2
+            start = by_side.pop() if by_side and method == "zt" else blocks[0]
+            by_side.append((start - mean) / sd)
+        return by_side[0] if len(by_side) == 1 else (by_side[0] + by_side[1]) / 2
 
     kind = "similarity" if scores.kind == "llr" else scores.kind
     origin = scores.origin or noun_of(scores.kind, plural=True)
@@ -196,7 +196,6 @@ def _normalised_list(
     probe_cohort: Scores | None,
     top: int | None,
 ) -> Scores:
-    """Return the pairs of a list, normalised."""
     require_values(scores, "score normalisation")
     if scores.pairs.templates is None:
         raise ProtocolError(
@@ -213,14 +212,14 @@ def _normalised_list(
         )
     cohorts = enrolled_cohort, probe_cohort or enrolled_cohort
     sides = [moments_of_list(scores, i, cohorts[i], best) for i in _SIDES.get(method, (0, 1))]
-    made = _made(scores, method, [side.at for side in sides])
+    normalised = _normalised(scores, method, [side.of_templates for side in sides])
     if all(map(knows_people, (scores, *cohorts))):
-        return made
-    return made.with_remarks(Message("people-of-cohort-not-known"))
+        return normalised
+    return normalised.with_remarks(Message("people-of-cohort-not-known"))
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:
-    """Raise unless these are a matrix with labels, of the kind of the scores."""
+    """Raise unless a cohort is a matrix with labels, of the kind of the scores."""
     require_scores(cohort, input_name)
     assert cohort is not None
     require_all_scores(cohort)
@@ -239,7 +238,7 @@ def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> N
 
 
 def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
-    """Raise :class:`DataError` unless each is given for the method that needs it, and only then."""
+    """Raise :class:`DataError` if an option is given exactly when the method does not need it."""
     for name, value, needs in (("cohort", cohort, "zt"), ("top", top, "as")):
         if (value is not None) != (method == needs):
             presence = "is missing" if value is None else "is given"
@@ -259,9 +258,9 @@ def _has_rows(input_name: str, cohort: Scores, labels: list[Any], over: str) -> 
             f"{input_name} has shape {cohort.shape}, and neither side is {over}: {len(labels)} "
             "expected"
         )
-    near = probes if len(probes) == len(labels) else gallery
-    i = next(i for i, pair in enumerate(zip(near, labels, strict=True)) if pair[0] != pair[1])
+    side = probes if len(probes) == len(labels) else gallery
+    i = next(i for i, pair in enumerate(zip(side, labels, strict=True)) if pair[0] != pair[1])
     raise DataError(
         f"the labels of {input_name} are not those of {over}: they first differ at template {i} "
-        f"({near[i]!r}, and {labels[i]!r} expected)"
+        f"({side[i]!r}, and {labels[i]!r} expected)"
     )

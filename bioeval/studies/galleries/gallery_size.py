@@ -102,8 +102,8 @@ def _dataset(
     """
     about, subjects = ranks.about, candidates.shape[2] - 1
     role = ranks.impostor_role(search.impostors)
-    most = len(sizes) * (len(grid) + 1)
-    count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
+    points = len(sizes) * (len(grid) + 1)
+    count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, points)
     chosen = np.flatnonzero(ranks.mates > 0)
     genuine, impostor = len(chosen), int(candidates[list(KINDS[role]), :1].sum())
     probes, rank, weights = ranks.rank_weights(chosen, search.ties)
@@ -125,14 +125,14 @@ def _dataset(
         order = slice(None, None, -1)
     dir_, far = dir_[:, order], far[:, order]
     frr = 1.0 - dir_[:, :, 0]
-    by_size, each = ("gallery_size",), ("gallery_size", "threshold")
+    by_size, by_threshold = ("gallery_size",), ("gallery_size", "threshold")
     limits = to_user(grid, about.kind)[order]
     variables = {
         "cms": (("gallery_size", "rank"), cms),
         "recognition_rate": (by_size, cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),
-        "far": (each, far),
-        "frr": (each, frr),
+        "far": (by_threshold, far),
+        "frr": (by_threshold, frr),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
     }
@@ -177,13 +177,13 @@ def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -
     """
     mixture, number = np.zeros((len(weights), limit)), np.arange(limit)
     row = (number == 0).astype(np.float64)
-    for r in range(weights.shape[1]):
-        mixture += weights[:, r, None] * row
-        if population <= r:
+    for added in range(weights.shape[1]):
+        mixture += weights[:, added, None] * row
+        if population <= added:
             break
-        chance = np.clip((drawn - number) / (population - r), 0.0, 1.0)
-        taken = np.append(0.0, (row * chance)[:-1])
-        row = row * (1.0 - chance) + taken
+        chance = np.clip((drawn - number) / (population - added), 0.0, 1.0)
+        moved = np.append(0.0, (row * chance)[:-1])
+        row = row * (1.0 - chance) + moved
     return mixture
 
 
@@ -275,34 +275,34 @@ def gallery_size(
     _require_complete(scores)
     subjects = len(scores.gallery_order.subjects)
     chosen = _sizes(sizes, subjects)
-    given = curve_thresholds(thresholds, n_thresholds)
-    grid = thresholds_over(scores, given, THRESHOLDS)
+    curve = curve_thresholds(thresholds, n_thresholds)
+    grid = thresholds_over(scores, curve, THRESHOLDS)
     searching = Searching(scores, search)
     in_gallery = scores.gallery_order.probe_group >= 0
     candidates = CandidateSubjects(search.fusion, grid, subjects, in_gallery)
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
         *facts, within = reduce(parts, *searching.reducers, candidates)
-    made = _dataset(searching.result(*facts), grid, within, chosen, search)
-    if isinstance(given, np.ndarray):
-        smallest = made.isel(gallery_size=0)  # of which FAR is defined
+    result = _dataset(searching.result(*facts), grid, within, chosen, search)
+    if isinstance(curve, np.ndarray):
+        smallest = result.isel(gallery_size=0)  # of which FAR is defined
         within = smallest["dir"].isel(rank=-1)
-        beyond = all_beyond_scores(given, smallest["far"].values, 1 - within.values)
-        made.attrs |= message_attrs([*messages_of(made.attrs), *beyond])
-    return made
+        beyond = all_beyond_scores(curve, smallest["far"].values, 1 - within.values)
+        result.attrs |= message_attrs([*messages_of(result.attrs), *beyond])
+    return result
 
 
 def _require_complete(scores: Scores) -> None:
     """Raise :class:`ProtocolError` where a probe was compared with a part of the gallery."""
     lists = scores.completeness
     if lists.incomplete:
-        low, high, of = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
+        low, high, templates = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
         raise ProtocolError(
             "rates against the gallery size need all candidates of each probe, but "
             f"{lists.incomplete:,} of {counted(lists.searches, 'probes')} were compared with only "
             f"a part of the gallery (each probe with at least {low:,} and at most {high:,} of "
-            f"{counted(of, 'templates')}). Compare each probe with the whole gallery, count failed "
-            'comparisons by `nan="reject"`, or select the probes and templates that '
+            f"{counted(templates, 'templates')}). Compare each probe with the whole gallery, count "
+            'failed comparisons by `nan="reject"`, or select the probes and templates that '
             "were compared"
         )
 
@@ -313,8 +313,8 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
         return np.unique(np.rint(spread).astype(np.int64))
     array = np.atleast_1d(require_array("sizes", sizes))
-    whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-    if not whole or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
+    is_listed = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
+    if not is_listed or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
         raise DataError(
             f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
             f"subjects from 1 to {subjects:,}, the subjects of the gallery"

@@ -49,7 +49,7 @@ class _Batch:
 
     @property
     def number_again(self) -> int:
-        """How many templates have the embedding of an earlier one of the same label."""
+        """The number of templates with the embedding of an earlier template of the same label."""
         if self.index is not None:
             return 0
         row = np.dtype((np.void, self.embeddings[0].nbytes))
@@ -238,11 +238,13 @@ class Meter:
                 )
         probes, *gallery = (_joined(self._batches[role]) for role in sides)
         options = {"metric": self._metric, "probe_meta": probes.meta, **self._comparison}
-        other: tuple[np.ndarray, ...] = ()
+        gallery_arguments: tuple[np.ndarray, ...] = ()
         if gallery:
             options["gallery_meta"] = gallery[0].meta
-            other = gallery[0].embeddings, gallery[0].labels
-        scores = Scores.from_embeddings(probes.embeddings, probes.labels, *other, **options)
+            gallery_arguments = gallery[0].embeddings, gallery[0].labels
+        scores = Scores.from_embeddings(
+            probes.embeddings, probes.labels, *gallery_arguments, **options
+        )
         again = sum(batch.number_again for batch in (probes, *gallery))
         return scores.with_remarks(Message("templates-again", templates=again)) if again else scores
 
@@ -271,8 +273,8 @@ class Meter:
                 if not isinstance(value, Mapping):
                     flat[f"{task}/{name}"] = value
                     continue
-                for at, number in value.items():
-                    word = f"rank_{at}" if isinstance(at, int) else str(at)
+                for label, number in value.items():
+                    word = f"rank_{label}" if isinstance(label, int) else str(label)
                     flat[f"{task}/{name}_{word}"] = number
         return flat
 
@@ -291,22 +293,22 @@ class Meter:
         return evaluate(self.scores(), self._protocol, **(self._evaluation | options))
 
     def reset(self) -> None:
-        """Forget all templates, before those of another epoch."""
+        """Forget all templates, before the templates of another epoch."""
         self._batches = {}
 
 
 def _joined(batches: Sequence[_Batch]) -> _Batch:
-    """Return the templates of all batches, those of an index in its order and each once."""
+    """Return the templates of all batches; with an index, each name once in sorted order."""
     embeddings = np.concatenate([batch.embeddings for batch in batches])
     labels = _concatenated([batch.labels for batch in batches])
     meta = {x: _concatenated([batch.meta[x] for batch in batches]) for x in batches[0].meta}
     if batches[0].index is None:
         return _Batch(embeddings, labels, meta, None)
     names = [batch.index for batch in batches if batch.index is not None]
-    index, kept, place = np.unique(
+    index, first_of_name, place = np.unique(
         _sortable(as_names(_concatenated(names))), return_index=True, return_inverse=True
     )
-    first = kept[place.reshape(-1)]
+    first = first_of_name[place.reshape(-1)]
     for column in (labels, *meta.values()):
         wrong = (column != column[first]) & ~(
             missing_values(column) & missing_values(column[first])
@@ -317,15 +319,15 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
                 "with different labels or metadata; expected one name for each template"
             )
     again = np.flatnonzero(first != np.arange(len(first)))
-    one, other = (embeddings[x].astype(np.float64) for x in (again, first[again]))
-    away, length = (np.linalg.norm(x, axis=1) for x in (one - other, other))
+    repeated, original = (embeddings[x].astype(np.float64) for x in (again, first[again]))
+    away, length = (np.linalg.norm(x, axis=1) for x in (repeated - original, original))
     if (wrong := away > ROUNDING * length).any():
         raise DataError(
             f"template {index[place[again[np.argmax(wrong)]]].item()!r} of the index was given "
             "twice, with different embeddings; call reset() before templates of another model"
         )
-    meta = {name: column[kept] for name, column in meta.items()}
-    return _Batch(embeddings[kept], labels[kept], meta, index)
+    meta = {name: column[first_of_name] for name, column in meta.items()}
+    return _Batch(embeddings[first_of_name], labels[first_of_name], meta, index)
 
 
 def _sortable(names: Any) -> np.ndarray:
