@@ -189,8 +189,8 @@ def cross_evaluate(
     if transforms_scores(estimator):
         first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
         _as_scores(first, y, meta)
-        system = made = TransformedScores(data, splitter, estimator)
-        options = options.checked(splitter, *made.systems.values())
+        system = transformed = TransformedScores(data, splitter, estimator)
+        options = options.checked(splitter, *transformed.systems.values())
     else:
         options = options.checked(splitter)
         system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
@@ -215,11 +215,11 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
         if options.claims is None and hasattr(system, "scores"):
             lost = claims_lost(system.scores, options.fused(system.kind))
             about = about.without_claims(*lost, where=" of all data")
-        made = fold_dataset(numbers, plan, about, options)
-        made.attrs["sizes_are_of"] = system.unit
+        dataset = fold_dataset(numbers, plan, about, options)
+        dataset.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
-            made.attrs["experiment"] = _divided(plan, system.sides)
-        datasets.append(made)
+            dataset.attrs["experiment"] = _divided(plan, system.sides)
+        datasets.append(dataset)
     return datasets
 
 
@@ -241,7 +241,7 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
-    """Return the scores, refusing what comes with features alone."""
+    """Return the scores; raise if labels or metadata are given, which belong to features."""
     if not isinstance(data, Scores):
         raise DataError(
             f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="

@@ -112,7 +112,7 @@ class TransformedScores(FoldedSystem):
     scores: Scores
 
     def __init__(self, data: Any, splitter: Any, estimator: Any):
-        """Divide the first system; the others are divided alike."""
+        """Divide the first system; the other systems are divided alike."""
         self.estimator, self._named = estimator, isinstance(data, Mapping)
         self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
         first, *others = self.systems.values()
@@ -133,7 +133,9 @@ class TransformedScores(FoldedSystem):
 
         with warnings.catch_warnings():  # they are in the result, once
             warnings.simplefilter("ignore", BioevalWarning)
-            fitted = clone(self.estimator).fit(self._input(Part.of(split.fitted), "training"))
+            fitted = clone(self.estimator).fit(
+                self._input(Part.of_one_set(split.fitted), "training")
+            )
             train, test = (self._transformed(fitted, part) for part in (split.train, split.test))
         made = train if test is None else test
         if made is not None:

@@ -63,7 +63,7 @@ class Searched(OpenSetPoints):
 
     @classmethod
     def of_part(cls, searches: Searches, how: OpenSet, gallery: int) -> Self:
-        """Return those of searches in a gallery of so many subjects."""
+        """Return the attempts of searches in a gallery of `gallery` subjects."""
         mated = searches.mates > 0
         points = cls.from_searches(searches, how.ties, how.impostors)
         tied = int((searches.tied[mated] > 0).sum())
@@ -77,7 +77,7 @@ class Searched(OpenSetPoints):
         return Attempts.with_failures(mate, self.other)
 
     def detected(self, threshold: float, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the genuine attempts accepted at each rank, and at each or better; none at NaN."""
+        """Return the genuine attempts accepted at a rank, and up to a rank; none at NaN."""
         accepted = self.ranks[self.mate <= threshold]
         return (
             (accepted == ranks[:, None]).sum(axis=1),
@@ -98,7 +98,7 @@ class FoldSide:
     """One part of the scores, selected when it is first read; there may be none."""
 
     def __init__(self, view: Callable[[], Scores | None], about: Provenance | None = None):
-        """Take what selects the part, and the provenance of the whole."""
+        """Take the function that selects the part, and the provenance of the whole."""
         self._view, self._about = view, about
         #: Draws the claims that are its attempts.
         self.draw: Callable[[Scores], partition.DrawnClaims] | None = None
@@ -144,21 +144,21 @@ class FoldSide:
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""
-        nothing, how = np.empty(0), options.search
+        nothing, search_options = np.empty(0), options.search
         if self.scores is None:
             return Searched(nothing, nothing, nothing, 0, nothing)
-        key = how.rank_unit, how.fusion
+        key = search_options.rank_unit, search_options.fusion
         if key not in self._ranked:
-            self._ranked[key] = search(self.scores, how, self._about)
+            self._ranked[key] = search(self.scores, search_options, self._about)
         gallery = len(self.scores.gallery_order.subjects)
-        return Searched.of_part(self._ranked[key], how, gallery)
+        return Searched.of_part(self._ranked[key], search_options, gallery)
 
 
 # -------------------------------------------------------------------------------------- one fold
 
 
 def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, rule: Rule) -> Fold:
-    """Evaluate identification: choose a threshold on one part, and judge it on the other."""
+    """Evaluate identification: choose a threshold on the training part; judge both parts by it."""
     parts = trained, tested
     if options.task == "closed_set":
         fold: Fold = {
@@ -229,7 +229,7 @@ class FoldedSystem:
         return FoldSide(train, about), FoldSide(test, about)
 
     def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
-        """Return what a fold has beside its task and its sizes."""
+        """Return numbers of a fold beside its task and its sizes."""
         return {}
 
 
@@ -252,7 +252,7 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
     masked, tell = None, reporter()
     if any(_may_be_masked(system, options) for options in tasks):
         assert isinstance(system.sides, SplitSides)
-        masked = MaskedFolds.of(system.scores, system.plan, system.sides)
+        masked = MaskedFolds.from_scores(system.scores, system.plan, system.sides)
     if masked is None:
         return _evaluate_selected(system, tasks)
     return [
@@ -277,22 +277,22 @@ def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> li
     ]
     splits, tell = system.plan.splits, reporter()
     with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
-        for done, (place, split) in enumerate(splits.items()):
+        for number, (place, split) in enumerate(splits.items()):
             train, test = system.parts(split)
             sizes = system.sides.sizes(split)
-            for options, folds, known in by_task:
+            for options, folds, read_before in by_task:
                 rule = options.rule.as_distance(system.kind)
                 if options.claims is not None:
-                    train.draw = partial(options.claims.draw, repeat=done, part=0)
-                    test.draw = partial(options.claims.draw, repeat=done, part=1)
+                    train.draw = partial(options.claims.draw, repeat=number, part=0)
+                    test.draw = partial(options.claims.draw, repeat=number, part=1)
                 if options.task == "verification":
-                    fold = _verified(train, test, options, rule, known.get(place))
+                    fold = _verified(train, test, options, rule, read_before.get(place))
                 else:
-                    both = train.searched(options), test.searched(options)
-                    fold = fold_of_searches(*both, options, rule)
+                    searched = train.searched(options), test.searched(options)
+                    fold = fold_of_searches(*searched, options, rule)
                 folds.append(fold | sizes | system.more_of(test, options))
-            if any(place not in known for _, _, known in by_task):
-                tell(done + 1, len(splits))
+            if any(place not in read_before for _, _, read_before in by_task):
+                tell(number + 1, len(splits))
     return [stacked(folds) for _, folds, _ in by_task]
 
 
@@ -305,7 +305,7 @@ def _read_together(
     every part, or a subject's fused templates in several.
     """
     plan, sides = system.plan, system.sides
-    known: dict[Place, tuple[Attempts, Attempts]] = {}
+    attempts_of_fold: dict[Place, tuple[Attempts, Attempts]] = {}
     if (
         not system.together
         or options.task != "verification"
@@ -314,25 +314,25 @@ def _read_together(
         or not isinstance(sides, SplitSides)
         or sides.n < sides.templates  # templates that are in every part have no code
     ):
-        return known
+        return attempts_of_fold
     rule, divisions = options.rule.as_distance(system.kind), []
     for repeat in range(plan.shape[0]):
         codes, its = _coded(plan, repeat, sides.n)
         if options.use.templates == "single" or sides.keeps_subjects(codes):
             divisions.append((repeat, (codes[sides.probe], codes[sides.gallery]), its))
-    most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
-    looks = range(0, len(divisions), most)
-    with rows_reported_to(reporter(), passes=2 * len(looks)):
-        for first in looks:
-            repeats, of_sides, parts = zip(*divisions[first : first + most], strict=True)
+    at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    passes = range(0, len(divisions), at_once)
+    with rows_reported_to(reporter(), passes=2 * len(passes)):
+        for first in passes:
+            repeats, of_sides, parts = zip(*divisions[first : first + at_once], strict=True)
             counting = FoldAttempts(options.fused(system.kind), of_sides, parts, rule)
             (attempts,) = reduce(system.scores, counting)
             rows = system.scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed
             for repeat, of_folds in zip(repeats, attempts, strict=True):
                 for fold, (train, test) in enumerate(of_folds):
-                    known[repeat, fold] = train, test
-    return known
+                    attempts_of_fold[repeat, fold] = train, test
+    return attempts_of_fold
 
 
 def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:

@@ -29,15 +29,15 @@ class MaskedFolds:
         self._claims: dict[str, SortedClasses] = {}
 
     @classmethod
-    def of(cls, scores: Scores, plan: SplitPlan, sides: SplitSides) -> MaskedFolds | None:
-        """Return the folds of scores; None where it takes less to select each part."""
+    def from_scores(cls, scores: Scores, plan: SplitPlan, sides: SplitSides) -> MaskedFolds | None:
+        """Return the folds of scores; None if selecting every part is cheaper."""
         if not may_be_sorted(scores):
             return None
-        m, n = scores.shape
+        rows, columns = scores.shape
         parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
         cells = sum(len(part.probes) * len(part.gallery) for part in parts)
         # Both parts of a fold are read together otherwise, in the time of one that is selected.
-        if not masks_pay(m * n, len(plan.splits), cells):
+        if not masks_pay(rows * columns, len(plan.splits), cells):
             return None
         try:
             return cls(SortedMatrix.from_scores(scores), plan, sides, scores.kind)
@@ -48,15 +48,15 @@ class MaskedFolds:
         """Return the numbers of a task in every split."""
         counted: list[Numbers] = []
         rule = options.rule.as_distance(self.kind)
-        for some in batches(self.matrix, (train for train, _ in self._places)):
-            train, test = zip(*self._places[some], strict=True)
+        for batch in batches(self.matrix, (train for train, _ in self._places)):
+            train, test = zip(*self._places[batch], strict=True)
             parts = MaskedParts(self.matrix, train), MaskedParts(self.matrix, test)
             if options.task == "verification":
                 numbers = self._verification(parts, options, rule)
             else:
                 numbers = self._identification(parts, options, rule)
-            counted.append(numbers | self._subjects(parts, self.splits[some]))
-            tell(some.stop, len(self.splits))
+            counted.append(numbers | self._subjects(parts, self.splits[batch]))
+            tell(batch.stop, len(self.splits))
         return {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
 
     @cached_property
@@ -66,7 +66,7 @@ class MaskedFolds:
         return [(places(split.train), places(split.test)) for split in self.splits]
 
     def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
-        """Choose thresholds on the training parts, and count both at them."""
+        """Choose thresholds on the training parts, and count the attempts of both parts."""
         fusion = options.fused(self.kind)
         if fusion is None:
             attempts = [x.attempts() for x in parts]
@@ -82,7 +82,7 @@ class MaskedFolds:
         return numbers | options.points(attempts[1])
 
     def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
-        """Choose thresholds on the training parts, and count the searches of both at them."""
+        """Choose thresholds on the training parts, and count the searches of both parts."""
         searches = [x.searches(options.search.ties) for x in parts]
         tested, ranks = searches[1], options.ranks
         numbers: Numbers = {}
@@ -105,17 +105,19 @@ class MaskedFolds:
         if options.far_targets is None:
             return numbers
         if options.task == "closed_set":
-            made = numbers["attempts"][:, 1]
+            attempts_of_test = numbers["attempts"][:, 1]
             first = tested.number(tested.is_ranked & (tested.rank == 1))
-            rate = np.full(len(made), np.nan)
-            numbers["recognition_rate"] = np.divide(first, made, out=rate, where=made > 0)
+            rate = np.full(len(attempts_of_test), np.nan)
+            numbers["recognition_rate"] = np.divide(
+                first, attempts_of_test, out=rate, where=attempts_of_test > 0
+            )
         else:
             numbers["eer"] = attempts[1].equal_error().eer
             numbers["dir_at_far"], _ = open_set[1].dir_at_far(options.far_targets, ranks)
         return numbers
 
     def _subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
-        """Return the numbers of subjects of both parts, and of those of the test trained on."""
+        """Return the numbers of subjects of both parts, and of test subjects trained on."""
         if any(split.fitted is not split.train.probes for split in splits):
             sizes = [self.sides.sizes(split) for split in splits]
             return {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
@@ -132,14 +134,14 @@ def _of_both(numbers: Sequence[np.ndarray]) -> np.ndarray:
 def _detected(
     searches: Sequence[SearchedParts], thresholds: np.ndarray, ranks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mates accepted at each rank, and at each or better: (split, part, rank)."""
+    """Return the mates accepted at a rank, and up to a rank: (split, part, rank)."""
     exactly, better = [], []
-    for x in searches:
-        accepted = x.accepted(thresholds)
+    for part in searches:
+        accepted = part.accepted(thresholds)
         exactly.append(
-            np.stack([x.number(accepted & (x.rank == k)) for k in ranks.tolist()], axis=1)
+            np.stack([part.number(accepted & (part.rank == k)) for k in ranks.tolist()], axis=1)
         )
         better.append(
-            np.stack([x.number(accepted & (x.rank <= k)) for k in ranks.tolist()], axis=1)
+            np.stack([part.number(accepted & (part.rank <= k)) for k in ranks.tolist()], axis=1)
         )
     return _of_both(exactly), _of_both(better)

@@ -63,8 +63,8 @@ class FoldOptions:
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("ties", self.search.ties, PlainTies)
         for name in ("frr_targets", "priors", "claims"):
-            given = getattr(self, name)
-            if self.task != "verification" and given is not None and np.size(given):
+            value = getattr(self, name)
+            if self.task != "verification" and value is not None and np.size(value):
                 raise ProtocolError(
                     f"`{name}` applies to verification only; the task is {self.task}"
                 )
@@ -163,22 +163,22 @@ def parse_ranks(ranks: Any) -> np.ndarray:
 def judged(
     chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int] = (1, 1)
 ) -> Numbers:
-    """Count both parts of splits at the threshold of each: arrays (splits, part).
+    """Count both parts of splits at the threshold of the split: arrays (splits, part).
 
-    Each attempt counts as often as `times` says of its part.
+    `times` has the weight of an attempt in the training and in the test part.
     """
-    at, made = chosen.threshold, chosen.defined[:, None]
-    counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(at)) for x in parts]
+    thresholds, is_defined = chosen.threshold, chosen.defined[:, None]
+    counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(thresholds)) for x in parts]
     by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))
     genuine, impostor, fa, fr = by_part.transpose(1, 2, 0)
     return {
-        "threshold": at,
+        "threshold": thresholds,
         "threshold_next": chosen.next,
         "defined": chosen.defined,
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
-        "ga": (genuine - fr) * made,
-        "fr": fr * made,
-        "fa": fa * made,
-        "gr": (impostor - fa) * made,
+        "ga": (genuine - fr) * is_defined,
+        "fr": fr * is_defined,
+        "fa": fa * is_defined,
+        "gr": (impostor - fa) * is_defined,
     }

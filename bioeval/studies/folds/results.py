@@ -121,16 +121,18 @@ def fold_dataset(
     values |= _rates(values) | _support(values, about, options)
     messages = list(_messages(values, plan, options, about))
     if options.rule.name == "fixed" and options.task == "verification":
-        given = options.rule.values[0]
-        messages += beyond_scores(given, *(_pooled(values, name) for name in ("far", "frr")))
+        threshold = options.rule.values[0]
+        messages += beyond_scores(threshold, *(_pooled(values, name) for name in ("far", "frr")))
 
     names = fold_names(options.task)
     variables: Variables = {}
     for name in names:
         if name in values:
-            for beside in (name, f"{name}{NEXT}", f"{name}{SUPPORTED}"):
-                if beside in values:
-                    variables[beside] = _placed(values[beside], plan, described(names, beside))
+            for variable in (name, f"{name}{NEXT}", f"{name}{SUPPORTED}"):
+                if variable in values:
+                    variables[variable] = _placed(
+                        values[variable], plan, described(names, variable)
+                    )
     coordinates: dict[str, np.ndarray] = {
         "repeat": np.arange(plan.shape[0]),
         "fold": np.arange(plan.shape[1]),
@@ -216,12 +218,12 @@ def _placed(
 
 def _all_alike(column: np.ndarray) -> bool:
     """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
-    known = column[~np.isnan(column)]
-    return len(known) > 1 and bool((known == known[0]).all()) and known[0] in (0, 1)
+    defined = column[~np.isnan(column)]
+    return len(defined) > 1 and bool((defined == defined[0]).all()) and defined[0] in (0, 1)
 
 
 def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
-    """Return the attributes of splitter and options, and on what a threshold is chosen."""
+    """Return the attributes of splitter and options, with the part that thresholds come from."""
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "splitter_class": type(splitter).__name__,
@@ -235,8 +237,8 @@ def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
     if options.task == "verification":
         attrs |= options.use.of_kind(kind).attrs
     else:
-        how = options.search.of_kind(kind)
-        attrs |= {"rank_unit": how.rank_unit, "fusion": how.fused, "ties": how.ties}
+        search = options.search.of_kind(kind)
+        attrs |= {"rank_unit": search.rank_unit, "fusion": search.fused, "ties": search.ties}
     if options.task == "open_set":
         attrs["impostors"] = options.search.impostors
     if options.task != "closed_set" and options.rule.name != "none":
@@ -252,9 +254,9 @@ def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
 def _messages(
     values: SplitNumbers, plan: SplitPlan, options: FoldOptions, about: Provenance
 ) -> Iterator[Message]:
-    """Yield messages of rates that are not defined or do not differ, and of what is left out.
+    """Yield messages of rates without a value or without spread, and of attempts left out.
 
-    Also of targets that test parts are too small for.
+    Further messages name targets that the test parts are too small for.
     """
     number = len(plan.splits)
     unit = "repeat" if plan.by_parts else "fold"
@@ -273,14 +275,14 @@ def _messages(
         rate = values[name][:, 1]
         if rate.ndim > 1:
             rate = rate[:, 0]
-        made = attempts["impostor_attempts" if name == "far" else "genuine_attempts"]
-        undefined = np.isnan(rate) & (made > 0)
+        counts = attempts["impostor_attempts" if name == "far" else "genuine_attempts"]
+        undefined = np.isnan(rate) & (counts > 0)
         missing = int(undefined.sum())
         if missing:
-            why = "there are no attempts to choose a threshold on"
+            reason = "there are no attempts to choose a threshold on"
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
-                why = f"too many comparisons failed for {options.rule.words}"
-            yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, why)
+                reason = f"too many comparisons failed for {options.rule.words}"
+            yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, reason)
         if options.interval.method == "nadeau-bengio" and _all_alike(rate):
             value = int(np.nanmax(rate))
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
@@ -288,25 +290,25 @@ def _messages(
         yield Message("one-part", unit=unit)
     if "gallery_subjects" in values:
         sizes = values["gallery_subjects"]
-        apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
-        if sizes[:, 0].any() and apart.any():
+        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
+        if sizes[:, 0].any() and is_apart.any():
             yield Message("galleries-of-different-sizes")
     skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
     if skipped and about.layout != "all-against-all":
         yield Message("probes-without-mate", probes=skipped, where=" of the test part")
     if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
-        tested = int(sum(made.sum() for made in attempts.values()))
+        tested = int(sum(counts.sum() for counts in attempts.values()))
         repeats, parts = plan.shape
         left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
         yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
     if options.far_targets is not None and options.task != "closed_set":
         people = None if about.people is None else int(values["subjects"][:, 1].min())
-        more = "fewer folds have" if unit == "fold" else "a larger test part has"
-        genuine, impostor = (int(made.min()) for made in attempts.values())
+        remedy = "fewer folds have" if unit == "fold" else "a larger test part has"
+        genuine, impostor = (int(counts.min()) for counts in attempts.values())
         targets = options.far_targets, options.frr_targets
         searched = options.task == "open_set"
         for message in support_of_parts(*targets, genuine, impostor, people, searched=searched):
-            where = f"the smallest test part ({more} more people)"
+            where = f"the smallest test part ({remedy} more people)"
             yield message.concerning(options.in_words, where)
     if infinite := int(np.isinf(values.get("cllr", np.zeros(1))).sum()):
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
@@ -318,14 +320,14 @@ def _messages(
 def parts_without_attempts(
     attempts: Mapping[str, np.ndarray], number: int, unit: str
 ) -> Iterator[Message]:
-    """Yield messages of parts without an attempt of a class, of the attempts in each by class."""
+    """Yield messages of parts without an attempt of a class; `attempts` of the parts by class."""
     for role in ("genuine", "impostor"):
         if f"{role}_attempts" in attempts:
             missing = int(np.count_nonzero(attempts[f"{role}_attempts"] == 0))
             if missing:
                 rates = f"rates of {role} attempts"
-                why = f"there is no {role} attempt, since {_TOO_FEW[role]}"
-                yield undefined_in_parts([rates], missing, number, unit, why)
+                reason = f"there is no {role} attempt, since {_TOO_FEW[role]}"
+                yield undefined_in_parts([rates], missing, number, unit, reason)
 
 
 def support_of_parts(
@@ -359,7 +361,7 @@ _TOO_FEW = {
 def undefined_in_parts(
     what: Sequence[str], missing: int, number: int, unit: str, why: str
 ) -> Message:
-    """Return the message that rates are not defined in some of the parts."""
+    """Return the message that rates are not defined in `missing` of the parts."""
     rates = ", ".join(what)
     about = {"what": rates, "missing": missing, "number": number, "unit": unit}
     return Message("undefined-in-parts", **about, why=why)

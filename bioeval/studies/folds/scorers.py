@@ -105,9 +105,9 @@ class Scorer:
             )
         subjects = np.asarray(RowOrder(X, templates="`X`").bring(y, "`y`"))
         _require_subjects(subjects, getattr(estimator, "classes_", ()))
-        made = np.asarray(estimator.transform(X), dtype=np.float64)
+        embeddings = np.asarray(estimator.transform(X), dtype=np.float64)
         return self.of_scores(
-            Scores.from_embeddings(made, subjects, metric=self.metric, kind=self.kind)
+            Scores.from_embeddings(embeddings, subjects, metric=self.metric, kind=self.kind)
         )
 
     def of_scores(self, scores: Scores) -> float:
@@ -137,19 +137,21 @@ class Scorer:
 def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     """Return the value of a function of all genuine and all impostor scores, as users have them."""
     scores = without_attacks(scores)
-    m, n = (*scores.shape, 1)[:2]
-    require_memory(8 * m * n, f"{m:,} x {n:,} scores", "expected fewer templates")
+    rows, columns = (*scores.shape, 1)[:2]
+    require_memory(8 * rows * columns, f"{rows:,} x {columns:,} scores", "expected fewer templates")
     attempts, parts = reduce(
         scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
     )
     lists = attempts.genuine, np.sort(np.concatenate([np.empty(0), *parts]))
     failed = attempts.missed, attempts.missed_impostors  # which are farther than any score
-    both = [np.append(x, np.full(n, np.inf)) for x, n in zip(lists, failed, strict=True)]
-    genuine, impostor = (to_user(x.astype(np.float64), scores.kind) for x in both)
+    classes = [
+        np.append(x, np.full(number, np.inf)) for x, number in zip(lists, failed, strict=True)
+    ]
+    genuine, impostor = (to_user(x.astype(np.float64), scores.kind) for x in classes)
     if not len(genuine) or not len(impostor):
         return float("nan")
-    made = measure(genuine, impostor)
-    value = getattr(made, "statistic", made)  # of a test of SciPy
+    result = measure(genuine, impostor)
+    value = getattr(result, "statistic", result)  # of a test of SciPy
     try:
         return float(np.asarray(value).item())
     except (TypeError, ValueError):
@@ -159,9 +161,9 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
-    """Raise :class:`DataError` where labels are those of pairs, or differ in every sample.
+    """Raise :class:`DataError` if `y` labels pairs, or differs in every sample.
 
-    Where the estimator was fitted to more than two `classes`, two of them are none of pairs.
+    With more than two `classes` of the estimator, two labels are not taken for labels of pairs.
     """
     if y.ndim != 1 or len(y) < 2:
         return

@@ -38,8 +38,8 @@ class Part(NamedTuple):
     gallery: np.ndarray
 
     @classmethod
-    def of(cls, samples: np.ndarray) -> Part:
-        """Return a part whose samples are compared with each other."""
+    def of_one_set(cls, samples: np.ndarray) -> Part:
+        """Return a part whose samples are all compared with each other."""
         return cls(samples, samples)
 
 
@@ -67,14 +67,14 @@ def _splits(
     """Yield the splits of samples; where the `tests_alone` are wanted, of galleries, too."""
     for parts in split_samples(splitter, n, labels, groups, meta):
         if isinstance(parts, partition.ExperimentParts):
-            train, test = Part.of(parts.threshold_probes), Part.of(parts.probes)
+            train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
             if splitter.has_galleries:
                 train = Part(parts.threshold_probes, parts.threshold_gallery)
                 test = Part(parts.probes, parts.gallery)
             yield Split(train, test, parts.train if len(parts.train) else train.probes)
         elif tests_alone and isinstance(parts, partition.ProbesGallery):
             nothing = parts.probes[:0]
-            yield Split(Part.of(nothing), Part(*parts), nothing)
+            yield Split(Part.of_one_set(nothing), Part(*parts), nothing)
         else:
             yield _of_two_parts(splitter, parts, n, named=tests_alone)
 
@@ -94,7 +94,8 @@ def _of_two_parts(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
         )
     if not isinstance(splitter, Division):
         parts = _checked(splitter, parts, n, tests_alone=named)
-    return Split(Part.of(parts[-2]), Part.of(parts[-1]), parts[0])  # the first of two or three
+    train, test = (Part.of_one_set(samples) for samples in parts[-2:])
+    return Split(train, test, parts[0])  # fitted to the first of two or three
 
 
 def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple:
@@ -157,7 +158,7 @@ class SplitPlan:
             complete &= is_of_folds and len(train.probes) + len(test.probes) == n
             if tests_alone:
                 nothing = train.probes[:0]
-                split = Split(Part.of(nothing), test, nothing)
+                split = Split(Part.of_one_set(nothing), test, nothing)
             splits.append(split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
@@ -193,16 +194,16 @@ class Samples:
 
     def subjects_of(self, part: Part) -> np.ndarray:
         """Return the distinct subjects of a part."""
-        there = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
-        there[self.subject[part.probes]] = there[self.subject[part.gallery]] = True
-        return np.flatnonzero(there)
+        is_in_part = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
+        is_in_part[self.subject[part.probes]] = is_in_part[self.subject[part.gallery]] = True
+        return np.flatnonzero(is_in_part)
 
     def sizes(self, split: Split) -> dict[str, Any]:
-        """Return the numbers of subjects of both parts, and of those of the test trained on."""
+        """Return the numbers of subjects of both parts, and of test subjects trained on."""
         train, test = self.subjects_of(split.train), self.subjects_of(split.test)
         sizes: dict[str, Any] = {"subjects": [len(train), len(test)]}
         if split.fitted is not split.train.probes:
-            train = np.append(train, self.subjects_of(Part.of(split.fitted)))
+            train = np.append(train, self.subjects_of(Part.of_one_set(split.fitted)))
         return sizes | {"shared_subjects": len(np.intersect1d(train, test))}
 
 
@@ -275,15 +276,15 @@ class SplitSides(Samples):
             return
         codes = self.scores.codes
         count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
-        many = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
-        many[codes.probe] = False
-        if many.any():
-            most = int(np.argmax(count * many))
-            label = codes.values[most : most + 1].tolist()[0]
+        is_frequent = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
+        is_frequent[codes.probe] = False
+        if is_frequent.any():
+            person = int(np.argmax(count * is_frequent))
+            label = codes.values[person : person + 1].tolist()[0]
             warnings.warn(
-                f"the identity {label!r} has {counted(int(count[most]), 'gallery templates')} and "
-                "no probe, and goes into one part as one person; if these are distractors, give "
-                f"Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
+                f"the identity {label!r} has {counted(int(count[person]), 'gallery templates')} "
+                "and no probe, and goes into one part as one person; if these are distractors, "
+                f"give Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
                 BioevalWarning,
                 stacklevel=4,
             )
@@ -311,27 +312,27 @@ class SplitSides(Samples):
 
 
 def _divides_people(splitter: Any) -> bool:
-    """Return whether a splitter divides by subject; of scikit-learn's, those of groups do."""
+    """Return whether a splitter divides by subject, as group splitters of scikit-learn do."""
     return bool(getattr(splitter, "by_subject", "Group" in type(splitter).__name__))
 
 
 def _inside(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
-    """Return flags of the `n` samples that are among some; the last is that of no person, -1."""
-    inside = np.zeros(n + 1, dtype=bool)
-    inside[samples] = True
-    inside[-1] = no_person
-    return inside
+    """Return flags of `n` samples, True for `samples`; the last flag is of no person, -1."""
+    flags = np.zeros(n + 1, dtype=bool)
+    flags[samples] = True
+    flags[-1] = no_person
+    return flags
 
 
 class PairSides(Samples):
     """Listed pairs as `n` samples to divide: the pairs, or with `by_subject` their subjects.
 
-    A pair is in a part with both its subjects, one with a distractor or junk in that of the other
-    subject. `labels` are the subjects; None for pairs.
+    A pair is in a part with both its subjects; a pair with a distractor or junk is in the part of
+    the other subject. `labels` are the subjects; None for pairs.
     """
 
     def __init__(self, scores: Scores, by_subject: bool):
-        """Number the subjects, those with the number -1 left out."""
+        """Number the subjects; distractors and junk have the number -1."""
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
         if by_subject:
@@ -345,8 +346,8 @@ class PairSides(Samples):
         """Return the pairs of a part."""
         if not self.by_subject:
             return samples
-        both = self._ends_in(samples) | (self._ends < 0)
-        return np.flatnonzero(both.all(axis=0) & (self._ends >= 0).any(axis=0))
+        is_inside = self._ends_in(samples) | (self._ends < 0)
+        return np.flatnonzero(is_inside.all(axis=0) & (self._ends >= 0).any(axis=0))
 
     def crossing(self, samples: np.ndarray) -> int:
         """Return the number of pairs of a subject of a part and one outside it."""
@@ -359,11 +360,11 @@ class PairSides(Samples):
     def subjects_of(self, part: Part) -> np.ndarray:
         """Return the distinct subjects of the pairs of a part, where they are known."""
         codes, pairs = self.scores.codes, self.pairs_in(part.probes)
-        there = np.unique([codes.probe[pairs], codes.gallery[pairs]])
-        return there[~codes.no_person[there]]
+        subjects = np.unique([codes.probe[pairs], codes.gallery[pairs]])
+        return subjects[~codes.no_person[subjects]]
 
     def sizes(self, split: Split) -> dict[str, Any]:
-        """Return such numbers, of pairs where subjects are unknown, and of pairs that cross."""
+        """Return numbers of subjects, else of pairs, and of pairs that cross the parts."""
         train, test, _ = split
         sizes: dict[str, Any] = {"subjects": [len(train.probes), len(test.probes)]}
         if knows_people(self.scores):
@@ -400,7 +401,7 @@ def require_square(scores: Scores) -> None:
 
 
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
-    """Return all splits of some scores, and what is divided: their templates, or pairs."""
+    """Return all splits of some scores, and the divided samples: templates, or pairs."""
     if scores.layout == "pairs":
         if isinstance(splitter, partition.Experiment):
             require_square(scores)
