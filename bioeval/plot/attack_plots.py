@@ -79,7 +79,6 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
 
 
 def _species(system: System) -> list[System]:
-    """Return a dataset for each species with attempts, with its IAPAR in place of FAR."""
     by_species = []
     for name in system.dataset["species"].values.tolist()[:-2]:
         ds = system.dataset.sel(species=name, drop=True)
@@ -225,7 +224,6 @@ def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 
 
 def _least_rates(system: System) -> tuple[float, float]:
-    """Return the smallest APCER and the smallest BPCER above 0."""
     ds = system.dataset
     return 1 / int(ds["presentations"].values[:-2].max()), 1 / int(ds["bona_fide"])
 

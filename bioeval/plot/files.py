@@ -126,7 +126,6 @@ def svg_text(figure: Figure) -> str:
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Set matplotlib to draw the same figure as the same file, with its texts as text."""
     settings: Any = {"savefig.bbox": None, "svg.fonttype": "none", "svg.hashsalt": "bioeval"}
     with matplotlib.rc_context({**settings, "pdf.fonttype": 42}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box

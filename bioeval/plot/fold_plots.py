@@ -337,7 +337,6 @@ def _place_of(row: Row) -> Any:
 
 
 def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> None:
-    """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
     numbers = np.array([row.mean, row.low, row.high, *row.each])
     least, width = np.nanmin(numbers), np.nanmax(numbers) - np.nanmin(numbers)
     ends = {0.0: least, 1.0: least + width} if width else {0.5: least}

@@ -149,7 +149,6 @@ def _draw_rates(
 
 
 def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
-    """Draw FAR of each pair of groups in colours on a logarithmic scale."""
     ax.grid(False)
     ax.set_facecolor(UNDEFINED)
     colours = colormaps["cividis"].with_extremes(under=ZERO)

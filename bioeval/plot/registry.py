@@ -32,7 +32,6 @@ def _along(dim: str, *names: str) -> Needs:
 
 
 def _plot(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
-    """Return a plot whose files show all systems."""
     return Plot(name, f"be.{result}", needs, **more)
 
 

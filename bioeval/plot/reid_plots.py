@@ -164,6 +164,5 @@ def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 
 
 def _with_mean(curve: Curve) -> str:
-    """Return the name of a curve with its mean over the thresholds."""
     mean = float(curve.system.dataset[curve.variable.removesuffix("_at_alpha")])
     return curve.name + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")

@@ -141,7 +141,6 @@ def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
 
 
 def _score_label(kind: str) -> str:
-    """Return the label of an axis of scores, with the direction of closer scores."""
     noun = "order within the row" if kind == "order" else noun_of(kind)
     closer = "larger" if kind in LARGER_IS_CLOSER else "smaller"
     return f"{plot_style.sentence(noun)} ({closer} is closer)"

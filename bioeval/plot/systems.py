@@ -80,7 +80,6 @@ def drawable(data: Any, plot: Plot) -> Any:
 
 
 def _needs_met(data: Any, plot: Plot) -> Needs | None:
-    """Return the first of a plot's alternatives that some dataset has."""
     datasets = [*_datasets(data)]
     return next((x for x in plot.needs if any(_fits(dataset, x) for dataset in datasets)), None)
 
@@ -96,7 +95,6 @@ def joined(*parts: str, by: str = ", ") -> str:
 
 
 def _datasets(data: Any) -> Iterator[xr.Dataset]:
-    """All datasets in a result, a tree, or a mapping of either."""
     if isinstance(data, System):
         yield data.dataset
     elif isinstance(data, xr.Dataset):
@@ -110,7 +108,6 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
 
 
 def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
-    """Whether a dataset has all the variables, over the same dims."""
     return all(x in dataset and set(dataset[x].dims) == {*dims} for x, dims in needs.items())
 
 

@@ -122,7 +122,6 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
 
 
 def _towards(right: bool, up: bool) -> dict[str, str]:
-    """Return the alignment of a text that lies to this side of its place."""
     return {"ha": "left" if right else "right", "va": "bottom" if up else "top"}
 
 

@@ -355,7 +355,6 @@ def _identify(
     far_targets: np.ndarray | None = None,
     given: CurveThresholds = None,
 ) -> xr.Dataset:
-    """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":
         raise DataError(
             f"`interval` is {received(limits.method)}, but intervals are of the whole "

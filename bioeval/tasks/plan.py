@@ -115,7 +115,6 @@ class CardTasks:
                 self.searching[name] = task.of_kind(scores.kind)
 
     def _add_verification(self, task: Verification) -> None:
-        """Add verification of a card, single- and multi-template."""
         scores, drawn, claims = self.scores, self.card.claims, None
         if drawn is not None:
             from bioeval.partition.claims import ClaimSampler
@@ -135,7 +134,6 @@ class CardTasks:
             )
 
     def _supports(self, task: str) -> bool:
-        """Whether a task of the card is evaluated."""
         if not self.automatic:
             return True
         if task == "verification":

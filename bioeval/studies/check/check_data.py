@@ -160,7 +160,6 @@ def check_data(
 
 
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
-    """Return the finding about incomplete transactions and lists of candidates."""
     claims = scores if claims is None else claims
     if claims.claims:
         notes, number = transaction_notes(claims), sum(incomplete_claims(claims))
@@ -224,7 +223,6 @@ def _findings(
 
 
 def _pair_checks(scores: Scores) -> Iterator[Finding]:
-    """Yield the findings of a list of pairs that need its scores."""
     values = scores.values.astype(np.float64)
     distances, is_finite = sign_of(scores.kind) * values, np.isfinite(values)
     nan = np.flatnonzero(np.isnan(values))
@@ -239,7 +237,6 @@ def _pair_checks(scores: Scores) -> Iterator[Finding]:
 
 
 def _kind(scores: Scores, attempts: Attempts) -> Finding:
-    """Return the finding about the kind of the scores."""
     genuine = attempts.genuine_attempts
     if not genuine or not attempts.impostor_attempts:
         return Finding("kind", "ok", "not checked without both classes")

@@ -120,7 +120,6 @@ def confusions_at(
 
 
 def _nearest(scores: Scores, people: list[Any]) -> tuple[float, Side, Side]:
-    """Return the nearest templates of two people, with their score."""
     probes = np.flatnonzero(np.isin(scores.probe_labels, people))
     gallery = np.flatnonzero(np.isin(scores.gallery_labels, people))
     values = attempted(scores.select(probes, gallery), 0, len(probes))

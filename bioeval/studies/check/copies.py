@@ -79,7 +79,7 @@ def _finding(
     places: Text,
     natural: bool,
 ) -> Finding:
-    """Return the finding of templates, or pairs, that are copies within a label or `of_two` labels.
+    """Return the finding of copies of templates, or of pairs, within a label or `of_two` labels.
 
     `natural` says that so many of one label may be at the distance of a copy without being copies.
     """
@@ -161,7 +161,6 @@ def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
 
 
 def _named(scores: Scores, row: int, column: int) -> Text:
-    """Return a comparison in words, with its labels and names."""
     text = say(
         "row {row} column {column}",
         row=place_in_words(row, scores.probe_meta),

@@ -191,7 +191,6 @@ def end_finding(
 
 
 def _listed_cells(cells: Iterable[Iterable[int]]) -> Text:
-    """Return the first cells in words."""
     return listed(
         say("row {row:name} column {column:name}", row=int(i), column=int(j)) for i, j in cells
     )

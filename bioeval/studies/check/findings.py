@@ -31,7 +31,7 @@ class Side:
 
     @classmethod
     def from_columns(cls, labels: np.ndarray, meta: Mapping[str, np.ndarray], place: int) -> Self:
-        """Return a template; one of its columns may name its image."""
+        """Return a template, whose columns may name its image."""
         names = {name: str(values[place]) for name, values in meta.items()}
         return cls(place, plain(labels[place]), names)
 

@@ -69,7 +69,6 @@ def label_checks(
 
 
 def _samples(scores: Scores) -> Finding:
-    """Return the finding about the number of templates of each subject."""
     codes = scores.codes
     gallery_sizes = _sizes(codes, codes.gallery)
     size = _templates_of_subjects(gallery_sizes)
@@ -108,7 +107,6 @@ def _sizes(codes: Codes, side: np.ndarray) -> np.ndarray:
 
 
 def _templates_of_subjects(sizes: np.ndarray) -> Text:
-    """Return in words the number of templates of each subject of a side."""
     counts = sizes if len(sizes) else np.zeros(1, dtype=np.int64)
     spread = [int(counts.min()), float(np.median(counts)), int(counts.max())]
     text = "{subjects:count subjects} with {templates:spread templates}"
@@ -116,7 +114,6 @@ def _templates_of_subjects(sizes: np.ndarray) -> Text:
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
-    """Return the finding about equal templates on both sides."""
     templates = scores.shape[0]
     if doubt := scores.doubt_of_square:
         severity = "error" if doubt == "half-matrix" else "warning"
@@ -150,7 +147,6 @@ def _labels(scores: Scores) -> Finding:
 
 
 def _names(scores: Scores) -> Finding:
-    """Return the finding about names of templates that occur twice."""
     sides = [("row", scores.probe_meta)]
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
@@ -208,7 +204,6 @@ def _is_text(column: np.ndarray) -> bool:
 
 
 def _pairs(scores: Scores) -> Finding:
-    """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     if not genuine or not impostor:
         message = without_attempts("impostor" if genuine else "genuine")
@@ -219,7 +214,6 @@ def _pairs(scores: Scores) -> Finding:
 
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
-    """Return the finding about the number of people that the FAR targets need."""
     subjects = len(scores.subjects) if scores.layout == "pairs" or knows_people(scores) else 0
     people = ComparedPeople.from_scores(scores)
     size = {"subjects": subjects} if subjects else {}

@@ -193,7 +193,6 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
 
 
 def _confusions(check: DataCheck) -> Iterator[Block]:
-    """Yield who is confused with whom, with the names and the pictures of the nearest templates."""
     confusions = check.confusions
     if confusions is None:
         return
@@ -248,13 +247,11 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
 
 
 def _template(side: Side) -> Text:
-    """Return the name of a template, or its place where it has none."""
     name = next((side.names[x] for x in NAME_COLUMNS if x in side.names), None)
     return Label(side.place if name is None else name)
 
 
 def _in_order(check: DataCheck) -> list[Finding]:
-    """Return the findings, the most serious first."""
     return sorted(check, key=lambda x: -SEVERITIES.index(x.severity))
 
 
@@ -276,7 +273,6 @@ def _findings(check: DataCheck) -> Table:
 
 
 def _verdict(check: DataCheck) -> Paragraph:
-    """Return the numbers of findings, and whether results would be misleading."""
     if check.misleads:
         sentence = say(
             "{findings}: results of these data would be misleading", findings=check.numbers

@@ -143,7 +143,6 @@ def label_errors(
 
 
 def _much_nearer(contrast: np.ndarray) -> np.ndarray:
-    """Return which templates are much nearer to another label than to their own."""
     defined = contrast[~np.isnan(contrast)]
     usual = np.median(defined) if len(defined) else 0.0
     with np.errstate(invalid="ignore"):

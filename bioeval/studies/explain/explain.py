@@ -93,7 +93,7 @@ class _Explainer:
 
     def row_of(self, probe: int | str) -> int:
         """Return the position of a probe, given by position or by name."""
-        m = self.given.shape[0]
+        probes = self.given.shape[0]
         if not isinstance(probe, str):
             i = require_integer("probe", probe, low=0)
         elif probe in self.names:
@@ -108,10 +108,10 @@ class _Explainer:
         elif probe.isdecimal():
             i = int(probe)
         else:
-            i = m
-        if i >= m:
+            i = probes
+        if i >= probes:
             raise DataError(
-                f"`probe` is {received(probe)}; expected a position from 0 to {m - 1}, "
+                f"`probe` is {received(probe)}; expected a position from 0 to {probes - 1}, "
                 f"or the name of a template, such as {self.names[0]!r}"
             )
         places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
@@ -123,7 +123,6 @@ class _Explainer:
         return int(places[0])
 
     def row(self, i: int) -> Explanation:
-        """Return the explanation of row `i` of the compared scores."""
         scores, lists = self.scores, dict[tuple[str, str], RankedList]()
         tasks, remarks = list[Contribution](), list[Text]()
 
@@ -301,14 +300,14 @@ def step_by_step(
     (0.25, 0.5)
     """
     explainer = _Explainer(scores, protocol, threshold)
-    m, n = explainer.scores.shape
-    if m > MOST_ROWS or m * n > MOST_CELLS:
+    rows, columns = explainer.scores.shape
+    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
         raise DataError(
-            f"step by step, {m:,} x {n:,} comparisons are too many to read; expected at most "
-            f"{MOST_ROWS} rows and {MOST_CELLS:,} comparisons. Take some by scores.select(...), or "
-            "explain one probe"
+            f"step by step, {rows:,} x {columns:,} comparisons are too many to read; expected at "
+            f"most {MOST_ROWS} rows and {MOST_CELLS:,} comparisons. Take some by "
+            "scores.select(...), or explain one probe"
         )
-    walks = tuple(map(explainer.row, range(m)))
+    walks = tuple(map(explainer.row, range(rows)))
     unclear = {task.task for walk in walks for task in walk.tasks if task.counts is None}
     sums: dict[str, Counts] = {}
     totals = []

@@ -240,7 +240,6 @@ class RowLists:
         return reasons
 
     def _ranked(self, unit: str, entries: list[Entry]) -> RankedList:
-        """Return the list of some entries, in order."""
         sign = {"pessimistic": 1, "optimistic": -1}.get(self.ties, 0)
         ordered = sorted(
             (entry for entry in entries if entry.role != LEFT_OUT),
@@ -266,7 +265,6 @@ def _fused_from(used: list[Entry], fusion: str) -> Text:
 
 
 def _masked(scores: Scores, i: int) -> np.ndarray:
-    """Return which comparisons of a row a mask leaves out."""
     if not scores.has_mask:
         return np.zeros(scores.shape[1], dtype=bool)
     return scores.cells.read_mask(i, i + 1)[0] == Mask.IGNORE

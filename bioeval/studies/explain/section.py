@@ -183,7 +183,6 @@ class Steps(Shown):
 
 
 def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
-    """Yield the entries of the lists of a row, as data has them."""
     columns = ("place", "template", "subject", "score", "role", "accepted", "failed", "outcome")
     for ranked in explained.lists:
         for entry in ranked.entries:
@@ -231,7 +230,6 @@ def steps_section(steps: Steps) -> Section:
 
 
 def _about(explained: Explanation) -> Iterator[Fact]:
-    """Yield the description of the row, and the source of its threshold."""
     yield data_fact([explained.system], explained.data)
     yield Fact("Scores", scores_in_words(explained.kind, explained.protocol))
     threshold, source = explained.threshold, explained.threshold_source
@@ -245,7 +243,6 @@ def _about(explained: Explanation) -> Iterator[Fact]:
 
 
 def _threshold(explained: Explanation) -> Score:
-    """Return the threshold as a cell."""
     assert explained.threshold is not None
     return Threshold(explained.threshold, next=explained.threshold_next)
 
@@ -288,7 +285,6 @@ def _lists(explained: Explanation) -> Iterator[Block]:
 
 
 def _shown(placed: Sequence[Entry]) -> list[int]:
-    """Return which entries of a list readers are shown."""
     if len(placed) <= LONGEST:
         return list(range(len(placed)))
     accepted = sum(bool(entry.accepted) for entry in placed)
@@ -302,7 +298,6 @@ def _shown(placed: Sequence[Entry]) -> list[int]:
 
 
 def _row(entry: Entry, verified: bool) -> list[Text | None]:
-    """Return the cells of an entry."""
     return [
         Number(entry.place, decimals=0) if entry.place is not None else None,
         Picture(entry.template, entry.template),
@@ -364,7 +359,6 @@ def _sums(counts: Mapping[TaskCount, float]) -> Text:
 
 
 def _legend(walks: Iterable[Explanation]) -> Iterator[Text]:
-    """Yield the meanings of the counters of the tasks."""
     tasks = {task.task.partition("/")[0] for walk in walks for task in walk.tasks}
     for name, text in _LEGEND.items():
         if name in tasks:
@@ -437,7 +431,6 @@ def _rates(totals: Mapping[str, Mapping[TaskCount, float]], notes: Iterable[Text
 
 
 def _rate(task: str, rate: Quotient) -> list[Text]:
-    """Return the row of a rate."""
     of_task = "verification" if task.startswith("verification") else "identification"
     name: Text = Term(rate.name, of_task)
     if rate.rank is not None:

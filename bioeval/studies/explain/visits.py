@@ -71,6 +71,5 @@ class Visits:
         return say("{tried} with {template:name}", tried=tried, template=template)
 
     def _column(self, column: int) -> int:
-        """Return a template of the subject of a column of the claims."""
         labels = self.made.enrolled.gallery_labels
         return int(np.flatnonzero(labels == self.claims.gallery_labels[column])[0])

@@ -205,7 +205,6 @@ def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) 
 
 
 def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
-    """Return the results of several tasks."""
     datasets = []
     plan = system.plan
     for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
@@ -224,7 +223,6 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
 
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
-    """Return in words how the test parts of an experiment are divided."""
     enrolled, templates, not_enrolled = [], [], []
     for split in plan.splits.values():
         part = split.test

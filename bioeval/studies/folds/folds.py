@@ -234,7 +234,6 @@ class FoldedSystem:
 
 
 def _of_one(numbers: Numbers) -> Fold:
-    """Return the numbers of one split."""
     return {name: values[0] for name, values in numbers.items()}
 
 
@@ -271,7 +270,6 @@ def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
 
 
 def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
-    """Evaluate several tasks in every split, whose parts are selected."""
     by_task: list[tuple[FoldOptions, list[Fold], dict]] = [
         (options, [], _read_together(system, options)) for options in tasks
     ]

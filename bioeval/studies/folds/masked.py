@@ -61,7 +61,6 @@ class MaskedFolds:
 
     @cached_property
     def _places(self) -> list[tuple[IndexSet, IndexSet]]:
-        """Rows and columns of both parts of each split."""
         places = self.sides.places
         return [(places(split.train), places(split.test)) for split in self.splits]
 

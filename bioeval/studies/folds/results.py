@@ -161,7 +161,6 @@ def fold_dataset(
 
 
 def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
-    """Return every rate whose counts there are."""
     rates: dict[str, np.ndarray] = {}
     if "fa" in values:
         rates = rates_of((*rates_of_folds(), VERIFICATION["far_unenrolled"]), values)
@@ -194,7 +193,6 @@ def _support(
 
 
 def _pooled(values: SplitNumbers, name: str) -> float:
-    """Return the rate of the summed counts of the test parts."""
     quotient = VERIFICATION[name].quotient
     assert quotient is not None
     count, attempts = (float(values[x][:, 1].sum()) for (x,) in quotient)

@@ -110,7 +110,6 @@ def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple
 
 
 def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
-    """Return the samples of a part as int64 indices."""
     array = np.asarray(part)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise DataError(

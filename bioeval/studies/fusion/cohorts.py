@@ -411,7 +411,6 @@ def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
 
 
 def _names_of_sides(cohort: Scores) -> tuple[pd.Index, pd.Index]:
-    """Return the names of the templates of both sides of cohort scores."""
     if cohort.layout == "pairs":
         listed = cohort.pairs.templates
         if listed is None:

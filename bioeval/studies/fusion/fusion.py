@@ -50,7 +50,6 @@ class _Scale:
     spread: Spread | None
 
     def scaled(self, scores: np.ndarray) -> np.ndarray:
-        """Return the scores on the common scale."""
         spread = self.spread
         if spread is None:
             return scores
@@ -399,7 +398,6 @@ def _other_scales(systems: Mapping[str, Scores], method: str) -> list[Message]:
 
 
 def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
-    """Return the weights of systems in their order."""
     if not isinstance(weights, Mapping):
         raise DataError(f"`weights` is {received(weights)}; expected a mapping of system to number")
     for name in weights:
@@ -420,5 +418,5 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-    """Return scaled scores to fit to; infinite ones are left out, since tanh makes them finite."""
+    """Return scaled scores for a fit, without infinite scores, which tanh would make finite."""
     return np.where(np.isfinite(blocks[0]), scale.scaled(blocks[0]), np.nan)

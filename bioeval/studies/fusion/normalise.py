@@ -219,7 +219,6 @@ def _normalised_list(
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:
-    """Raise unless a cohort is a matrix with labels, of the kind of the scores."""
     require_scores(cohort, input_name)
     assert cohort is not None
     require_all_scores(cohort)

@@ -308,7 +308,6 @@ def _require_complete(scores: Scores) -> None:
 
 
 def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
-    """Return the sizes as an increasing array."""
     if sizes is None:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
         return np.unique(np.rint(spread).astype(np.int64))

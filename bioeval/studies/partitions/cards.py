@@ -93,7 +93,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
-    """Return the splitter of a card with folds; subject folds have at least two people each."""
+    """Return the splitter of a card with folds, with at least two people in a subject fold."""
     section = card.partition
     if section is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")

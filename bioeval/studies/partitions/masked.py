@@ -219,7 +219,7 @@ class MaskedTasks:
     # -- identification
 
     def _add_searches(self, numbers: dict[str, Numbers], parts: MaskedParts) -> bool:
-        """Add the numbers of searches; return False where probes without a mate are an error."""
+        """Add the numbers of searches; return False if probes without a mate are an error."""
         longest = np.maximum(parts.most_candidates(), 1)
         sizes = {
             "gallery_templates": parts.columns.sum(axis=1, dtype=np.int64),

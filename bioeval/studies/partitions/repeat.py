@@ -94,7 +94,6 @@ def summary(
 def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
-    """Return the scalars of one system, and warn of doubts about the scores."""
     by_task = scalars_of(scores, protocol, options)
     warn_of(notes_on_scores(scores))
     return by_task

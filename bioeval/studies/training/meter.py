@@ -344,7 +344,6 @@ def _concatenated(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _of_length(column: np.ndarray, name: str, number: int) -> np.ndarray:
-    """Return labels or names of templates as an array of their own."""
     if len(column) != number:
         raise DataError(
             f"{name} has {len(column)} values, but there are {number} embeddings; expected one for "

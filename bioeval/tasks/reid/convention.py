@@ -142,7 +142,6 @@ def with_options(section: S, **options: Any) -> S:
 
 
 def _checked(name: str, value: Any, field: Field) -> Any:
-    """Return an option, checked as the value of the card's field."""
     if field.choices:
         require_choice(name, value, field.words())
         return value

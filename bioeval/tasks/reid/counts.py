@@ -279,7 +279,6 @@ class ReidCounts:
         return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
 
     def _cmc(self, ties: str) -> MatchCurve:
-        """Return the counted matches of the queries on the list of the CMC."""
         matches, rules = self.cmc_matches, self.candidates.rules
         counted = self.in_means(matches)
         if self.shots is not None:
@@ -302,7 +301,6 @@ class ReidCounts:
         return MatchCurve(counted, *places(matches, ties))
 
     def _tie_messages(self) -> Iterator[Message]:
-        """Yield the messages of measures that the order of equal scores decides."""
         matches, rules = self.matches, self.candidates.rules
         if rules.ap != "tied-once":
             yield from precision_message(matches, self.in_means(matches), rules.ap)
@@ -366,7 +364,6 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
 
 
 def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -> list[Message]:
-    """Return messages of queries without a match, if there are any."""
     if not valid:
         consequence = "nothing can be ranked"
         if total and unmatched != "skip":

@@ -319,7 +319,6 @@ class GomCounts(ReidCounts):
         return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:
-        """Return these means over increasing distances."""
         matches, ties, absent = self.matches, self.task.ties, self.candidates.absent
         matched, counted = matches.counts > 0, self.in_means(matches)
         rp, vp = _per_threshold(self._sets, ties, capped=self.task.variant == "reference")
@@ -348,7 +347,6 @@ class GomCounts(ReidCounts):
 
 
 def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
-    """Return RP and VP of each query at each threshold."""
     matches, hits = sets.matches, sets.hits
     ranks = ranks_of(matches, ties)
     listed = sets.retrieved.astype(np.float64)
@@ -363,7 +361,6 @@ def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.
 
 
 def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -> list[Message]:
-    """Return messages of queries in no mean, and of measures without a query."""
     messages = []
     lost = int((~matched & ~absent).sum())
     if lost and variant == "paper":
@@ -377,7 +374,6 @@ def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -
 
 
 def _ends(scores: Scores) -> tuple[float, float]:
-    """Return the smallest and the largest finite distance."""
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
     with rows_reported_to(None):
         ((low, high, *_),) = reduce(parts, Extent())
@@ -521,7 +517,6 @@ def gom_from_curves(
 
 
 def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
-    """Return a curve of proportions as float64."""
     expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
     try:
         curve = np.asarray(values)

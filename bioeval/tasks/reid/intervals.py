@@ -144,7 +144,6 @@ def query_mean_intervals(
 def _by_subject(
     dataset: xr.Dataset, measures: QueryMeasures, owners: QueryColumns
 ) -> tuple[dict[str, Limits], Sequence[Message]]:
-    """Return limits by the subjects of queries, and warnings."""
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         means = dataset[name].values
@@ -172,7 +171,6 @@ def _by_subject(
 def _area_limits(
     owners: QueryColumns, columns: np.ndarray, counted: np.ndarray, tau: np.ndarray
 ) -> Limits:
-    """Return the limits of the area under means over thresholds."""
     width = tau[-1] - tau[0]
     if not 0 < width < np.inf:
         return np.array(np.nan), np.array(np.nan)

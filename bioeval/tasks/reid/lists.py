@@ -231,7 +231,6 @@ def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
 
 
 def _rank(name: str, requested: int | None, reach: int | None, scores: Scores) -> int:
-    """Return a given rank, or the last one covered by every list."""
     depth = scores.depth
     if requested is None:
         if reach == 0:
