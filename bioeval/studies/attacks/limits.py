@@ -25,13 +25,13 @@ from bioeval.tasks.verification_task import verification
 if TYPE_CHECKING:
     from bioeval.studies.attacks.vulnerability import AttackCounts
 
-#: What the limits of the largest rate of several species are by, as attributes of results.
+#: The method of the limits of the largest rate of several species, an attribute of results.
 ALL_AT_ONCE = "all species at once"
 
 #: Metadata columns of attack rows that are left out beside their targets.
 ALSO_LEFT_OUT = ("instrument", "attacker")
 
-# The thresholds of a result, by the end of the names of the rates there.
+# The thresholds of a result, by the end of the names of the rates at the threshold.
 _THRESHOLDS = {
     "": "threshold",
     "_at_eer": "eer_threshold",
@@ -56,22 +56,31 @@ class AcceptedAttempts:
     units: Sequence[float]
 
     @classmethod
-    def of(cls, distances: np.ndarray, units: Sequence[np.ndarray]) -> AcceptedAttempts:
-        """Count attempts, of which `units` has the unit of each kind; NaN is never accepted."""
-        at, columns, numbers = grid_of(distances), [], []
+    def from_distances(cls, distances: np.ndarray, units: Sequence[np.ndarray]) -> AcceptedAttempts:
+        """Count attempts; `units` has, for each kind, the unit of each attempt.
+
+        A distance that is NaN is never accepted.
+        """
+        thresholds = grid_of(distances)
+        columns = []
+        numbers = []
         for names in units:
-            who, unit, made = np.unique(names, return_inverse=True, return_counts=True)
-            group = groups_of(len(who))[unit.reshape(-1)]
+            unit_names, unit, attempts_of_unit = np.unique(
+                names, return_inverse=True, return_counts=True
+            )
+            group = groups_of(len(unit_names))[unit.reshape(-1)]
             groups = int(group.max(initial=-1)) + 1
-            counts = without_each(np.cumsum(by_subject(distances, group, at, groups), axis=0))
+            counts = without_each(
+                np.cumsum(by_subject(distances, group, thresholds, groups), axis=0)
+            )
             columns.append(ratio(counts[:-1], counts[-1]))
-            numbers.append(kish(made) if trials_of(len(who)) else 0.0)
+            numbers.append(kish(attempts_of_unit) if trials_of(len(unit_names)) else 0.0)
         return cls(columns, len(distances), numbers)
 
     def curve(self, confidence: float) -> RateCurve:
-        """Return the limits of the rate as a function of it.
+        """Return the limits of the rate as a function of the rate.
 
-        What kinds of units add to its variance adds up.
+        The variances due to the kinds of units add up.
         """
         curves = [
             RateCurve.from_columns(x, self.attempts, units, confidence, sides=1)
@@ -83,24 +92,29 @@ class AcceptedAttempts:
         return RateCurve(rate, *rising(low, np.minimum(high, 1.0)))
 
 
-def of_each(classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float) -> Limits:
-    """Return the limits of rates (..., classes)."""
-    both = [x.curve(confidence).limits_at(rates[..., i]) for i, x in enumerate(classes)]
-    low, high = (np.stack(ends, axis=-1) for ends in zip(*both, strict=True))
+def class_limits(
+    classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float
+) -> Limits:
+    """Return the limits of the rate of each class (..., classes)."""
+    limits = [x.curve(confidence).limits_at(rates[..., i]) for i, x in enumerate(classes)]
+    low, high = (np.stack(ends, axis=-1) for ends in zip(*limits, strict=True))
     return low, high
 
 
-def of_largest(classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float) -> Limits:
+def largest_limits(
+    classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float
+) -> Limits:
     """Return the limits of the largest of several true rates, (..., classes).
 
-    The largest lower limit misses if one of all is above its rate: each is at the level ``1 - (1 -
-    confidence) / number``. The largest upper limit misses only if that of the largest rate does: it
-    needs no such correction. Limits are NaN where those of a rate are, or without a class.
+    The largest lower limit misses if any lower limit is above its rate: lower limits are at the
+    level ``1 - (1 - confidence) / number`` (Bonferroni). The largest upper limit misses only if the
+    upper limit of the largest rate does, and needs no such correction. Limits are NaN if the limits
+    of a rate are NaN, or without a class.
     """
     if not len(classes):
         return np.full(rates.shape[:-1], np.nan), np.full(rates.shape[:-1], np.nan)
-    low, _ = of_each(classes, rates, 1 - (1 - confidence) / len(classes))
-    _, high = of_each(classes, rates, confidence)
+    low, _ = class_limits(classes, rates, 1 - (1 - confidence) / len(classes))
+    _, high = class_limits(classes, rates, confidence)
     return low.max(axis=-1), high.max(axis=-1)
 
 
@@ -119,28 +133,36 @@ def presentation_limits(
         )
     classes = []
     for i in data.classes:
-        here = data.members(i)
-        known = [x[here] for name, x in units.items() if i != BONA_FIDE or name == "subjects"]
-        classes.append(AcceptedAttempts.of(data.distances[here], known or [np.arange(here.sum())]))
+        is_member = data.members(i)
+        units_of_class = [
+            x[is_member] for name, x in units.items() if i != BONA_FIDE or name == "subjects"
+        ]
+        classes.append(
+            AcceptedAttempts.from_distances(
+                data.distances[is_member], units_of_class or [np.arange(is_member.sum())]
+            )
+        )
     *species, bona_fide = classes
-    over, confidence = data.counted, options.confidence
-    some = [x for x, heard in zip(species, over, strict=True) if heard]
+    is_counted, confidence = data.counted, options.confidence
+    counted_species = [x for x, heard in zip(species, is_counted, strict=True) if heard]
 
-    def limits_at(at: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
+    def limits_at(distances: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
         """Return the limits of the largest APCER and of BPCER at distances."""
-        rates = data.rates(at)
-        largest = of_largest(some, data.of_species(rates["apcer"])[:, over], confidence)
+        rates = data.rates(distances)
+        largest = largest_limits(
+            counted_species, data.of_species(rates["apcer"])[:, is_counted], confidence
+        )
         return largest, bona_fide.curve(confidence).complement().limits_at(rates["bpcer"])
 
     largest, limits_of_bpcer = limits_at(places, confidence)
     unknown = np.full((len(places), 1), np.nan)  # of the pooled rate
-    alone = of_each(species, data.of_species(data.rates(places)["apcer"]), confidence)
+    alone = class_limits(species, data.of_species(data.rates(places)["apcer"]), confidence)
     low, high = (
         np.concatenate([each, unknown, of_all[:, None]], axis=1)
         for each, of_all in zip(alone, largest, strict=True)
     )
     limits: dict[str, Limits] = {"apcer": (low, high), "bpcer": limits_of_bpcer}
-    # Half of what may miss at an end is that of APCER, half that of BPCER.
+    # Of the probability that an end misses, half is due to APCER and half to BPCER.
     points = data.points
     falling, rising_ = limits_at(points.threshold, (1 + confidence) / 2)
     if not np.isnan(data.d_eer.eer):
@@ -151,10 +173,10 @@ def presentation_limits(
         limits["d_eer"] = np.array(ends[0]), np.array(ends[1])
     ends = []
     for ends_of_apcer, ends_of_bpcer in zip(falling, rising_, strict=True):
-        # APCER grows with the distance; before the first is the point that rejects all.
+        # APCER grows with the distance; the point before the first distance rejects all attempts.
         within = np.searchsorted(ends_of_apcer, targets, side="right")
-        at = np.append(1.0, ends_of_bpcer)[within]
-        ends.append(np.where(np.isnan(ends_of_apcer).any() | np.isnan(at), np.nan, at))
+        bpcer = np.append(1.0, ends_of_bpcer)[within]
+        ends.append(np.where(np.isnan(ends_of_apcer).any() | np.isnan(bpcer), np.nan, bpcer))
     limits["bpcer_at_apcer"] = ends[0], ends[1]
     return limits
 
@@ -168,43 +190,48 @@ def with_limits_of_attacks(
 ) -> xr.Dataset:
     """Return a result with limits of its rates at fixed thresholds.
 
-    An attack leaves with its target, and with its instrument and its attacker where these are
-    known.
+    An attack leaves with its target, and with its instrument and its attacker if known.
     """
     attacks, confidence, kind = counts.attacks, options.confidence, parts.bona_fide.kind
     also = [name for name in ALSO_LEFT_OUT if name in parts.attacks.probe_meta]
     columns = [parts.attacks.codes.probe, *(parts.attacks.probe_meta[name] for name in also)]
     units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in columns]
-    together = AcceptedAttempts.of(attacks.distance, units)
+    together = AcceptedAttempts.from_distances(attacks.distance, units)
     species = []
     for i in range(len(attacks.names)):
-        here = attacks.species == i
-        species.append(AcceptedAttempts.of(attacks.distance[here], [x[here] for x in units]))
-    wanted = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
-    at = np.unique(np.concatenate([dataset[name].values.ravel() for name in wanted.values()]))
-    at = at[np.isfinite(at)]
+        is_species = attacks.species == i
+        species.append(
+            AcceptedAttempts.from_distances(
+                attacks.distance[is_species], [x[is_species] for x in units]
+            )
+        )
+    threshold_names = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
+    thresholds = np.unique(
+        np.concatenate([dataset[name].values.ravel() for name in threshold_names.values()])
+    )
+    thresholds = thresholds[np.isfinite(thresholds)]
     use: Any = counts.verified.use
     bona_fide = verification(
         parts.bona_fide,
         templates=use.templates,
         fusion=use.fusion,
-        thresholds=at,
+        thresholds=thresholds,
         far_targets=(),
         costs=(),
         auc=False,
         interval=options.for_new_people,
     )
-    accepted, number = attacks.accepted(to_internal(at, kind)), attacks.number
-    rates, made = ratio(accepted, number), number > 0
+    accepted, number = attacks.accepted(to_internal(thresholds, kind)), attacks.number
+    rates, has_attempts = ratio(accepted, number), number > 0
     limits: dict[str, Limits] = {
         x: (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
     }
     pooled = ratio(accepted.sum(axis=1), number.sum())
     iapar = with_pooled_and_largest(rates, pooled)
-    alone = of_each(species, rates, confidence)
+    alone = class_limits(species, rates, confidence)
     of_all = together.curve(confidence).limits_at(pooled)
-    some = [species[i] for i in np.flatnonzero(made)]
-    largest = of_largest(some, rates[:, made], confidence)
+    tried_species = [species[i] for i in np.flatnonzero(has_attempts)]
+    largest = largest_limits(tried_species, rates[:, has_attempts], confidence)
     low, high = (
         np.concatenate([each, one[:, None], most[:, None]], axis=1)
         for each, one, most in zip(alone, of_all, largest, strict=True)
@@ -213,17 +240,25 @@ def with_limits_of_attacks(
     frr = bona_fide["frr"].values[:, None]
     frr_low, frr_high = (x[:, None] for x in limits["frr"])
     limits["riapar"] = limits_of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
-    shown: dict[str, Any] = {}
-    for point, threshold in wanted.items():
-        where = dataset[threshold].values
-        place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
+    limits_by_name: dict[str, Any] = {}
+    for point, threshold in threshold_names.items():
+        point_thresholds = dataset[threshold].values
+        place = np.minimum(
+            np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0)
+        )
         for name, ends in limits.items():
             variable = f"{name}{point}"
             if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
                 continue
-            known = np.isfinite(where).reshape(where.shape + (1,) * (ends[0].ndim - 1))
-            shown[variable] = tuple(np.where(known, end[place], np.nan) for end in ends)
-    out = options.added_to(dataset, shown, names, options.few_people(counts.verified.people.number))
+            is_finite = np.isfinite(point_thresholds).reshape(
+                point_thresholds.shape + (1,) * (ends[0].ndim - 1)
+            )
+            limits_by_name[variable] = tuple(
+                np.where(is_finite, end[place], np.nan) for end in ends
+            )
+    out = options.added_to(
+        dataset, limits_by_name, names, options.few_people(counts.verified.people.number)
+    )
     also = [f"{name}s" for name in also]
     return out.assign_attrs(
         interval_threshold="thresholds stay",

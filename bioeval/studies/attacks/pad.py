@@ -143,7 +143,7 @@ def pad(
         rows.bring(column, f"`{name}`")
         for name, column in (("attack", attack), ("instrument", instrument), ("subjects", subjects))
     )
-    data = Presentations.of(values, attack, kind, non_response)
+    data = Presentations.from_columns(values, attack, kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if train is not None and (rule is None or rule.name == "fixed"):
         raise DataError("`train` needs a rule as `threshold`, such as d_eer")
@@ -187,19 +187,23 @@ def pad(
         variables |= _at_threshold(data, at, kind)
         variables["threshold_used_next"] = to_user(after, kind)
         if at is not None and (train is not None or rule.name == "fixed"):
-            there = data.rates(np.array([at]))
-            far, frr = float(there["apcer"][0, -2]), float(there["bpcer"][0])
-            given = rule.name == "fixed"
-            warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=given)
+            rates_used = data.rates(np.array([at]))
+            far, frr = float(rates_used["apcer"][0, -2]), float(rates_used["bpcer"][0])
+            is_given = rule.name == "fixed"
+            warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=is_given)
     variables |= points
     used = math.nan if at is None else at
     if not isinstance(grid, np.ndarray):
         finite = to_user(data.distances[np.isfinite(data.distances)], kind)
         ends = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
-        more = np.array([*at_target, data.d_eer.eer_threshold, used] if grid is None else [])
-        grid = np.union1d(linear_grid(*ends, grid), to_user(more[np.isfinite(more)], kind))
-    inside, order = to_internal(grid, kind), in_order_of_scores(kind)
-    for rate, curve in data.rates(inside).items():
+        points_of_rules = np.array(
+            [*at_target, data.d_eer.eer_threshold, used] if grid is None else []
+        )
+        grid = np.union1d(
+            linear_grid(*ends, grid), to_user(points_of_rules[np.isfinite(points_of_rules)], kind)
+        )
+    distances, order = to_internal(grid, kind), in_order_of_scores(kind)
+    for rate, curve in data.rates(distances).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if thresholds is not None:
         pooled = variables["apcer"][1][:, -2]
@@ -207,10 +211,10 @@ def pad(
     if options is not None:
         from bioeval.studies.attacks.limits import ALL_AT_ONCE, presentation_limits
 
-        limits = presentation_limits(data, units, options, np.append(inside, used), targets)
+        limits = presentation_limits(data, units, options, np.append(distances, used), targets)
         for side, end in (("low", 0), ("high", 1)):
-            for rate, both in limits.items():
-                values, dims = both[end], variables[rate][0]
+            for rate, limits_of_rate in limits.items():
+                values, dims = limits_of_rate[end], variables[rate][0]
                 if "threshold" in dims:
                     if at is not None:
                         variables[f"{rate}_at_threshold_{side}"] = dims[1:], values[-1]
@@ -248,7 +252,7 @@ def _codes(name: str, values: Any, length: int) -> np.ndarray:
 
 
 def _responses(data: Presentations) -> Variables:
-    """Return the numbers of presentations, and the rates of those without a response."""
+    """Return the numbers of presentations, and the rates of presentations without a response."""
     number = np.array([(data.codes == i).sum() for i in data.classes])
     silent = number - [len(x) for x in data.answered]
     rates = silent / number
@@ -290,7 +294,10 @@ def _doubts(
 def _chosen(
     rule: DetectionRule, data: Presentations, train: Any, kind: str, warnings: list[Message]
 ) -> tuple[float | None, float, dict[str, str | int | float]]:
-    """Return the distance that a rule chooses, the nearest one that it rejects, and its source."""
+    """Return the distance that a rule chooses, the nearest distance it rejects, and attributes.
+
+    None and NaN without an operating point that fulfils the rule; `warnings` get a message.
+    """
     source, chosen_on, written = data, "the same data; errors there are optimistic", str(rule)
     if rule.name == "fixed":
         rule = replace(rule, value=to_user(rule.value, kind))
@@ -299,22 +306,22 @@ def _chosen(
         if not isinstance(train, (tuple, list)) or len(train) != 2:
             raise DataError("`train`: expected two arrays, scores and species")
         scores, species = train
-        source = Presentations.of(scores, species, kind, data.non_response, "train: ")
+        source = Presentations.from_columns(scores, species, kind, data.non_response, "train: ")
         chosen_on = "the training set"
-    at = source.chosen(rule)
-    after = math.nan
-    if at is not None and rule.name != "fixed":
-        after = float(min(data.next_scores(at), source.next_scores(at)))
-    if at is None:
-        why = f"no operating point fulfils the rule {written}"
-        warnings.append(Message("no-threshold", why=why))
-    elif math.isnan(at):
+    chosen = source.chosen(rule)
+    following = math.nan
+    if chosen is not None and rule.name != "fixed":
+        following = float(min(data.next_scores(chosen), source.next_scores(chosen)))
+    if chosen is None:
+        reason = f"no operating point fulfils the rule {written}"
+        warnings.append(Message("no-threshold", why=reason))
+    elif math.isnan(chosen):
         warnings.append(ALL_REJECTED)
-    return at, after, {"chosen_on": chosen_on, "threshold_rule": written}
+    return chosen, following, {"chosen_on": chosen_on, "threshold_rule": written}
 
 
 def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
-    """Return the rates at a threshold; NaN where there is none."""
+    """Return the rates at a threshold, NaN without a threshold; ``ACER = (APCER + BPCER) / 2``."""
     used = math.nan if at is None else at
     rates = data.rates(np.array([used]))
     variables = {}

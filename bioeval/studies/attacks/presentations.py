@@ -53,10 +53,10 @@ class Presentations:
     non_response: str
 
     @classmethod
-    def of(
+    def from_columns(
         cls, values: Any, attack: Any, kind: str, non_response: str, where: str = ""
     ) -> Presentations:
-        """Return the presentations of one set, checked."""
+        """Check the scores and the species of one set; `where` begins the names in errors."""
         column = species_of(attack, f"{where}attack")
         scores = require_numbers(f"{where}values", values)
         if scores.shape != column.shape:
@@ -81,7 +81,7 @@ class Presentations:
         return cls(to_user(scores, kind), codes, species.tolist(), answered, non_response)
 
     def members(self, code: int) -> np.ndarray:
-        """Return which presentations of a class its rate is over."""
+        """Return a mask of the presentations in the denominator of the rate of a class."""
         members = self.codes == code
         if self.non_response == "exclude":
             members &= ~np.isnan(self.distances)
@@ -89,23 +89,23 @@ class Presentations:
 
     @property
     def classes(self) -> list[int]:
-        """The codes of the species, then that of bona fide presentations."""
+        """The codes of the species, then the code of bona fide presentations."""
         return [*range(len(self.species)), BONA_FIDE]
 
     @cached_property
     def number(self) -> np.ndarray:
-        """The presentations that the rate of each class is over."""
+        """The number of presentations in the denominator of the rate of each class."""
         return np.array([self.members(i).sum() for i in self.classes])
 
     @cached_property
     def answered(self) -> list[np.ndarray]:
         """The increasing distances of each class."""
-        known = ~np.isnan(self.distances)
-        return [np.sort(self.distances[known & (self.codes == i)]) for i in self.classes]
+        has_response = ~np.isnan(self.distances)
+        return [np.sort(self.distances[has_response & (self.codes == i)]) for i in self.classes]
 
-    def rates(self, at: np.ndarray) -> dict[str, np.ndarray]:
+    def rates(self, distances: np.ndarray) -> dict[str, np.ndarray]:
         """Return APCER at distances, (distances, labels of species), and BPCER."""
-        accepted, number = accepted_at(self.answered, at), self.number
+        accepted, number = accepted_at(self.answered, distances), self.number
         of_species = ratio(accepted[:, :-1], number[:-1])
         pooled = ratio(accepted[:, :-1].sum(axis=1), number[:-1].sum())
         return {
@@ -120,14 +120,14 @@ class Presentations:
     @cached_property
     def points(self) -> ErrorCurve:
         """The operating points: reject-all, then each distinct score, with rates as errors."""
-        every = np.unique(np.concatenate(self.answered))
-        reject_all = math.nan if -math.inf in every[:1] else -math.inf
-        at = np.append(reject_all, every)
-        rates = self.rates(at)
-        return ErrorCurve(at, rates["apcer"][:, -1], rates["bpcer"], 1, 1)
+        distances = np.unique(np.concatenate(self.answered))
+        reject_all = math.nan if -math.inf in distances[:1] else -math.inf
+        thresholds = np.append(reject_all, distances)
+        rates = self.rates(thresholds)
+        return ErrorCurve(thresholds, rates["apcer"][:, -1], rates["bpcer"], 1, 1)
 
     def next_scores(self, at: Any) -> np.ndarray:
-        """Return the nearest score that each distance rejects; infinity where there is none."""
+        """Return the nearest score that each distance rejects; infinity if it accepts all."""
         return np.minimum.reduce(next_among(at, *self.answered))
 
     @cached_property
@@ -143,7 +143,7 @@ class Presentations:
         return int(np.searchsorted(apcer, target, "right")) - 1
 
     def chosen(self, rule: DetectionRule) -> float | None:
-        """Return the distance that a rule chooses; None where there is no such point."""
+        """Return the distance that a rule chooses; None if no operating point fulfils the rule."""
         if rule.name == "fixed":
             return rule.value
         if rule.name == "d_eer":
@@ -256,7 +256,10 @@ def read_presentations(path: str | Path, key: str | Path | None = None) -> Prese
 
 
 def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
-    """Return the cells of a list, and the names of its columns where it has some."""
+    """Return the cells of a list, and the names of its columns, empty without a header.
+
+    A list that is a key has class words, and perhaps no numbers.
+    """
     place = existing_file(path)
     head = head_of(place)
     # Data in the first line are a score, or a class in a key.
@@ -274,9 +277,9 @@ def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
 def _with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
     """Return a list of scores with the columns of its key, by the names of presentations."""
     shared = {
-        (i, j): len({*names}.intersection(others))
+        (i, j): len({*names}.intersection(further_columns))
         for i, names in enumerate(scores.columns)
-        for j, others in enumerate(key.columns)
+        for j, further_columns in enumerate(key.columns)
         if i != score
     }
     i, j = max(shared, key=lambda two: shared[two], default=(0, 0))
@@ -285,32 +288,31 @@ def _with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
             f"{key.path}: no column has the names of the presentations of {scores.path.name}, such "
             f"as {scores.columns[0][0]!r}; expected the same names in both"
         )
-    shown, known = as_names(scores.columns[i]), as_names(key.columns[j])
-    for cells, listed in ((scores, shown), (key, known)):
+    in_scores, in_key = as_names(scores.columns[i]), as_names(key.columns[j])
+    for cells, listed in ((scores, in_scores), (key, in_key)):
         if (twice := first_twice(listed)) is not None:
             name, (_, row) = twice
             raise DataError(
                 f"{cells.path}: line {cells.lines[row]}: {name!r} is listed before; expected each "
                 "presentation once"
             )
-    place = places(shown, known)
+    place = places(in_scores, in_key)
     for row in np.flatnonzero(place < 0)[:1].tolist():
         raise DataError(
             f"{key.path}: lacks {scores.columns[i][row]!r}, and {int((place < 0).sum()):,} of the "
             f"{len(place):,} presentations of {scores.path.name}; expected a line for each"
         )
-    others = [column for number, column in enumerate(key.columns) if number != j]
+    further_columns = [column for number, column in enumerate(key.columns) if number != j]
     names = list[str]()
     if scores.names or key.names:
-        called = key.names or [""] * len(key.columns)
+        key_names = key.names or [""] * len(key.columns)
         names = scores.names or [""] * len(scores.columns)
-        names = [*names, *(x for number, x in enumerate(called) if number != j)]
-    columns = [*scores.columns, *([column[row] for row in place] for column in others)]
+        names = [*names, *(x for number, x in enumerate(key_names) if number != j)]
+    columns = [*scores.columns, *([column[row] for row in place] for column in further_columns)]
     return _Cells(scores.path, names, scores.lines, columns)
 
 
 def _score(cells: _Cells) -> int:
-    """Return the column of scores."""
     if cells.names:
         columns = [i for i, name in enumerate(cells.names) if name in _SCORE_NAMES]
         if len(columns) != 1:
@@ -365,12 +367,15 @@ def _species(cells: _Cells, score: int) -> list[str]:
     return species
 
 
-def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]) -> Sequence[str]:
-    """Return the column that has a species where the class is an attack, and else none."""
+def _species_column(columns: list[list[str]], flags: list[bool], used: set[int]) -> Sequence[str]:
+    """Return the column with marks of bona fide wherever the class is bona fide.
+
+    Empty species without such a column.
+    """
     for i, column in enumerate(columns):
-        if i in known:
+        if i in used:
             continue
-        here = set(map(str.casefold, compress(column, flags)))
-        if here and all(map(is_bona_fide, here)):
+        words = set(map(str.casefold, compress(column, flags)))
+        if words and all(map(is_bona_fide, words)):
             return column
     return [""] * len(flags)

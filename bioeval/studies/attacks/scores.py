@@ -35,7 +35,7 @@ POOLED, LARGEST = "pooled", "largest"
 
 
 def in_order_of_scores(kind: str) -> slice:
-    """Return what puts values at increasing distances in the order of increasing scores."""
+    """Return the slice that puts values at increasing distances in order of increasing scores."""
     return slice(None, None, -1) if kind in LARGER_IS_CLOSER else slice(None)
 
 
@@ -101,25 +101,24 @@ def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
 
 
 def _column(scores: Scores) -> np.ndarray | None:
-    """Return the column of species of the rows; None without one."""
+    """Return the species of the rows; None without such a column."""
     return scores.pairs.attack if scores.layout == "pairs" else scores.probe_meta.get(ATTACK)
 
 
 def _species(scores: Scores, input_name: str) -> np.ndarray:
-    """Return the species of each row."""
     column = _column(scores)
     if column is None:
         meta = {} if scores.layout == "pairs" else scores.probe_meta
-        there = f"they have: {', '.join(meta)}" if meta else "they have none"
+        columns = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            f"the probe metadata of {input_name} have no column {ATTACK!r}; {there}."
+            f"the probe metadata of {input_name} have no column {ATTACK!r}; {columns}."
             f"{nearest_name(ATTACK, [*meta])} Expected the attack instrument species of each row"
         )
     return species_of(column, f"column {ATTACK!r} of {input_name}")
 
 
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
-    """Return the attacks of a list without species, as bob writes them: those that are not genuine.
+    """Return the pairs that are not genuine of a list without species, as bob writes lists.
 
     The species is the name of the real subject, without a leading ``attack/``, if no pair claims
     that subject; otherwise it is ``spoof``.
@@ -217,9 +216,9 @@ def with_pooled_count(counts: np.ndarray) -> np.ndarray:
 def with_pooled_and_largest(
     rates: np.ndarray, pooled: np.ndarray, counted: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return rates (..., species) with the pooled one, and the largest over species `counted`."""
-    some = rates if counted is None else rates[..., counted]
-    largest = np.fmax.reduce(some, axis=-1, initial=np.nan)
+    """Return rates (..., species) with the pooled rate, and the largest over species `counted`."""
+    compared = rates if counted is None else rates[..., counted]
+    largest = np.fmax.reduce(compared, axis=-1, initial=np.nan)
     return np.concatenate([rates, pooled[..., None], largest[..., None]], axis=-1)
 
 
@@ -228,18 +227,20 @@ def few_presentations(
 ) -> list[Message]:
     """Return the message of species whose presentations cannot show the smallest target."""
     least = float(min(targets[targets > 0], default=0.0))
-    few = {name: n for name, n in number_of.items() if not RuleOf(3).supports(least, n)}
-    if not few:
+    too_few = {name: n for name, n in number_of.items() if not RuleOf(3).supports(least, n)}
+    if not too_few:
         return []
     needed = math.ceil(RuleOf(3) / least - 1e-9)
-    return [Message("too-few-presentations", rate=rate, target=least, needed=needed, species=few)]
+    return [
+        Message("too-few-presentations", rate=rate, target=least, needed=needed, species=too_few)
+    ]
 
 
 def few_instruments(instruments_of: Mapping[str, np.ndarray]) -> list[Message]:
     """Return the message of species that few instruments stand for."""
     number_of = {name: len(set(x.tolist())) for name, x in instruments_of.items()}
-    few = {name: n for name, n in number_of.items() if n < FEW_INSTRUMENTS}
-    return [Message("few-instruments", needed=FEW_INSTRUMENTS, species=few)] if few else []
+    too_few = {name: n for name, n in number_of.items() if n < FEW_INSTRUMENTS}
+    return [Message("few-instruments", needed=FEW_INSTRUMENTS, species=too_few)] if too_few else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,8 +255,8 @@ class AttackAttempts:
     too_few: int  # presentations whose target has too few templates for the rule of fusion
 
     @classmethod
-    def of(cls, parts: AttackedScores, fusion: str | None) -> AttackAttempts:
-        """Return the attempts of the attack rows, perhaps of fused templates."""
+    def from_rows(cls, parts: AttackedScores, fusion: str | None) -> AttackAttempts:
+        """Take the attempts of the attack rows; with `fusion`, a row is one attempt."""
         row, distance, too_few = _distances(parts.attacks, fusion)
         names, code = np.unique(parts.species, return_inverse=True)
         require_free_labels(names.tolist())
@@ -300,15 +301,15 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
 def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the row and the distance of each attack attempt; other cells are not read.
 
-    And how many rows have too few comparisons to be fused.
+    The third value is the number of rows with too few comparisons to be fused.
     """
     if attacks.layout == "pairs":
-        return *_made(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks), 0
-    m = attacks.shape[0]
-    row, column = mate_cells(attacks, np.arange(m))
-    kept = ~_from_source(attacks, row, column) & ~excluded(attacks, row, column)
-    kept &= ~attacks.cells.is_ignored(row, column)
-    row, column = row[kept], column[kept]
+        return *_attempts(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks), 0
+    rows = attacks.shape[0]
+    row, column = mate_cells(attacks, np.arange(rows))
+    is_attempt = ~_from_source(attacks, row, column) & ~excluded(attacks, row, column)
+    is_attempt &= ~attacks.cells.is_ignored(row, column)
+    row, column = row[is_attempt], column[is_attempt]
     values = distances_at(attacks, row, column)
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
@@ -325,24 +326,26 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
     too_few = 0
     if fusion is not None:
         place = np.arange(len(row)) - np.searchsorted(row, row)
-        table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
+        table = np.full((rows, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
         table[row, place] = values
         ends = np.array([0, table.shape[1]])
-        row = np.arange(m)
+        row = np.arange(rows)
         values = fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0]
         too_few = int(np.count_nonzero(np.isnan(values) & ~np.isnan(table).all(axis=1)))
-    return *_made(row, values, attacks), too_few
+    return *_attempts(row, values, attacks), too_few
 
 
-def _made(row: np.ndarray, values: np.ndarray, attacks: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the scores of the attempts, NaN of one that failed."""
-    made = values == values
-    row, values = row[made], values[made]
+def _attempts(
+    row: np.ndarray, values: np.ndarray, attacks: Scores
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the scores of the attempts, NaN if an attempt failed."""
+    is_attempt = values == values
+    row, values = row[is_attempt], values[is_attempt]
     return row, (scored(values) if attacks.nan == "reject" else values).astype(np.float64)
 
 
 def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Return which cells compare an instrument with the template that it was made from."""
+    """Return a mask of the cells that compare an instrument with the template it was made from."""
     if "source" not in attacks.probe_meta:
         return np.zeros(len(row), dtype=bool)
     templates = attacks.gallery_names
