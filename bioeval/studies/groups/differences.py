@@ -83,25 +83,25 @@ def differences_of_groups(
     low, high = np.full((2, len(groups), len(groups)), np.nan)
     separated = np.zeros((len(groups), len(groups)), dtype=np.int64)
     place = np.flatnonzero(~np.isnan(rates))
-    some = [x for x in groups if x is not None and not np.isnan(x.rate)]
-    if len(some) > 1:
-        one, other = place[np.array(np.triu_indices(len(some), 1))]
+    compared = [x for x in groups if x is not None and not np.isnan(x.rate)]
+    if len(compared) > 1:
+        first, second = place[np.array(np.triu_indices(len(compared), 1))]
 
         def limits(pairs: int) -> Limits:
-            """Return the limits of all differences that hold for so many of them together."""
+            """Return the limits of all differences, which hold for `pairs` of them together."""
             level = 1 - (1 - confidence) / pairs
-            alone = np.array([x.limits(level) for x in some]).T
+            alone = np.array([x.limits(level) for x in compared]).T
             return limits_of_differences(rates[place], (alone[0], alone[1]))
 
-        ends = limits(len(one))
-        low[one, other], high[one, other] = ends
-        low[other, one], high[other, one] = -ends[1], -ends[0]
+        ends = limits(len(first))
+        low[first, second], high[first, second] = ends
+        low[second, first], high[second, first] = -ends[1], -ends[0]
         larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
-        apart = 0
-        while apart < (distinct := int(np.count_nonzero(larger))) < len(one):
-            apart, ends = distinct, limits(len(one) - distinct)
+        separated_pairs = 0
+        while separated_pairs < (distinct := int(np.count_nonzero(larger))) < len(first):
+            separated_pairs, ends = distinct, limits(len(first) - distinct)
             larger = np.where(larger, larger, (ends[0] > 0).astype(np.int64) - (ends[1] < 0))
-        separated[one, other], separated[other, one] = larger, -larger
+        separated[first, second], separated[second, first] = larger, -larger
     ranked = (difference > 0).sum(axis=1)
     order = sorted(place.tolist(), key=lambda g: (ranked[g], g))
     return {
@@ -120,9 +120,9 @@ def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:
     of the rates, which are not symmetric. Groups have no person in common, so that the errors of
     their rates are independent.
     """
-    (one, other), (low, high) = np.triu_indices(len(rates), 1), limits
+    (first, second), (low, high) = np.triu_indices(len(rates), 1), limits
     return limits_of_sum(
-        (rates[one], low[one], high[one]), (-rates[other], -high[other], -low[other])
+        (rates[first], low[first], high[first]), (-rates[second], -high[second], -low[second])
     )
 
 
@@ -137,10 +137,12 @@ class PairsOfGroups:
     """
 
     def __init__(self, counts: PeopleCounts, group: np.ndarray):
-        self.group, self.no_person, self._counts = group, counts.no_person, counts
-        each = np.arange(len(group))
-        (probing,), probed = counts.of_groups(each, group)
-        (claimed,), claims = counts.of_groups(group, each)
+        self.group = group
+        self.no_person = counts.no_person
+        self._counts = counts
+        people = np.arange(len(group))
+        (probing,), probed = counts.of_groups(people, group)
+        (claimed,), claims = counts.of_groups(group, people)
         self.probing, self.claimed = np.stack([probing, probed]), np.stack([claimed.T, claims.T])
 
     @property
@@ -149,11 +151,11 @@ class PairsOfGroups:
 
         None with too many people.
         """
-        each = np.arange(len(self.group))
-        if len(each) > MOST_TESTED:
+        people = np.arange(len(self.group))
+        if len(people) > MOST_TESTED:
             return None
-        (accepted,), made = self._counts.of_groups(each, each)
-        squares = np.stack([accepted, made])
+        (accepted,), attempts = self._counts.of_groups(people, people)
+        squares = np.stack([accepted, attempts])
         return squares + squares.transpose(0, 2, 1)
 
     def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
@@ -162,14 +164,14 @@ class PairsOfGroups:
         person = ~self.no_person
         probing, claimed = self.probing[:, probes, h], self.claimed[:, enrolled, g]
         if g == h:  # a person leaves both sides
-            leaving, who = probing + claimed, probes
+            leaving, persons = probing + claimed, probes
         else:
             leaving = np.concatenate([probing, claimed], axis=1)
-            who = np.append(probes, enrolled)
-        there = (leaving[1] > 0) & person[who]
+            persons = np.append(probes, enrolled)
+        has_attempt = (leaving[1] > 0) & person[persons]
         errors, attempts = probing.sum(axis=1).tolist()
-        errors_of, attempts_of = leaving[:, there]
-        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, who[there])
+        errors_of, attempts_of = leaving[:, has_attempt]
+        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, persons[has_attempt])
 
 
 # ------------------------------------------------------------------------- the test
@@ -193,18 +195,18 @@ def frr_differs(
 def far_differs(tables: np.ndarray, group: np.ndarray, stream: Stream) -> float:
     """Return the p-value that FAR within groups differs; `tables` as of `PairsWithinGroups`."""
     people, number = len(group), int(group.max()) + 1
-    accepted, made = tables.astype(np.float64)
+    accepted, attempts = tables.astype(np.float64)
 
     def counts(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         belongs = groups[:, :, None] == np.arange(number)
         flat = belongs.reshape(people, -1).astype(np.float64)
 
-        def within(table: np.ndarray) -> np.ndarray:
-            """Return what each person has with people of its group, in each permutation."""
+        def in_own_group(table: np.ndarray) -> np.ndarray:
+            """Return the sums of each person with people of its group (people, permutations)."""
             of_groups = (table @ flat).reshape(people, -1, number)
             return np.take_along_axis(of_groups, groups[:, :, None], axis=2)[:, :, 0]
 
-        return within(accepted), within(made)
+        return in_own_group(accepted), in_own_group(attempts)
 
     return _p_value(group, stream, counts, 2, number)
 
@@ -212,7 +214,8 @@ def far_differs(tables: np.ndarray, group: np.ndarray, stream: Stream) -> float:
 def _p_value(group: np.ndarray, stream: Stream, counts: Counts, people: int, width: int) -> float:
     """Return the p-value of `largest_deviation`, with the groups permuted among people.
 
-    An attempt is counted with so many `people`, and a permutation needs `width` columns.
+    ``(1 + permutations as large) / (1 + PERMUTATIONS)``. An attempt is counted with `people`
+    persons (1 or 2), and a permutation needs `width` columns.
     """
     number, members = int(group.max()) + 1, len(group)
     step = max(1, _MOST_VALUES // (members * width))
@@ -237,14 +240,16 @@ def largest_deviation(
     group, over the square of its attempts; where it is 0 and the rate is another one, the deviation
     is infinite. An attempt is counted with so many `people`; ``rate`` is that of all groups.
     """
-    inside = [groups == g for g in range(number)]
-    errors_of = np.stack([(here * errors).sum(axis=0) for here in inside]) / people
-    attempts_of = np.stack([(here * attempts).sum(axis=0) for here in inside]) / people
+    is_member = [groups == g for g in range(number)]
+    errors_of = np.stack([(is_in_group * errors).sum(axis=0) for is_in_group in is_member]) / people
+    attempts_of = (
+        np.stack([(is_in_group * attempts).sum(axis=0) for is_in_group in is_member]) / people
+    )
     rates = ratio(errors_of, attempts_of)
     overall = ratio(errors_of.sum(axis=0), attempts_of.sum(axis=0))
     largest = np.zeros(groups.shape[1])
-    for here, rate, total in zip(inside, rates, attempts_of, strict=True):
-        squares = (here * (errors - rate * attempts) ** 2).sum(axis=0)
+    for is_in_group, rate, total in zip(is_member, rates, attempts_of, strict=True):
+        squares = (is_in_group * (errors - rate * attempts) ** 2).sum(axis=0)
         away = np.abs(rate - overall)
         with np.errstate(divide="ignore", invalid="ignore"):
             deviation = np.where(away > _EQUAL, away * total / np.sqrt(squares), 0.0)

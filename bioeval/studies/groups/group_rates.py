@@ -199,27 +199,27 @@ def groups_dataset(
     far, pairs, (accepts, impostor) = _rate_of_groups(accepts, impostor, defined, symmetric)
     # The group of the probe alone decides a genuine attempt.
     frr, rejects, genuine, mated = (x[:, -1] for x in (frr, rejects, genuine, mated))
-    few = few_of_both = subjects < FEW_SUBJECTS
+    is_small = few_of_both = subjects < FEW_SUBJECTS
     labels = np.append(groups, ALL)
-    over: tuple[str, ...] = ("group",)
-    both = over
+    by_group: tuple[str, ...] = ("group",)
+    by_pair = by_group
     coordinates = {"group": labels}
     if of_attempts:
         far, accepts, impostor, pairs = (x[:, -1] for x in (far, accepts, impostor, pairs))
     else:
-        few_of_both = few[:, None] | few
-        both, coordinates = (*over, "claimed_group"), coordinates | {"claimed_group": labels}
+        few_of_both = is_small[:, None] | is_small
+        by_pair, coordinates = (*by_group, "claimed_group"), coordinates | {"claimed_group": labels}
     expected_fr, expected_fa = mated * frr[-1], pairs * far.flat[-1]
-    frr_flagged = few | ~(expected_fr >= RuleOf(30))
+    frr_flagged = is_small | ~(expected_fr >= RuleOf(30))
     far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
     variables = {
-        **along(over, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects),
-        **along(both, impostor_attempts=impostor, far=far, fa=accepts),
-        "expected_fr": (over, expected_fr),
-        "expected_fa": (both, expected_fa),
-        "few_subjects": (over, few.astype(np.int64)),
-        "frr_flagged": (over, frr_flagged.astype(np.int64)),
-        "far_flagged": (both, far_flagged.astype(np.int64)),
+        **along(by_group, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects),
+        **along(by_pair, impostor_attempts=impostor, far=far, fa=accepts),
+        "expected_fr": (by_group, expected_fr),
+        "expected_fa": (by_pair, expected_fa),
+        "few_subjects": (by_group, is_small.astype(np.int64)),
+        "frr_flagged": (by_group, frr_flagged.astype(np.int64)),
+        "far_flagged": (by_pair, far_flagged.astype(np.int64)),
         **chosen.in_units(about.kind),
     }
     attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
@@ -230,11 +230,11 @@ def groups_dataset(
         attrs["alpha"] = alpha
     if not (of_attempts and defined):
         remarks += _undefined(defined, groups, frr[:-1], within)
-    few, frr_flagged = few[:-1], frr_flagged[:-1]
-    remarks += few_subjects(groups, few)
-    remarks += few_errors(groups, few, "frr", float(frr[-1]), frr_flagged)
+    is_small, frr_flagged = is_small[:-1], frr_flagged[:-1]
+    remarks += few_subjects(groups, is_small)
+    remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged)
     of_groups = (slice(-1),) * far.ndim
-    remarks += few_errors(groups, few, "far", float(far.flat[-1]), far_flagged[of_groups])
+    remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), far_flagged[of_groups])
     attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
     return dataset(variables, GROUPS, coordinates, attrs)
 
@@ -242,9 +242,10 @@ def groups_dataset(
 def _rate_of_groups(
     errors: np.ndarray, attempts: np.ndarray, defined: bool, symmetric: bool
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return a rate by the groups of probe and gallery, each with all groups together at its end.
+    """Return a rate by the groups of probe and gallery, (groups + 1, groups + 1).
 
-    And the attempts, of which those of `symmetric` data count once, and errors and attempts.
+    The last row and column are all groups together. The second array has the attempts, a pair of
+    templates of `symmetric` data once; the last two have the errors and the attempts as counted.
     """
     once = with_totals(attempts)
     if symmetric:
@@ -263,21 +264,22 @@ def with_totals(counts: np.ndarray) -> np.ndarray:
 def _undefined(
     defined: bool, groups: np.ndarray, frr: np.ndarray, far: np.ndarray
 ) -> list[Message]:
-    """Return why measures of inequity are not defined."""
     if not defined:
-        why = "there is no genuine or no impostor attempt to choose a threshold on"
-        return [_inequity("rates", why, groups, "; give a number as `threshold`")]
+        reason = "there is no genuine or no impostor attempt to choose a threshold on"
+        return [_inequity("rates", reason, groups, "; give a number as `threshold`")]
     if len(groups) < 2:
         return [_inequity("FDR and GARBE", "there is only one group", groups)]
     remarks = []
     for rate, rates, attempts in (("{frr}", frr, "genuine"), ("{far}", far, "impostor")):
         if (unknown := np.isnan(rates)).any():
-            what = f"{rate}, its ratios, FDR and GARBE"
-            remarks.append(_inequity(what, f"groups without {attempts} attempts", groups[unknown]))
+            measures = f"{rate}, its ratios, FDR and GARBE"
+            remarks.append(
+                _inequity(measures, f"groups without {attempts} attempts", groups[unknown])
+            )
         elif (zero := rates == 0).any():
             advice = "; choose a looser threshold"
-            what = f"the ratios of {rate}"
-            remarks.append(_inequity(what, "the rate is 0 in groups", groups[zero], advice))
+            measures = f"the ratios of {rate}"
+            remarks.append(_inequity(measures, "the rate is 0 in groups", groups[zero], advice))
     return remarks
 
 
@@ -357,38 +359,40 @@ def group_intervals(
     remarks += not_compared(number, enough)
     variables: dict[str, Any] = {}
     if defined:
-        kept = {
+        compared_rates = {
             "far": [of_far[g][g] if enough[g] else None for g in range(number)],
             "frr": [of_frr[g] if enough[g] else None for g in range(number)],
         }
 
         def together(rate: str, of_rates: int) -> Limits:
-            """Return limits that hold for so many rates together.
+            """Return limits that hold for `of_rates` rates together.
 
             Groups are disjoint people, so that their rates are independent, and limits of each at
             the level ``confidence ** (1 / rates)`` hold together (Sidak); for two rates of the same
             people, at least.
             """
             level = confidence ** (1 / max(of_rates, 1))
-            ends = [(np.nan, np.nan) if x is None else x.limits(level) for x in kept[rate]]
+            ends = [
+                (np.nan, np.nan) if x is None else x.limits(level) for x in compared_rates[rate]
+            ]
             low, high = np.array(ends).reshape(-1, 2).T
             return low, high
 
         limits |= {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
         p_values = {"far": math.nan, "frr": math.nan}
         if compared:
-            both, one = ([together(x, n * compared) for x in kept] for n in (2, 1))
-            limits |= measure_limits(both, one, float(dataset.attrs["alpha"]))
+            of_both, of_one = ([together(x, n * compared) for x in compared_rates] for n in (2, 1))
+            limits |= measure_limits(of_both, of_one, float(dataset.attrs["alpha"]))
             p_values, notes = _p_values(counts, pairs, enough, options)
             remarks += notes
-        for rate in kept:
+        for rate in compared_rates:
             low, high = together(rate, int(enough.sum()))
-            rates = np.array([np.nan if x is None else x.rate for x in kept[rate]])
+            rates = np.array([np.nan if x is None else x.rate for x in compared_rates[rate]])
             variables |= {f"{rate}_simultaneous": rates}
             variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
             variables[f"{rate}_groups_p"] = np.array(p_values[rate])
         for rate in ("frr", "far"):
-            between = differences_of_groups(kept[rate], confidence)
+            between = differences_of_groups(compared_rates[rate], confidence)
             variables |= {f"{rate}_{key}": x for key, x in between.items()}
     out = with_limits_of_groups(dataset, options, limits, variables, remarks)
     return out.assign_attrs(
@@ -412,7 +416,7 @@ def with_limits_of_groups(
     for name, ends in limits.items():
         low, high = (np.pad(x, (0, int(x.ndim > 0)), constant_values=np.nan) for x in ends)
         of_rates[name] = low, high
-    out = options.added_to(dataset, of_rates, GROUPS, remarks)
+    result = options.added_to(dataset, of_rates, GROUPS, remarks)
     for name in filter(variables.__contains__, GROUPS):
         values = variables[name]
         dims = ("group", "other_group")[: values.ndim]
@@ -420,11 +424,11 @@ def with_limits_of_groups(
             nothing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)
             none = np.full((1, *values.shape[1:]), nothing, dtype=values.dtype)
             values = np.concatenate([values, none])
-        out[name] = dims, values, GROUPS[name].attrs
+        result[name] = dims, values, GROUPS[name].attrs
     if variables:
-        others = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
-        out = out.assign_coords(other_group=others)
-    return out
+        columns = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
+        result = result.assign_coords(other_group=columns)
+    return result
 
 
 def has_enough_subjects(dataset: xr.Dataset) -> np.ndarray:
@@ -436,8 +440,8 @@ def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
     """Return the message that too few of several groups have people `enough` to be compared."""
     if groups < 2 or enough.sum() > 1:
         return []
-    why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
-    return [Message("groups-not-compared", what="groups differ", why=why)]
+    reason = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
+    return [Message("groups-not-compared", what="groups differ", why=reason)]
 
 
 def independent_trials(
@@ -458,48 +462,52 @@ def independent_trials(
     probes_of = np.bincount(group[probes], minlength=number)
     enrolled_of = np.bincount(group[enrolled], minlength=number)
     everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=number)
-    for g in range(number):
-        for h in range(number):
-            pairs[g, h] = min(probes_of[g], enrolled_of[h])
-        pairs[g, g] = min(pairs[g, g], everyone_of[g] // 2)
+    for first in range(number):
+        for second in range(number):
+            pairs[first, second] = min(probes_of[first], enrolled_of[second])
+        pairs[first, first] = min(pairs[first, first], everyone_of[first] // 2)
     return subjects, pairs
 
 
 def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> PeopleOfRate:
     """Return the people inside a group who have genuine attempts."""
-    made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
-    there = inside & (made > 0)
-    rejects, attempts, who = (made - accepted)[there], made[there], np.flatnonzero(there)
+    attempts_of, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    has_attempt = inside & (attempts_of > 0)
+    rejects, attempts, persons = (
+        (attempts_of - accepted)[has_attempt],
+        attempts_of[has_attempt],
+        np.flatnonzero(has_attempt),
+    )
     trials = trials_of(trials)
-    return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials, who)
+    return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials, persons)
 
 
 def _p_values(
     counts: PeopleCounts, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
-    """Return the p-values of the groups with enough people, and why there is none."""
+    """Return the p-values of the groups with enough people, and a message if FAR has none."""
     p_values = {"far": math.nan, "frr": math.nan}
-    made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
-    inside = enough[pairs.group] & ~pairs.no_person
+    attempts, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    is_compared = enough[pairs.group] & ~pairs.no_person
 
     def tested(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the chosen people, and their groups numbered from 0."""
-        where = np.flatnonzero(chosen)
-        return where, np.unique(pairs.group[where], return_inverse=True)[1].reshape(-1)
+        """Return the places of the chosen people, and their groups numbered from 0."""
+        persons = np.flatnonzero(chosen)
+        return persons, np.unique(pairs.group[persons], return_inverse=True)[1].reshape(-1)
 
-    where, groups = tested(inside & (made > 0))
+    persons, groups = tested(is_compared & (attempts > 0))
     if len(np.unique(groups)) > 1:
-        errors = (made - accepted)[where]
-        p_values["frr"] = frr_differs(errors, made[where], groups, Stream(options.seed, 1))
+        errors = (attempts - accepted)[persons]
+        p_values["frr"] = frr_differs(errors, attempts[persons], groups, Stream(options.seed, 1))
     tables = pairs.tables
     if tables is None:
-        what = "{far} within groups differs"
-        why = f"this is tested with up to {MOST_TESTED:,} subjects"
-        return p_values, [Message("groups-not-compared", what=what, why=why)]
-    where, groups = tested(inside & (tables[1].sum(axis=1) > 0))
+        statement = "{far} within groups differs"
+        reason = f"this is tested with up to {MOST_TESTED:,} subjects"
+        return p_values, [Message("groups-not-compared", what=statement, why=reason)]
+    persons, groups = tested(is_compared & (tables[1].sum(axis=1) > 0))
     if len(np.unique(groups)) > 1:
-        some = tables[:, where[:, None], where]
-        p_values["far"] = far_differs(some, groups, Stream(options.seed, 2))
+        squares = tables[:, persons[:, None], persons]
+        p_values["far"] = far_differs(squares, groups, Stream(options.seed, 2))
     return p_values, []
 
 
@@ -511,29 +519,29 @@ def condition_intervals(
 
     `group` is that of each probe. Groups of fewer than 30 subjects are not compared.
     """
-    at, enough = dataset["threshold"].values[None], has_enough_subjects(dataset)
+    threshold, enough = dataset["threshold"].values[None], has_enough_subjects(dataset)
     codes = scores.codes
-    who = np.union1d(codes.probe, codes.gallery)
-    place = {name: i for i, name in enumerate(codes.values[who].tolist())}
+    persons = np.union1d(codes.probe, codes.gallery)
+    place_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
     rates: dict[str, list[PeopleOfRate]] = {"frr": [], "far": []}
-    for g in range(len(enough)):
-        counts = people_counts(scores.select(probes=np.flatnonzero(group == g)), at)
-        places = np.array([place[name] for name in counts.people])
+    for number in range(len(enough)):
+        counts = people_counts(scores.select(probes=np.flatnonzero(group == number)), threshold)
+        places = np.array([place_of_person[name] for name in counts.people])
         alone = np.zeros(len(places), dtype=np.int64)
         subjects, pairs = independent_trials(counts, alone, 1)
         mates = people_with_mates(counts, alone == 0, int(subjects[0]))
-        others = PairsOfGroups(counts, alone).people_of(0, 0, int(pairs[0, 0]))
-        for made, x in zip(rates.values(), (mates, others), strict=True):
-            made.append(replace(x, who=places[x.who]))
+        impostors = PairsOfGroups(counts, alone).people_of(0, 0, int(pairs[0, 0]))
+        for rates_of_groups, people in zip(rates.values(), (mates, impostors), strict=True):
+            rates_of_groups.append(replace(people, who=places[people.who]))
     limits: dict[str, Limits] = {}
     variables: dict[str, np.ndarray] = {}
     for rate, groups in rates.items():
-        low, high = np.array([x.limits(options.confidence) for x in groups]).T
+        low, high = np.array([people.limits(options.confidence) for people in groups]).T
         limits[rate] = low, high
-        between = _differences(groups, len(who), enough, options.confidence, rate == "far")
-        variables |= {f"{rate}_{key}": x for key, x in between.items()}
-    people = int((~codes.no_person[who]).sum())
-    remarks = [*options.few_people(people), *not_compared(len(enough), enough)]
+        between = _differences(groups, len(persons), enough, options.confidence, rate == "far")
+        variables |= {f"{rate}_{key}": values for key, values in between.items()}
+    known_people = int((~codes.no_person[persons]).sum())
+    remarks = [*options.few_people(known_people), *not_compared(len(enough), enough)]
     return with_limits_of_groups(dataset, options, limits, variables, remarks)
 
 
@@ -542,21 +550,26 @@ def _differences(
 ) -> dict[str, np.ndarray]:
     """Return differences of one rate of each two groups, by the ends of names.
 
-    - `people`: those whose places the groups have
+    - `people`: number of people, whose places the groups have
     - `enough`: whether a group has people enough to be compared
     - `of_two`: whether an attempt is of two people
     """
     errors, attempts = np.zeros((2, len(groups), people))
-    for g, x in enumerate(groups):
-        errors[g, x.who], attempts[g, x.who] = x.errors_of, x.attempts_of
-    there = attempts.any(axis=0)
-    errors, attempts = errors[:, there], attempts[:, there]
-    all_errors, made = np.array([[x.errors, x.attempts] for x in groups]).T
-    columns = ratio(without_each(errors, all_errors), without_each(attempts, made))
+    for number, people_of_group in enumerate(groups):
+        errors[number, people_of_group.who], attempts[number, people_of_group.who] = (
+            people_of_group.errors_of,
+            people_of_group.attempts_of,
+        )
+    has_attempt = attempts.any(axis=0)
+    errors, attempts = errors[:, has_attempt], attempts[:, has_attempt]
+    all_errors, all_attempts = np.array(
+        [[people_of_group.errors, people_of_group.attempts] for people_of_group in groups]
+    ).T
+    columns = ratio(without_each(errors, all_errors), without_each(attempts, all_attempts))
     of_each = np.nan_to_num(ratio(errors, attempts))  # a person without attempts has no error
     none = [of_each[0, :0]] * len(groups)
-    apart = discordant(*((none, of_each) if of_two else (of_each, none)))
-    comparable = (apart >= least_discordant(confidence)) & enough[:, None] & enough
+    discordant_people = discordant(*((none, of_each) if of_two else (of_each, none)))
+    comparable = (discordant_people >= least_discordant(confidence)) & enough[:, None] & enough
     between = Differences.from_columns(columns, comparable, confidence, widest=1.0)
     order = np.flatnonzero(enough & ~np.isnan(columns[:, 0]))
     letters = between.letters(order[np.argsort(columns[order, 0], kind="stable")].tolist())
@@ -564,7 +577,7 @@ def _differences(
         "difference": between.difference,
         "difference_low": between.low,
         "difference_high": between.high,
-        "discordant": apart,
+        "discordant": discordant_people,
         "p_value": between.p,
         "separated": between.larger,
         "letters": np.array(letters, dtype=object),

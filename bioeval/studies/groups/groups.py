@@ -154,42 +154,44 @@ def by_group(
     require_scores(scores)
     require_values(scores, "verification by group")
     require_people(scores, "verification by group")
-    by, scores, messages = _grouped(scores, group)
-    messages += look_alike(spellings(by.labels), by.name or "group", len(by.labels))
-    if by.people is None and alpha != 0.5:
+    grouping, scores, messages = _grouped(scores, group)
+    messages += look_alike(
+        spellings(grouping.labels), grouping.name or "group", len(grouping.labels)
+    )
+    if grouping.people is None and alpha != 0.5:
         raise ProtocolError(
             "`alpha` has no effect on groups of attempts, which have no FDR and no "
             "GARBE; leave it out"
         )
     codes = scores.codes
     as_distance = rule.as_distance(scores.kind)
-    counting = FoldAttempts(None, [by.sides], [[(Subset(),)]], as_distance, Rule("eer"))
+    counting = FoldAttempts(None, [grouping.sides], [[(Subset(),)]], as_distance, Rule("eer"))
     with rows_reported(passes=2):
         ((((attempts,),),),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
     chosen = choose(as_distance, attempts)
     counts = counting.by_fold(chosen.threshold)
-    rates = GroupRates(chosen, by.subjects(codes), by.people is None, counts)
+    rates = GroupRates(chosen, grouping.subjects(codes), grouping.people is None, counts)
     ds = groups_dataset(
-        rates, by.labels, alpha, Provenance.from_scores(scores), is_symmetric(scores)
+        rates, grouping.labels, alpha, Provenance.from_scores(scores), is_symmetric(scores)
     )
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
-        at = to_user(chosen.threshold, scores.kind)
-        messages += beyond_scores(at, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
+        used = to_user(chosen.threshold, scores.kind)
+        messages += beyond_scores(used, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
     ds.attrs |= {
-        "by": by.name or "given values",
+        "by": grouping.name or "given values",
         **rule.attrs(),
         **message_attrs([*_answers(ds), *messages], ds.attrs),
     }
     if options is not None:
         with threads_for(scores):
-            if by.people is not None:
-                of_people = by.people[np.union1d(codes.probe, codes.gallery)]
+            if grouping.people is not None:
+                of_people = grouping.people[np.union1d(codes.probe, codes.gallery)]
                 ds = group_intervals(ds, scores, of_people, options, defined=chosen.defined)
             elif chosen.defined:
-                ds = condition_intervals(ds, scores, by.sides[0], options)
+                ds = condition_intervals(ds, scores, grouping.sides[0], options)
     return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
 
 
@@ -199,15 +201,15 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
     compared = [i for i in np.flatnonzero(has_enough_subjects(ds)) if not np.isnan(rates[i])]
     if len(compared) < 2:
         return
-    least, most = min(compared, key=rates.__getitem__), max(compared, key=rates.__getitem__)
+    smallest, largest = min(compared, key=rates.__getitem__), max(compared, key=rates.__getitem__)
     groups = ds["group"].values
     yield Message(
         "errors-of-groups",
         **threshold_with_next(ds),
-        least=float(rates[least]),
-        group_with_least=str(groups[least]),
-        most=float(rates[most]),
-        group_with_most=str(groups[most]),
+        least=float(rates[smallest]),
+        group_with_least=str(groups[smallest]),
+        most=float(rates[largest]),
+        group_with_most=str(groups[largest]),
     )
 
 
@@ -225,8 +227,8 @@ class Groups(NamedTuple):
     """The groups of a column: of people, or of attempts.
 
     - `labels`: sorted
-    - `sides`: the group of each probe and of each gallery template, by its place in `labels`; that
-      of the probe decides alone in groups of attempts
+    - `sides`: the group of each probe and of each gallery template, by its place in `labels`; in
+      groups of attempts, the group of the probe decides alone
     - `people`: the group of each subject by its code; None of groups of attempts
     - `name`: of the column, empty of values
     """
@@ -242,41 +244,41 @@ class Groups(NamedTuple):
         if self.people is not None:
             subject = np.union1d(codes.probe, codes.gallery)
             group = self.people[subject]
-        known, number = ~codes.no_person[subject], len(self.labels)
-        distinct = np.unique(subject[known] * number + group[known])
+        is_known, number = ~codes.no_person[subject], len(self.labels)
+        distinct = np.unique(subject[is_known] * number + group[is_known])
         of_groups = np.bincount(distinct % number, minlength=number)
-        return np.append(of_groups, len(np.unique(subject[known])))
+        return np.append(of_groups, len(np.unique(subject[is_known])))
 
 
 def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
-    """Return the groups of a column, the scores with a known group, and what is to be said."""
+    """Return the groups of a column, the scores with a known group, and messages on the column."""
     of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
-    given = group[0] if of_probes else group
-    name, messages = given if isinstance(given, str) else "", list[Message]()
+    values = group[0] if of_probes else group
+    name, messages = values if isinstance(values, str) else "", list[Message]()
     if name in scores.probe_meta:
         gallery = scores.gallery_meta.get(name)
         of_probes |= gallery is None or bool(unknown_values(gallery, name).all())
     if not of_probes:
-        some, sides = with_known_values(scores, given, "group")
+        known_scores, sides = with_known_values(scores, values, "group")
         labels, codes = _labels_of(*sides)
-        subject = np.append(some.codes.probe, some.codes.gallery)
+        subject = np.append(known_scores.codes.probe, known_scores.codes.gallery)
         of_template = np.append(*codes)
-        of_code = np.full(len(some.codes.values), -1, dtype=np.int64)
+        of_code = np.full(len(known_scores.codes.values), -1, dtype=np.int64)
         of_code[subject] = of_template
         wrong = np.flatnonzero(of_code[subject] != of_template)
         if not len(wrong):
-            of_sides = of_code[some.codes.probe], of_code[some.codes.gallery]
-            return Groups(labels, of_sides, of_code, name), some, messages
+            of_sides = of_code[known_scores.codes.probe], of_code[known_scores.codes.gallery]
+            return Groups(labels, of_sides, of_code, name), known_scores, messages
         several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
-        first = plain(some.codes.values[subject[wrong[0]]])
+        first = plain(known_scores.codes.values[subject[wrong[0]]])
         number = len(np.unique(subject[wrong]))
-        if is_pair(given):
+        if is_pair(values):
             raise _of_several(scores, first, several, number)
         people = len(np.unique(subject))
         if 2 * number < people:  # which may be a mistake
             about = {"several": number, "of": people, "subject": first, "groups": several}
             messages.append(Message("groups-of-attempts", **about))
-    scores, (probe, _) = with_known_values(scores, given, "group", of_probes=True)
+    scores, (probe, _) = with_known_values(scores, values, "group", of_probes=True)
     labels, (of_probe, _) = _labels_of(probe, probe)
     # A tile of all-against-all embeddings is counted in both directions.
     square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
@@ -285,25 +287,25 @@ def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]
 
 
 def _of_several(scores: Scores, subject: Any, groups: list[Any], number: int) -> DataError:
-    """Return the error of a subject in several groups of people."""
-    more = f" ({counted(number, 'subjects')} have several)" if number > 1 else ""
+    """Return the error of a subject in several groups; `number` subjects are in several."""
+    further = f" ({counted(number, 'subjects')} have several)" if number > 1 else ""
     advice = ""
     if scores.layout == "pairs":
         advice = "; the first array is of the probes, which are the second names of the pairs"
     return DataError(
         f"`group`: subject {subject!r} is in the groups "
-        f"{', '.join(map(repr, groups))}{more}; expected one group for all templates of a subject, "
-        f"or of groups of attempts the values of the probes and None{advice}"
+        f"{', '.join(map(repr, groups))}{further}; expected one group for all templates of a "
+        f"subject, or of groups of attempts the values of the probes and None{advice}"
     )
 
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
-    """Return the labels of the groups, sorted, and the place among them of each template's."""
+    """Return the sorted labels of the groups, and the place of each template's group among them."""
     codes = Codes(probe, gallery, "`group`")
-    there = np.union1d(codes.probe, codes.gallery)
-    labels, order = _sorted(codes.values[there])
+    used_codes = np.union1d(codes.probe, codes.gallery)
+    labels, order = _sorted(codes.values[used_codes])
     place = np.full(len(codes.values), -1, dtype=np.int64)
-    place[there[order]] = np.arange(len(order))
+    place[used_codes[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
             f"`group` has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
@@ -318,7 +320,7 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of groups as text, numbers in increasing order, and that order."""
+    """Return the labels of groups as text, numbers in increasing order, and the sorting indices."""
     plain_values = list(map(plain, values.tolist()))
     texts = np.array(list(map(str, plain_values)), dtype=str)
     order = np.argsort(texts, kind="stable")

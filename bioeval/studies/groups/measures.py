@@ -38,11 +38,11 @@ def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.nda
     if len(far) < 2:
         measures = {name: np.full(far.shape[1:], np.nan) for name in measures}
     for name, rates in (("far", far), ("frr", frr)):
-        known = np.where((rates > 0).all(axis=0), rates, np.nan)
-        largest = known.max(axis=0)
-        measures[f"{name}_max_over_min"] = largest / known.min(axis=0)
+        positive = np.where((rates > 0).all(axis=0), rates, np.nan)
+        largest = positive.max(axis=0)
+        measures[f"{name}_max_over_min"] = largest / positive.min(axis=0)
         # Exactly 1 where all are equal.
-        below = np.log(known / largest).mean(axis=0)
+        below = np.log(positive / largest).mean(axis=0)
         measures[f"{name}_max_over_geomean"] = np.exp(-below)
     return measures
 
@@ -52,13 +52,16 @@ def _range(rates: np.ndarray) -> np.ndarray:
 
 
 def gini_of_rates(rates: np.ndarray) -> np.ndarray:
-    """Return the Gini coefficient, corrected for the number of groups; 0 where all rates are 0."""
-    n = len(rates)
-    place = (2 * np.arange(n) - n + 1).reshape((n, *[1] * (rates.ndim - 1)))
+    """Return the Gini coefficient, corrected for the number of groups; 0 if all rates are 0.
+
+    ``n / (n - 1)`` times ``sum_ij |x_i - x_j| / (2 n^2 mean)``; of GARBE (Howard and others 2022).
+    """
+    groups = len(rates)
+    place = (2 * np.arange(groups) - groups + 1).reshape((groups, *[1] * (rates.ndim - 1)))
     differences = 2 * (place * np.sort(rates, axis=0)).sum(axis=0)
     mean = rates.mean(axis=0)
     defined = np.where(mean > 0, mean, 1.0)
-    return np.where(mean == 0, 0.0, differences / (2 * max(n - 1, 1) * n * defined))
+    return np.where(mean == 0, 0.0, differences / (2 * max(groups - 1, 1) * groups * defined))
 
 
 def measure_limits(
@@ -67,7 +70,7 @@ def measure_limits(
     """Return the limits of the measures of groups by name.
 
     - `both`: limits of FAR, and of FRR, that hold for both rates of all groups together
-    - `alone`: those that hold for the one rate of all groups together
+    - `alone`: limits that hold for the one rate of all groups together
 
     A limit that is NaN says nothing: the rate may be anything.
     """
@@ -109,45 +112,45 @@ def quotient_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
 
 
 def _largest_of_pairs(
-    high: np.ndarray, low: np.ndarray, of: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    high: np.ndarray, low: np.ndarray, function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> float:
-    """Return the largest value of the upper limit of one group and the lower one of another."""
-    values = np.where(np.eye(len(high), dtype=bool), -np.inf, of(high[:, None], low))
+    """Return the largest ``function(upper limit of a group, lower limit of another group)``."""
+    values = np.where(np.eye(len(high), dtype=bool), -np.inf, function(high[:, None], low))
     return float(values.max())
 
 
 def geomean_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """Return the smallest and the largest quotient of the largest rate and the geometric mean.
 
-    It falls with each rate but the largest. So it is largest where one is at its upper limit and
-    the others are at their lower ones, and smallest where the largest is as small as it can be and
-    the others come as near to it as they can.
+    The quotient falls with each rate but the largest. So the quotient is largest if one rate is at
+    its upper limit and all other rates are at their lower limits, and smallest if the largest rate
+    is as small as possible and the other rates are as near to this rate as possible.
     """
-    n = len(low)
+    groups = len(low)
     largest = low.max()
     with np.errstate(divide="ignore", invalid="ignore"):
-        least = 1.0
+        smallest = 1.0
         if largest > 0:
-            least = float(np.exp(-np.log(np.minimum(high, largest) / largest).mean()))
+            smallest = float(np.exp(-np.log(np.minimum(high, largest) / largest).mean()))
         log_low = np.log(low)
-        without_each = np.array([np.delete(log_low, i).sum() for i in range(n)])
-        most = np.exp((1 - 1 / n) * np.log(high) - without_each / n)
-    return least, float(most.max())
+        without_each = np.array([np.delete(log_low, i).sum() for i in range(groups)])
+        quotients = np.exp((1 - 1 / groups) * np.log(high) - without_each / groups)
+    return smallest, float(quotients.max())
 
 
 def gini_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """Return bounds of the Gini coefficient of rates within limits.
 
-    It is Schur-convex. Of all rates with one sum, those that come as near as they can to one value
-    have the least; along that value it is a quotient of linear functions between limits, so that
-    the least is at a limit. The upper bound is the largest over rates in increasing order whose
-    place ``k`` is between the ``k``-th of the sorted lower limits and that of the sorted upper
-    ones, of which the first are at their lower limits and the others at their upper ones. It is
-    attained where a group with a larger lower limit has a larger upper limit too.
+    The coefficient is Schur-convex. Of all rates with one sum, rates as near as possible to one
+    value have the least coefficient; along this value the coefficient is a quotient of linear
+    functions between limits, so that the least is at a limit. The upper bound is over increasing
+    rates whose ``k``-th is between the ``k``-th of the sorted lower limits and the ``k``-th of the
+    sorted upper limits: the first rates are at lower limits, and all further rates at upper limits.
+    The bound is attained if a group with a larger lower limit has a larger upper limit too.
     """
-    n = len(low)
+    groups = len(low)
     values = np.concatenate([low, high])
-    least = float(gini_of_rates(np.clip(values, low[:, None], high[:, None])).min())
-    at_low = np.arange(n)[:, None] < np.arange(n + 1)
-    most = gini_of_rates(np.where(at_low, np.sort(low)[:, None], np.sort(high)[:, None])).max()
-    return least, float(most)
+    smallest = float(gini_of_rates(np.clip(values, low[:, None], high[:, None])).min())
+    at_low = np.arange(groups)[:, None] < np.arange(groups + 1)
+    bound = gini_of_rates(np.where(at_low, np.sort(low)[:, None], np.sort(high)[:, None])).max()
+    return smallest, float(bound)
