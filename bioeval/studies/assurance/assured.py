@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ ASSURED: dict[str, Variable] = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class Assured:
     """An assured threshold, as a distance; NaN where none can be promised, with the refusal."""
 
@@ -140,7 +140,7 @@ class Assured:
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
     def described(self, kind: str, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return variables and attributes; `frr` is that of the threshold of the data alone."""
+        """Return variables and attributes; `frr` is the FRR that the data alone would allow."""
         values = {
             "assured_threshold": to_user(self.threshold, kind),
             "assured_threshold_next": to_user(self.next, kind),
@@ -167,29 +167,37 @@ class Assured:
 @stage("assured threshold")
 def assured_threshold(curve: FarCurve, target: float) -> Assured:
     """Return the loosest threshold whose upper limit is at most the target."""
-    assured = Assured(curve, refusal=curve.refusal)
-    if not curve.impostors:
-        assured.refusal = Message("no-impostor-attempts")
-    if assured.refusal is not None:
-        return assured
-    judged = curve.judged
-    assured.points = _points(curve, target)
-    assured.people_needed, assured.far_of_strict = people_to_promise(curve, target)
-    rate = judged.limits.largest_rate(target)
-    there = curve.loosest(rate) if rate == rate else None
-    if there is None or not math.isfinite(there.threshold):
-        assured.refusal = _refusal(curve, target)
-        return assured
-    assured.threshold, assured.next, assured.far, assured.attempts, assured.frr = there
-    assured.high = judged.at(there.far)[1]
-    return assured
+    refusal = curve.refusal if curve.impostors else Message("no-impostor-attempts")
+    if refusal is not None:
+        return Assured(curve, refusal=refusal)
+    people_needed, far_of_strict = people_to_promise(curve, target)
+    assured = Assured(
+        curve,
+        people_needed=people_needed,
+        far_of_strict=far_of_strict,
+        points=_points(curve, target),
+    )
+    rate = curve.judged.limits.largest_rate(target)
+    loosest = curve.loosest(rate) if rate == rate else None
+    if loosest is None or not math.isfinite(loosest.threshold):
+        return replace(assured, refusal=_refusal(curve, target))
+    _, high = curve.judged.limits_at(loosest.far)
+    return replace(
+        assured,
+        threshold=loosest.threshold,
+        next=loosest.next,
+        far=loosest.far,
+        high=high,
+        attempts=loosest.far_of_attempts,
+        frr=loosest.frr,
+    )
 
 
 def people_to_promise(curve: FarCurve, target: float) -> tuple[float, float]:
     """Return how many people are needed at a threshold with a tenth of the target, and its FAR.
 
-    They are no fewer than form the pairs that show the target without a false accept; NaN where
-    no number is enough.
+    At least the people who form the pairs that show the target without a false accept; NaN if no
+    number is enough.
     """
     if curve.refusal is not None or not curve.impostors:
         return math.nan, math.nan
@@ -209,10 +217,10 @@ def _strict_far(curve: FarCurve, target: float) -> float:
 
 
 def _points(curve: FarCurve, target: float) -> np.ndarray:
-    """Return thresholds, FAR, its limit and FRR at some places of the curve, to be drawn."""
-    inside = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
-    inside &= (curve.far > 0) & np.isfinite(curve.thresholds)
-    places = np.flatnonzero(inside)
+    """Return thresholds, FAR, the upper limit of FAR and FRR, (4, points), to be drawn."""
+    is_drawn = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
+    is_drawn &= (curve.far > 0) & np.isfinite(curve.thresholds)
+    places = np.flatnonzero(is_drawn)
     if len(places) > POINTS:
         places = places[np.linspace(0, len(places) - 1, POINTS).astype(np.int64)]
     far = curve.far[places]
@@ -222,16 +230,15 @@ def _points(curve: FarCurve, target: float) -> np.ndarray:
 
 
 def _refusal(curve: FarCurve, target: float) -> Message:
-    """Return why no threshold can be promised."""
     far = _strict_far(curve, target)
-    at: dict[str, Any] = {"far": far, "event": curve.event, "target": target}
+    arguments: dict[str, Any] = {"far": far, "event": curve.event, "target": target}
     if far >= target:
-        return Message("strictest-threshold-above-target", **at)
+        return Message("strictest-threshold-above-target", **arguments)
     judged = curve.judged
     people = {"confidence": judged.confidence, "people": judged.people}
-    over = curve.over if curve.fixed_gallery else "people"
-    high = judged.at(far)[1]
-    return Message("too-few-people-to-promise", **at, high=high, **people, over=over)
+    population = curve.over if curve.fixed_gallery else "people"
+    high = judged.limits_at(far)[1]
+    return Message("too-few-people-to-promise", **arguments, high=high, **people, over=population)
 
 
 def kinds_of_people_absent(people: int) -> Message:
@@ -242,14 +249,14 @@ def kinds_of_people_absent(people: int) -> Message:
 
 
 def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
-    """Return the refusal, or what is remarked on the promise."""
+    """Return the refusal, or remarks on the promise."""
     if assured.refusal is not None:
         return [assured.refusal]
     remarks = [kinds_of_people_absent(assured.curve.judged.people)]
     if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
         rates = {"far_of_means": assured.far, "far_of_attempts": assured.attempts}
-        over = assured.curve.over
-        remarks.append(Message("unequal-numbers-of-templates", **rates, over=over))
+        population = assured.curve.over
+        remarks.append(Message("unequal-numbers-of-templates", **rates, over=population))
     if scores.is_derived:
         remarks.append(Message("assurance-of-derived-scores", origin=scores.origin))
     return remarks
@@ -270,13 +277,13 @@ def require_named_people(scores: Scores, purpose: str) -> None:
     """Raise :class:`DataError` unless the people of all attempts are known."""
     if knows_people(scores):
         return
-    how = "give labels of probes and gallery"
+    remedy = "give labels of probes and gallery"
     if scores.layout == "pairs":
-        how = (
+        remedy = (
             "name them: columns subject_a and subject_b in a file, --subject-from "
             f"'{subject_pattern_of(scores)}', or subjects= to Scores.from_pairs"
         )
     raise DataError(
         f"{purpose} rests on the number of people, and the people of these scores are not known; "
-        f"{how}"
+        f"{remedy}"
     )

@@ -65,7 +65,7 @@ class JudgedAttempts:
     """Verification of single templates, with one-sided limits of FAR and FRR."""
 
     def __init__(self, scores: Scores, confidence: float, thresholds: np.ndarray | None = None):
-        """Count the attempts without each person; `thresholds` are user's, to be looked at."""
+        """Count the attempts without each person, also at the user's `thresholds`."""
         self.confidence = confidence
         self.verified = verify(scores, wanted=_no_points(), given=thresholds)
         self.verified.find_points(symmetric=None, with_rows=False)
@@ -80,7 +80,7 @@ class JudgedAttempts:
 
     @property
     def refusal(self) -> Message | None:
-        """Why nothing can be said of FAR: too few people, perhaps on one side."""
+        """The reason why FAR has no limits: too few people, perhaps on one side; else None."""
         smaller = int(min(x.sum() for x in self._sides))
         if self._trying < FEWEST:
             return too_few(self._trying, "people with impostor attempts")
@@ -101,12 +101,13 @@ class JudgedAttempts:
         return Judged(self.curve.frr, self.confidence, self.genuine_people)
 
     def rates(self, threshold: float) -> tuple[float, float]:
-        """Return FAR and FRR at one of the user's thresholds, as a distance; NaN of no attempt."""
+        """Return FAR and FRR at a threshold, as a distance; NaN without an attempt of the class."""
         attempts = self.verified.attempts
         accepted, rejected = attempts.errors_at(threshold)
-        made = attempts.impostor_attempts, attempts.genuine_attempts
+        sizes = attempts.impostor_attempts, attempts.genuine_attempts
         far, frr = (
-            x / n if n else math.nan for x, n in zip((accepted, rejected), made, strict=True)
+            x / number if number else math.nan
+            for x, number in zip((accepted, rejected), sizes, strict=True)
         )
         return far, frr
 
@@ -115,18 +116,23 @@ class JudgedAttempts:
         rates, scores = self.curve.curve, self.verified.scores
 
         def loosest(far: float) -> Operating:
-            wanted = PointsWanted(np.array([far]), np.empty((0, 3)), False)
-            attempts = verify(scores, wanted=wanted).attempts
+            points = PointsWanted(np.array([far]), np.empty((0, 3)), False)
+            attempts = verify(scores, wanted=points).attempts
             if attempts.genuine_attempts:
                 _, ((threshold,),) = attempts.points.at_far(np.array([far]))
             else:
-                limits, known = attempts.points.far_limits(np.array([far])), attempts.impostor.keys
-                threshold = float(max(known[: known.searchsorted(limits[0, 0])], default=-np.inf))
+                limits, impostors = (
+                    attempts.points.far_limits(np.array([far])),
+                    attempts.impostor.keys,
+                )
+                threshold = float(
+                    max(impostors[: impostors.searchsorted(limits[0, 0])], default=-np.inf)
+                )
             accepted, rejected = attempts.errors_at(threshold)
-            there = accepted / attempts.impostor_attempts
+            far_reached = accepted / attempts.impostor_attempts
             frr = rejected / attempts.genuine_attempts if attempts.genuine_attempts else math.nan
-            after = float(attempts.next_scores(threshold))
-            return Operating(threshold, after, there, there, frr)
+            following = float(attempts.next_scores(threshold))
+            return Operating(threshold, following, far_reached, far_reached, frr)
 
         return FarCurve(
             self.far,
@@ -164,20 +170,22 @@ class SearchesOfOthers:
 
     def far_curve(self, confidence: float) -> FarCurve:
         """Return FAR along the curve, the mean over people, with its one-sided limits."""
-        _, who = np.unique(self.person, return_inverse=True)
-        searches = np.bincount(who.reshape(-1))
-        n, over = len(searches), "people who are not enrolled"
-        share = 1 / searches[who.reshape(-1)]
+        _, person = np.unique(self.person, return_inverse=True)
+        searches = np.bincount(person.reshape(-1))
+        people, population = len(searches), "people who are not enrolled"
+        share = 1 / searches[person.reshape(-1)]
         order = np.argsort(self.other, kind="stable")
         nearest, genuine = self.other[order], np.sort(self.genuine, kind="stable")
-        means = np.minimum(np.cumsum(share[order]) / max(n, 1), 1.0)
-        at, group = grid_of(nearest), groups_of(n)
+        means = np.minimum(np.cumsum(share[order]) / max(people, 1), 1.0)
+        thresholds, group = grid_of(nearest), groups_of(people)
         groups = int(group.max(initial=-1)) + 1
-        each = by_subject(self.other, group[who.reshape(-1)], at, groups, share)[:-1].cumsum(axis=0)
+        accepted_of_group = by_subject(
+            self.other, group[person.reshape(-1)], thresholds, groups, share
+        )[:-1].cumsum(axis=0)
         of_each = without_each(np.bincount(group, minlength=groups).astype(np.float64))
-        columns = without_each(each) / np.where(of_each > 0, of_each, np.nan)
+        columns = without_each(accepted_of_group) / np.where(of_each > 0, of_each, np.nan)
         limits = RateCurve.from_columns(
-            np.clip(columns, 0.0, 1.0), n, n, confidence, 1, raised=True, one_sided=True
+            np.clip(columns, 0.0, 1.0), people, people, confidence, 1, raised=True, one_sided=True
         )
 
         def rejected(threshold: float) -> float:
@@ -192,20 +200,20 @@ class SearchesOfOthers:
             if not number and end == -np.inf:
                 threshold = math.nan
             mean, attempts = (means[number - 1], number / len(nearest)) if number else (0.0, 0.0)
-            after = float(np.minimum(*next_among(threshold, genuine, nearest)))
-            return Operating(threshold, after, float(mean), attempts, rejected(threshold))
+            following = float(np.minimum(*next_among(threshold, genuine, nearest)))
+            return Operating(threshold, following, float(mean), attempts, rejected(threshold))
 
         return FarCurve(
-            Judged(limits, confidence, n),
-            at,
+            Judged(limits, confidence, people),
+            thresholds,
             columns[:, 0],
-            np.array([rejected(x) for x in at]),
+            np.array([rejected(x) for x in thresholds]),
             loosest,
             len(nearest),
-            over,
+            population,
             "of the searches by people who are not enrolled raise a false alarm",
             fixed_gallery=True,
-            refusal=too_few(n, over) if n < FEWEST else None,
+            refusal=too_few(people, population) if people < FEWEST else None,
         )
 
 

@@ -148,23 +148,23 @@ def check_promise(
     require_scores(scores)
     require_values(scores, "a promise")
     require_named_people(scores, "a promise")
-    at = require_number("threshold", threshold)
-    distance = float(to_internal(np.array([at]), scores.kind)[0])
+    used = require_number("threshold", threshold)
+    distance = float(to_internal(np.array([used]), scores.kind)[0])
     with steps_reported():
         if tries is None:
-            at_threshold = _of_comparisons(scores, at, distance, confidence)
+            at_threshold = _of_comparisons(scores, used, distance, confidence)
         else:
             number = require_integer("tries", tries, low=1)
             at_threshold = _of_tries(scores, distance, number, confidence)
-    beyond = beyond_scores(at, at_threshold.far, at_threshold.frr)
+    beyond = beyond_scores(used, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be promised: {sentence_about(message)}")
-    variables: Variables = {"threshold": at, "promised": [rule.values[0] for rule in promises]}
+    variables: Variables = {"threshold": used, "promised": [rule.values[0] for rule in promises]}
     of_rate: dict[str, tuple[float, Judged]] = {}
     for name in dict.fromkeys(rule.name for rule in promises):
         rate, judged = of_rate[name] = at_threshold.judged(name)
-        low, high = judged.at(rate)
+        low, high = judged.limits_at(rate)
         variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
     verdicts, people, settling, populations, answers = [], [], [], [], []
     for rule in promises:
@@ -172,7 +172,7 @@ def check_promise(
         low, high = (variables[f"{rule.name}_{end}"] for end in ("low", "high"))
         about: dict[str, Any] = {
             "rate": rule.name,
-            "threshold": at,
+            "threshold": used,
             "promise": promised,
             "confidence": confidence,
         }
@@ -239,7 +239,7 @@ class _AtThreshold:
 def _of_comparisons(
     scores: Scores, threshold: float, distance: float, confidence: float
 ) -> _AtThreshold:
-    """Return what single comparisons, or claims, are at a threshold."""
+    """Count single comparisons, or claims, at a threshold; `distance` is the same threshold."""
     attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
     far, frr = attempts.rates(distance)
 
@@ -259,18 +259,18 @@ def _of_comparisons(
 
 
 def _of_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
-    """Return what claims with a number of tries are at a distance."""
+    """Count claims with a number of tries at a distance."""
     pools = Pools.of(scores, distance)
 
     def judged(name: str) -> tuple[float, Judged]:
         rate = pools.rate(name, number)
-        found = rate.judged(confidence)
-        if found is None:
+        limits = rate.judged(confidence)
+        if limits is None:
             raise ProtocolError(
                 f"{name.upper()} of {counted(number, 'tries')} has claims of fewer than {FEWEST} "
                 "people; give `tries` that more people made"
             )
-        return rate.mean, found
+        return rate.mean, limits
 
     far, frr = pools.rate("far", 1), pools.rate("frr", 1)
     return _AtThreshold(far.mean, frr.mean, judged, far.fixed_gallery)

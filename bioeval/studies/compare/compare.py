@@ -179,7 +179,7 @@ def compare(
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is not None and measures is None:
         _refuse_unused(search, targets, at_frr, rules.name)
-    wanted = WantedMeasures.parse(
+    requested = WantedMeasures.parse(
         measures,
         targets,
         at_frr,
@@ -189,8 +189,8 @@ def compare(
 
     def measure(scores: Scores) -> MeasuredSystem:
         if rules is not None:
-            return by_queries(scores, rules, wanted, method)
-        return by_attempts(scores, wanted, search, method)
+            return by_queries(scores, rules, requested, method)
+        return by_attempts(scores, requested, search, method)
 
     systems = _Systems(_by_name(a, b), measure, rules, protocol)
     with rows_reported():
@@ -198,8 +198,10 @@ def compare(
     rows = systems.rows()
     compared = []
     for row in rows:
-        apart = discordant([x.own for x in row], [x.shared for x in row])
-        compared.append(ComparedMeasure.of(row, apart, method.confidence, PEOPLE))
+        discordant_people = discordant([x.own for x in row], [x.shared for x in row])
+        compared.append(
+            ComparedMeasure.from_systems(row, discordant_people, method.confidence, PEOPLE)
+        )
     attrs: dict[str, Any] = {**systems.details(), **method.attrs()}
     if any(x.method == BOOTSTRAP for x in compared):
         attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
@@ -208,7 +210,7 @@ def compare(
         "systems_compared": len(systems.measured),
         "least_discordant": least_discordant(method.confidence),
     }
-    messages = systems.messages(wanted, {row[0].scalar.name for row in rows}, method)
+    messages = systems.messages(requested, {row[0].scalar.name for row in rows}, method)
     return with_answers(comparison_dataset(list(systems.measured), compared, attrs, messages))
 
 
@@ -296,27 +298,27 @@ class _Systems:
         return scores
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
-        """Return what the reference and a system have in common, in the order of the reference."""
+        """Return the attempts in common of the reference, and of a system in the same order."""
         first = next(iter(self.systems))
         try:
-            common, scores, apart = aligned(reference, scores, (first, name))
+            common, scores, messages = aligned(reference, scores, (first, name))
             if self.rules is not None and self.rules.needs_cameras and common.layout != "pairs":
-                for mine, theirs, where in zip(
+                for mine, theirs, side in zip(
                     cameras_of(common), cameras_of(scores), SIDES, strict=True
                 ):
-                    require_equal(mine, theirs, "cameras", where)
+                    require_equal(mine, theirs, "cameras", side)
         except DataError as error:
             raise DataError(f"the system is not like {first}: {error}") from None
-        for message in (x for x in apart if x.code != "not-in-common"):
+        for message in (x for x in messages if x.code != "not-in-common"):
             self._messages.setdefault(message, []).append(name)
-        for message in (x for x in apart if x.code == "not-in-common"):
-            what, number = message.arguments["what"], message.arguments["left_out"][name]
+        for message in (x for x in messages if x.code == "not-in-common"):
+            entries, number = message.arguments["what"], message.arguments["left_out"][name]
             if number:
-                self._left_out.setdefault(what, {})[name] = number
+                self._left_out.setdefault(entries, {})[name] = number
         return common, numbered_as(common, scores)
 
     def _add(self, name: str, scores: Scores) -> None:
-        """Measure a system, and keep what is to be said of it."""
+        """Measure a system, and keep the measures and the messages under its name."""
         with rows_reported_to(reporter()):
             system = self.measure(scores)
         self.measured[name] = system
@@ -332,10 +334,12 @@ class _Systems:
             self._messages.setdefault(message, []).append(name)
 
     def rows(self) -> list[list[SystemMeasure]]:
-        """Return each measure of all systems; those that not all have are left out."""
+        """Return a row of the systems for each measure that all systems have."""
         by_key = [{x.key: x for x in system.measures} for system in self.measured.values()]
         rows = [
-            [each[key] for each in by_key] for key in by_key[0] if all(key in x for x in by_key)
+            [system[key] for system in by_key]
+            for key in by_key[0]
+            if all(key in system for system in by_key)
         ]
         if not rows:
             raise DataError(
@@ -368,12 +372,12 @@ class _Systems:
     def messages(
         self, wanted: WantedMeasures, compared: set[str], interval: IntervalMethod
     ) -> list[Message]:
-        """Return what is to be said of the systems, what concerns all of them once."""
+        """Return the messages on the systems; a message that concerns all systems occurs once."""
         first, system = next(iter(self.measured.items()))
-        apart: dict[tuple[int, ...], list[str]] = {}
-        for name, other in self.measured.items():
-            if other.attempts != system.attempts:
-                apart.setdefault(other.attempts, []).append(name)
+        differing: dict[tuple[int, ...], list[str]] = {}
+        for name, measured in self.measured.items():
+            if measured.attempts != system.attempts:
+                differing.setdefault(measured.attempts, []).append(name)
         messages = [
             Message(
                 "attempts-of-systems",
@@ -382,10 +386,10 @@ class _Systems:
                 attempts=list(attempts),
                 attempts_of_first=list(system.attempts),
             )
-            for attempts, names in apart.items()
+            for attempts, names in differing.items()
         ]
-        for what, numbers in self._left_out.items():
-            messages.append(Message("not-in-common", what=what, left_out=numbers))
+        for entries, numbers in self._left_out.items():
+            messages.append(Message("not-in-common", what=entries, left_out=numbers))
         messages += interval.few_people(system.people)
         undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in compared)
         if undefined:

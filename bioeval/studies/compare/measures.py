@@ -79,8 +79,8 @@ def by_attempts(
     verifying: list[Verified] = []
     searching: list[Searching] = []
     if scores.kind != "order" and wanted.asks(*of_curves):
-        given = thresholds if len(thresholds) else None
-        verifying = [Verified(scores, wanted=points, given=given)]
+        fixed = thresholds if len(thresholds) else None
+        verifying = [Verified(scores, wanted=points, given=fixed)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:
@@ -102,13 +102,13 @@ def by_attempts(
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
             out_of = {"frr": genuine, "far": impostor}
-            who = verified.compared
-            measures += _verification(verified, wanted, interval, out_of, who)
+            compared = verified.compared
+            measures += _verification(verified, wanted, interval, out_of, compared)
             at_far, at_frr = wanted.far_targets, wanted.frr_targets
             if impostor and wanted.asks("frr_at_far"):
-                messages += support_messages(at_far, impostor, both_ways, "frr", who)
+                messages += support_messages(at_far, impostor, both_ways, "frr", compared)
             if impostor:
-                messages += support_messages(at_frr, genuine, both_ways, "far", who, "frr")
+                messages += support_messages(at_frr, genuine, both_ways, "far", compared, "frr")
         if searching:
             searches = searching[0].result(*facts)
             fused = search.of_kind(scores.kind).fusion
@@ -117,10 +117,14 @@ def by_attempts(
             non_mated, role = 0, searches.impostor_role(search.impostors)
             if scores.kind != "order" and attempts[-1]:
                 non_mated = len(searches.impostor_probes(role))
-            made = non_mated, searching_people(searches.about, role)
-            measures += _identification(searches, scores, wanted, search, interval, made)
+            non_mated_searches = non_mated, searching_people(searches.about, role)
+            measures += _identification(
+                searches, scores, wanted, search, interval, non_mated_searches
+            )
             if non_mated and wanted.asks("dir_at_far"):
-                messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
+                messages += support_messages(
+                    wanted.far_targets, non_mated, False, "dir", non_mated_searches[1]
+                )
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
         codes = scores.codes
@@ -135,21 +139,24 @@ def _verification(
     verified: Verified,
     wanted: WantedMeasures,
     interval: IntervalMethod,
-    made: dict[str, float],
-    who: ComparedPeople | None,
+    attempts: dict[str, float],
+    compared: ComparedPeople | None,
 ) -> Iterator[SystemMeasure]:
     """Yield the measures of verification, with thresholds chosen anew in each column.
 
-    `made` are the attempts that targets are out of, and `who` their people. A target that the
-    people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
+    `attempts` are the attempts by the rate of a target, and `compared` their people. A target that
+    the people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
     counts once.
     """
     points, kind = verified.points, verified.scores.kind
-    people = {"far": who, "frr": ComparedPeople(who.number, who.number) if who else None}
+    people = {
+        "far": compared,
+        "frr": ComparedPeople(compared.number, compared.number) if compared else None,
+    }
     measures = []
     for measure in curve_measures():
-        asked = wanted.chosen is not None or measure.usual
-        if asked and wanted.asks(measure.name) and measure.is_defined(points):
+        is_requested = wanted.chosen is not None or measure.usual
+        if is_requested and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
     quantiles = any(x.scalar.quantile for x in measures)
     counted = VerificationColumns.count(verified, interval, measures, drawn=quantiles)
@@ -168,7 +175,7 @@ def _verification(
                 limits=(float(low[i]), float(high[i])),
                 places={dim: target} if dim else {},
                 supported=RuleOf(3).supports(
-                    target, made.get(measure.of_target, np.inf), people.get(measure.of_target)
+                    target, attempts.get(measure.of_target, np.inf), people.get(measure.of_target)
                 ),
                 drawn=NONE if drawn is None else drawn[i, 1:],
                 own=own,
@@ -195,9 +202,10 @@ def _verification(
 def _decisions(
     counted: VerificationColumns, measure: CurveMeasure, place: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers by which people are decided alike: rejects and accepts, or placements.
+    """Return the rejects and the accepts of each person; placements of a measure of no threshold.
 
-    They are at the threshold of one of the values of a measure.
+    The threshold is the one of the value at `place`. Systems with equal numbers decide a person's
+    attempts alike.
     """
     if not measure.threshold:
         return counted.placements_of_each(), NONE
@@ -214,19 +222,19 @@ def _identification(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    made: tuple[int, ComparedPeople | None],
+    non_mated_searches: tuple[int, ComparedPeople | None],
 ) -> Iterator[SystemMeasure]:
     """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1.
 
-    `made` are the non-mated searches, and their people.
+    `non_mated_searches` are their number, and their people.
     """
-    non_mated, searching = made
+    non_mated, searching = non_mated_searches
     targets = wanted.far_targets
     person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
-    who = LeftOut.subjects_of(scores)
-    persons = ~scores.codes.no_person[who]
+    subjects = LeftOut.subjects_of(scores)
+    persons = ~scores.codes.no_person[subjects]
     population, left_out = THIS_GALLERY, None
     if int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
@@ -274,7 +282,7 @@ def _identification(
 
 
 def whole(hits: np.ndarray) -> np.ndarray:
-    """Return hits, or fractions of them, as whole numbers of 2^-20."""
+    """Return hits, or fractions of hits, as whole multiples of 2^-20."""
     return np.rint(hits * 2.0**20)
 
 
@@ -288,19 +296,19 @@ def _functions(
     """Yield numbers of the scores, computed anew without each group of people."""
     for measure, prior in functions:
         value = measure.value_of(scores, prior)
-        rest = _without_groups(scores, people, groups)
-        without = np.array([measure.value_of(x, prior) for x in rest])
+        parts = _without_groups(scores, people, groups)
+        values_without = np.array([measure.value_of(x, prior) for x in parts])
         yield SystemMeasure(
             scalar=measure.scalar,
-            columns=np.append(value, without),
-            limits=limits_without(measure.scalar, value, without, groups, interval),
+            columns=np.append(value, values_without),
+            limits=limits_without(measure.scalar, value, values_without, groups, interval),
             places={} if np.isnan(prior) else {"cost": prior},
-            own=without - value,
+            own=values_without - value,
         )
 
 
 def number_of_groups(people: int, most: int) -> int:
-    """Return the number of groups of people who are left out together: `most`, or each alone.
+    """Return the number of groups of people who are left out in turn: `most`, or one per person.
 
     Each person is left out alone up to twice as many people: groups of one and of two would not
     weigh the same. In the order of their names, people belong to the groups in turn.
@@ -327,9 +335,10 @@ def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator
 def limits_without(
     scalar: Variable, value: float, without: np.ndarray, trials: int, interval: IntervalMethod
 ) -> tuple[float, float]:
-    """Return the limits of a value from its values without each of some groups of people.
+    """Return the limits of a value by the jackknife over groups of people.
 
-    Those of a value between finite bounds are on the logit scale; else they are of Student's t.
+    `without` are the values without each group. Limits of a value between finite bounds are on the
+    logit scale, all other limits are of Student's t.
     """
     if np.isnan(value) or len(without) < 2 or np.isnan(without).any():
         return np.nan, np.nan

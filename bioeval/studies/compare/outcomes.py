@@ -61,7 +61,7 @@ class MeasureOfSystems:
         return {**about, **self.places, **rank}
 
     def variable(self, statistic: str) -> str:
-        """Return the name of the variable of a statistic; of none, of the value."""
+        """Return the name of the variable of a statistic; empty: the name of the value."""
         return f"{self._name}_{statistic}" if statistic else self._name
 
     def number(self, statistic: str, *systems: int) -> float:
@@ -80,7 +80,7 @@ class MeasureOfSystems:
 
     @cached_property
     def outcome(self) -> Message:
-        """What is concluded, of a message about this measure alone."""
+        """The conclusion from this measure alone."""
         order = [i for i in self.order if not np.isnan(self.number("", i))]
         best = [self.systems[i] for i in sorted(self.best)]
         if not order:
@@ -88,8 +88,8 @@ class MeasureOfSystems:
         if not self.limited:
             return Message("systems-not-concluded", why=f"there are fewer than {FEWEST} sequences")
         if not self.supported:
-            why = "too few people or attempts support the target"
-            return Message("systems-not-concluded", why=why)
+            reason = "too few people or attempts support the target"
+            return Message("systems-not-concluded", why=reason)
         if len(best) < len(order):
             worse = [self.systems[i] for i in sorted({*order} - {*self.best})]
             if len(best) == 1:
@@ -97,20 +97,20 @@ class MeasureOfSystems:
             return Message("systems-better", best=best, worse=worse, number=len(worse))
         pairs = itertools.combinations(order, 2)
         if len(order) > 1 and all(self.too_few(i, j) for i, j in pairs):
-            why = f"the systems differ on fewer than {self.least_discordant} {self.noun}"
-            return Message("systems-not-concluded", why=why)
+            reason = f"the systems differ on fewer than {self.least_discordant} {self.noun}"
+            return Message("systems-not-concluded", why=reason)
         return Message("systems-not-different", systems=self.systems)
 
 
 def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
-    """Return the measures of a comparison, at each number that they were asked for at."""
+    """Return the measures of a comparison, at each target, prior, threshold or rank requested."""
     measures = []
     for name in (str(x) for x in ds.data_vars if f"{x}_difference" in ds):
         dims = [str(dim) for dim in ds[name].dims if dim != "system"]
-        every = itertools.product(*(ds[dim].values.tolist() for dim in dims))
-        for at in (dict(zip(dims, labels, strict=True)) for labels in every):
-            if not at or bool(ds[f"{name}_supported"].sel(at).notnull()):
-                measures.append(MeasureOfSystems(ds, name, at))
+        combinations = itertools.product(*(ds[dim].values.tolist() for dim in dims))
+        for places in (dict(zip(dims, labels, strict=True)) for labels in combinations):
+            if not places or bool(ds[f"{name}_supported"].sel(places).notnull()):
+                measures.append(MeasureOfSystems(ds, name, places))
     return measures
 
 
@@ -129,5 +129,5 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
 
 
 def has_limits(ds: xr.Dataset) -> bool:
-    """Whether a comparison has intervals and limits: one over few sequences has none."""
+    """Whether a comparison has intervals and limits: a comparison over few sequences has none."""
     return "interval_method" in ds.attrs

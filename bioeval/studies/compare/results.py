@@ -116,14 +116,14 @@ class SystemMeasure:
         return float(self.columns[0])
 
     @property
-    def at(self) -> float:
+    def label(self) -> float:
         """The target, prior, threshold or rank of the measure; NaN without one."""
         return next(iter(self.places.values()), np.nan)
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells the measure from others of the same system."""
-        return self.scalar.name, f"{self.at:g}"
+        """The name and the label of the measure, unique within a system."""
+        return self.scalar.name, f"{self.label:g}"
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,16 @@ class ComparedMeasure:
     p_adjusted: np.ndarray = field(default_factory=lambda: NONE)  # for the number of measures
 
     @classmethod
-    def of(
+    def from_systems(
         cls,
         systems: Sequence[SystemMeasure],
         discordant: np.ndarray,
         confidence: float,
         method: str,
     ) -> ComparedMeasure:
-        """Return a measure with the differences that it can tell apart.
+        """Compare a measure of systems; `discordant` counts the people on whom two systems differ.
 
-        `method` is that of the limits, unless people are drawn again.
+        `method` is the method of the limits, unless people are drawn again.
         """
         bounds, drawn = systems[0].scalar.bounds, None
         if len(systems[0].drawn):
@@ -168,12 +168,12 @@ class ComparedMeasure:
 
     @property
     def places(self) -> Mapping[str, float]:
-        """The labels of the number that the measure is at, by dimension."""
+        """The target, prior, threshold or rank of the measure, by dimension."""
         return self.systems[0].places
 
     @cached_property
     def statistics(self) -> dict[str, np.ndarray]:
-        """The values, and what is said of them, by the ends of the names of variables."""
+        """The values and their statistics, by the ends of the names of variables."""
         between, better = self.differences, self.systems[0].scalar.larger_is_better
         values = np.array([x.value for x in self.systems])
         low, high = np.array([x.limits for x in self.systems]).T
@@ -212,8 +212,8 @@ class ComparedMeasure:
             label = scalar.label if is_shown else ""
             about = replace(about, units=units, decimals=decimals, label=label)
             about = replace(about, measure=self.name, statistic=statistic)
-            how = {"interval_method": self.method, "interval_for": population}
-            return {**about.attrs, **(how if statistic == "difference" else {})}
+            of_interval = {"interval_method": self.method, "interval_for": population}
+            return {**about.attrs, **(of_interval if statistic == "difference" else {})}
         of_value = replace(scalar, dims=(), threshold="", shown="", detail="")
         return {**of_value.among(()), "interval_for": population}
 
@@ -224,19 +224,19 @@ def comparison_dataset(
     attrs: Mapping[str, str | int | float],
     messages: Sequence[Message],
 ) -> xr.Dataset:
-    """Return measures of systems as a dataset, each over systems and the numbers that it is at.
+    """Return measures as a dataset over systems and over targets, priors, thresholds and ranks.
 
-    `attrs` are those of the data and of the options, such as ``confidence`` and ``adjust``.
+    `attrs` describe the data and the options, such as ``confidence`` and ``adjust``.
     """
     by_name: dict[str, list[ComparedMeasure]] = {}
     labels: dict[str, list[float]] = {}  # by dimension
     p_adjusted = adjusted_for_measures([x.differences.p for x in measures])
-    for measure, p in zip(measures, p_adjusted, strict=True):
+    for measure, p_values in zip(measures, p_adjusted, strict=True):
         differences = measure.differences
         if attrs["adjust"] == "holm":
-            shown = np.nan_to_num(p, nan=1.0) <= 1 - float(attrs["confidence"])
-            differences = replace(differences, larger=np.where(shown, differences.larger, 0))
-        concluded = replace(measure, differences=differences, p_adjusted=p)
+            is_shown = np.nan_to_num(p_values, nan=1.0) <= 1 - float(attrs["confidence"])
+            differences = replace(differences, larger=np.where(is_shown, differences.larger, 0))
+        concluded = replace(measure, differences=differences, p_adjusted=p_values)
         by_name.setdefault(measure.name, []).append(concluded)
         for dim, label in measure.places.items():
             of_dim = labels.setdefault(dim, [])
@@ -266,42 +266,44 @@ def comparison_dataset(
 def _variable(
     measures: Sequence[ComparedMeasure], statistic: str, labels: Mapping[str, Sequence[float]]
 ) -> xr.Variable:
-    """Return a statistic of a measure over systems, and over the labels of where it may be.
+    """Return a statistic of a measure over systems, and over the labels of its dimensions.
 
-    It is NaN, or an empty text, where it was not asked for.
+    NaN, or an empty text, at labels at which the measure was not requested.
     """
     dims = tuple(measures[0].places)
-    each = [x.statistics[statistic] for x in measures]
-    systems, shape = each[0].shape, tuple(len(labels[dim]) for dim in dims)
-    dtype, is_whole = each[0].dtype, len(each) == np.prod(shape)
+    statistics = [x.statistics[statistic] for x in measures]
+    systems, shape = statistics[0].shape, tuple(len(labels[dim]) for dim in dims)
+    dtype, is_whole = statistics[0].dtype, len(statistics) == np.prod(shape)
     if dtype.kind == "i" and not is_whole:
         dtype = np.dtype(np.float64)
     values = np.empty((*systems, *shape), dtype=dtype)
     if not is_whole:
         values[:] = "" if dtype.kind == "O" else np.nan
-    for of_place, measure in zip(each, measures, strict=True):
+    for of_place, measure in zip(statistics, measures, strict=True):
         place: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
         values[(..., *place)] = of_place
     return xr.Variable((*[*SYSTEMS][: len(systems)], *dims), values, measures[0].attrs(statistic))
 
 
-def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:
+def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return p-values of several measures adjusted by Holm's step-down method; NaN stay.
 
-    Those of a measure are adjusted for its pairs of systems already. They are multiplied by the
-    number of measures of which some pair is not told apart: a measure counts as long as its largest
+    The p-values of a measure are adjusted for its pairs of systems already. P-values are multiplied
+    by the number of measures with a pair not told apart: a measure counts as long as its largest
     p-value does not reach the level. Holm (1979), A simple sequentially rejective multiple test
     procedure. Scandinavian Journal of Statistics 6, 65-70. Valid under any dependence.
     """
-    largest = np.sort([np.nanmax(x) for x in p if not np.isnan(x).all()])
+    largest = np.sort(
+        [np.nanmax(p_values) for p_values in p_by_measure if not np.isnan(p_values).all()]
+    )
     left = len(largest) - np.arange(len(largest))
     # The level from which on so many measures are left.
     level = np.append(0.0, np.maximum.accumulate(left * largest))[: len(largest)]
     adjusted = []
-    for x in p:
-        steps = np.maximum(x[..., None] * left, level)
+    for p_values in p_by_measure:
+        steps = np.maximum(p_values[..., None] * left, level)
         adjusted.append(np.minimum(steps, 1.0).min(axis=-1, initial=1.0, where=~np.isnan(steps)))
-        adjusted[-1] = np.where(np.isnan(x), np.nan, adjusted[-1])
+        adjusted[-1] = np.where(np.isnan(p_values), np.nan, adjusted[-1])
     return adjusted
 
 

@@ -57,9 +57,9 @@ def by_queries(
     means, codes = named(measures), scores.codes
     no_person = codes.of_no_person((*scores.no_person_ids, *rules.junk_ids, *rules.distractor_ids))
     details = {name: dataset.attrs[name] for name in _DETAILS}
-    without: dict[tuple[str, int], np.ndarray] = {}
+    values_without: dict[tuple[str, int], np.ndarray] = {}
     searching = int((~no_person[np.unique(codes.probe)]).sum())
-    # What comes after the last entry of a list is not known: its gallery is always fixed.
+    # Entries after the last of a list are not known: the gallery of lists is always fixed.
     if searching >= FEWEST and scores.layout != "top-k":
         groups = number_of_groups(searching, _GROUPS)
         details["jackknifed"] = left_out_in_words(searching, groups)
@@ -68,14 +68,14 @@ def by_queries(
         of_all = [*means.values()]
         with rows_reported_to(None):
             left_out = means_without_groups(scores, compared, group, named, of_all)
-        without = dict(zip(means, left_out, strict=True))
-    known = ~no_person[codes.probe]
-    owners = QueryColumns(np.where(known, codes.probe, -1), measures.counted, interval)
+        values_without = dict(zip(means, left_out, strict=True))
+    is_person = ~no_person[codes.probe]
+    owners = QueryColumns(np.where(is_person, codes.probe, -1), measures.counted, interval)
     system_measures = []
     for (name, rank), mean in means.items():
         columns = owners.columns_of_mean(mean)[0]
         low, high = map(float, owners.limits_of(columns, mean.counted))
-        of_each = without.get((name, rank))
+        of_each = values_without.get((name, rank))
         if of_each is not None:
             columns = np.append(columns[0], of_each)
             trials = round(owners.independent(mean.counted))
@@ -87,7 +87,7 @@ def by_queries(
                 columns=columns,
                 limits=(low, high),
                 places={"rank": rank} if rank else {},
-                own=whole(np.bincount(codes.probe[known], decided[known])),
+                own=whole(np.bincount(codes.probe[is_person], decided[is_person])),
                 population=THIS_GALLERY if of_each is None else NEW_PEOPLE,
             )
         )
@@ -101,9 +101,9 @@ def by_queries(
 
 
 def _groups(codes: Any, no_person: np.ndarray, groups: int) -> np.ndarray:
-    """Return the group of people that each code is left out with; -1 of no person.
+    """Return the group of people with which each code is left out; -1 of no person.
 
-    Each has its part of those who search and of those who are only enrolled.
+    People who search, and people who are only enrolled, are spread evenly over the groups.
     """
     group = np.full(len(codes.values), -1)
     searches = np.isin(np.arange(len(group)), codes.probe)

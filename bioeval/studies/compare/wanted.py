@@ -59,13 +59,13 @@ class Wanted:
     function: Measure | None = None
 
     @classmethod
-    def parse(cls, measure: Any, known: Mapping[str, Measure | None]) -> Wanted:
+    def parse(cls, measure: Any, functions: Mapping[str, Measure | None]) -> Wanted:
         """Read ``"frr_at_far=0.01"``, or take a :class:`Measure`, or a function.
 
         `known` are the names, with what computes numbers of scores.
         """
         if isinstance(measure, Measure):
-            if measure.name in known:
+            if measure.name in functions:
                 raise DataError(
                     f"`measures` has a Measure called {measure.name}, and there is one "
                     "of this name already"
@@ -75,17 +75,17 @@ class Wanted:
             name = getattr(measure, "__name__", "")
             name = name if name.isidentifier() else "measure"  # of a lambda
             return cls(name, function=Measure(name, measure))
-        text = _as_named(require_text("measures", measure), known)
+        text = _as_named(require_text("measures", measure), functions)
         name, equals, number = text.partition("=")
-        if name in QUERY_MEANS and name not in known:
+        if name in QUERY_MEANS and name not in functions:
             raise DataError(
                 f"`measures` has {name}, a measure of re-identification; give "
                 '`protocol="market1501"` or another card of it'
             )
-        if "cmc" in known and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
+        if "cmc" in functions and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
             raise DataError(f"`measures` has {name}; expected cmc={rank[1]}")
-        require_choice("a measure of `measures`", name, list(known))
-        function = known[name]
+        require_choice("a measure of `measures`", name, list(functions))
+        function = functions[name]
         noun, needed = _NUMBERS.get(name, ("", None))
         if function is not None and function.of_prior:
             noun, needed = _NUMBERS["min_dcf"]
@@ -95,26 +95,26 @@ class Wanted:
                     f"`measures` has {name}, which needs {noun}; expected as in {name}={needed}"
                 )
             return cls(name, function=function)
-        at = _number(number, noun)
-        if at is None:
+        value = _number(number, noun)
+        if value is None:
             expected = f"{noun} behind =" if noun else f"{name} alone"
             expected = expected.replace("a rank", "a whole number from 1")
             raise DataError(f"`measures` has {received(text)}; expected {expected}")
-        return cls(name, at, function)
+        return cls(name, value, function)
 
     def is_of(self, measure: SystemMeasure) -> bool:
-        """Whether this is what a measure was asked for by."""
-        at = self.at is None or self.at == measure.at or np.isnan(measure.at)
-        return self.name == measure.scalar.name and bool(at)
+        """Whether a measure of a system was requested by this name and number."""
+        is_at_number = self.at is None or self.at == measure.label or np.isnan(measure.label)
+        return self.name == measure.scalar.name and bool(is_at_number)
 
 
 def _refuse_names_of_others(chosen: Sequence[Wanted]) -> None:
     """Raise :class:`DataError` for a function called as a dimension, or a statistic of another."""
     from bioeval.studies.compare.results import COMPARISON, STATISTICS
 
-    taken = {*COORDINATES, *COMPARISON, "cost_prior"}
-    taken |= {f"{x.name}_{statistic}" for x in chosen for statistic in STATISTICS}
-    for name in (x.name for x in chosen if x.name in taken):
+    used = {*COORDINATES, *COMPARISON, "cost_prior"}
+    used |= {f"{x.name}_{statistic}" for x in chosen for statistic in STATISTICS}
+    for name in (x.name for x in chosen if x.name in used):
         raise DataError(
             f"`measures` has a function called {name}, and results have this name already; give "
             'be.Measure("other_name", function)'
@@ -141,24 +141,27 @@ def _as_named(text: str, known: Iterable[str]) -> str:
 
 
 def _number(text: str, noun: str) -> float | None:
-    """Return the number behind ``=``; None where it is not what it should be."""
+    """Return the number behind ``=``; None unless the number can be a `noun`.
+
+    Without `noun`, or with another noun, a rate from 0 to 1; a name alone has the noun ``""``.
+    """
     percent = text.endswith("%")
     try:
-        at = float(text.removesuffix("%")) / (100 if percent else 1)
+        value = float(text.removesuffix("%")) / (100 if percent else 1)
     except ValueError:
         return None
     is_one = {
         "": False,
-        "a rank": at >= 1 and at == np.floor(at) < np.inf,
-        "a threshold": np.isfinite(at) and not percent,
-        "a prior": 0 < at < 1,
+        "a rank": value >= 1 and value == np.floor(value) < np.inf,
+        "a threshold": np.isfinite(value) and not percent,
+        "a prior": 0 < value < 1,
     }
-    return at if is_one.get(noun, 0 <= at <= 1) else None
+    return value if is_one.get(noun, 0 <= value <= 1) else None
 
 
 @dataclass(frozen=True)
 class WantedMeasures:
-    """All measures that a comparison is asked for; `chosen` is None for the usual ones."""
+    """All measures requested of a comparison; `chosen` is None for the usual measures."""
 
     chosen: tuple[Wanted, ...] | None
     far_targets: np.ndarray
@@ -174,9 +177,9 @@ class WantedMeasures:
         retrieval: bool,
         functions: Sequence[Measure] = (),
     ) -> WantedMeasures:
-        """Read the measures; those of re-identification have others than verification has.
+        """Read the measures of verification and identification, or of `retrieval`.
 
-        `functions` are the numbers of scores that are known by name.
+        `functions` are measures of scores that have a name.
         """
         if measures is None:
             return cls(None, far_targets, frr_targets)
@@ -185,18 +188,18 @@ class WantedMeasures:
         names = ["cmc", *QUERY_MEANS]
         if not retrieval:
             names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *IDENTIFICATION]
-        known: dict[str, Measure | None] = dict.fromkeys(names)
-        known |= {x.name: x for x in functions}
-        chosen = [Wanted.parse(measure, known) for measure in measures]
+        function_of: dict[str, Measure | None] = dict.fromkeys(names)
+        function_of |= {x.name: x for x in functions}
+        chosen = [Wanted.parse(measure, function_of) for measure in measures]
         if not chosen:
             raise DataError("`measures` is empty; expected names such as eer")
         _refuse_names_of_others(chosen)
 
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets that are asked for, with those given for a bare name."""
-            asked = [x.at for x in chosen if x.name in names]
-            named = np.unique([x for x in asked if x is not None]).astype(np.float64)
-            return np.union1d(given, named) if None in asked else named
+            requested = [x.at for x in chosen if x.name in names]
+            named = np.unique([x for x in requested if x is not None]).astype(np.float64)
+            return np.union1d(given, named) if None in requested else named
 
         return cls(
             tuple(chosen),
@@ -205,7 +208,7 @@ class WantedMeasures:
         )
 
     def asks(self, *names: str) -> bool:
-        """Whether any of these measures is compared, as one of the usual ones or by name."""
+        """Whether any of these measures is compared, by default or by name."""
         return self.chosen is None or any(x.name in names for x in self.chosen)
 
     def numbers(self, name: str) -> list[float]:
@@ -214,7 +217,7 @@ class WantedMeasures:
 
     @property
     def functions(self) -> list[tuple[Measure, float]]:
-        """The numbers of scores that are asked for, each with its prior, NaN without one."""
+        """The requested measures of scores with their prior, NaN without a prior."""
         return [
             (x.function, np.nan if x.at is None else x.at)
             for x in self.chosen or ()
@@ -222,8 +225,8 @@ class WantedMeasures:
         ]
 
     def in_order(self, measures: Sequence[SystemMeasure]) -> list[SystemMeasure]:
-        """Return the measures that are asked for, in the order in which they are."""
+        """Return the requested measures, in the order of the request."""
         if self.chosen is None:
             return list(measures)
-        asked = (x for wanted in self.chosen for x in measures if wanted.is_of(x))
-        return list({id(x): x for x in asked}.values())
+        in_order = (x for wanted in self.chosen for x in measures if wanted.is_of(x))
+        return list({id(x): x for x in in_order}.values())

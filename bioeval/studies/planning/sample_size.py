@@ -201,11 +201,11 @@ def sample_size(
     components, sizes, messages = errors.components, errors.sizes, [*errors.messages]
     rate = components.rate
     if width > rate:
-        why = (
+        reason = (
             "the interval may be wider than the rate itself, and is then far from normal; plan a "
             "smaller width with `frr_width`"
         )
-        messages.append(Message("plan-uncertain", why=why))
+        messages.append(Message("plan-uncertain", why=reason))
     subjects = np.array([errors.people(size, width, confidence) for size in sizes.tolist()])
     if (subjects >= MOST).any():
         raise DataError(
@@ -213,15 +213,15 @@ def sample_size(
             "width"
         )
     variances = errors.variances(sizes)[0]
-    over, every = "templates", "all_templates"
+    planned, all_samples = "templates", "all_templates"
     if errors.of_attempts:
-        over, every = "attempts_of_subject", "all_attempts"
+        planned, all_samples = "attempts_of_subject", "all_attempts"
     variables: Variables = along(
-        (over,),
+        (planned,),
         subjects=subjects,
         subject_sd=np.sqrt(variances),
         design_effect=variances / (rate * (1 - rate) / errors.pairs(sizes)),
-        **{every: subjects * sizes},
+        **{all_samples: subjects * sizes},
     )
     variables |= {
         "frr": rate,
@@ -249,25 +249,25 @@ def sample_size(
         "confidence": confidence,
         "assurance": ASSURANCE,
     }
-    coordinates = {over: sizes, "rule": np.array(RULES)}
+    coordinates = {planned: sizes, "rule": np.array(RULES)}
     result = dataset(variables, SAMPLE_SIZE, coordinates, attrs)
-    return result.assign_attrs(message_attrs([*_answers(result, over), *messages]))
+    return result.assign_attrs(message_attrs([*_answers(result, planned), *messages]))
 
 
-def _answers(ds: xr.Dataset, over: str) -> Iterator[Message]:
+def _answers(ds: xr.Dataset, planned: str) -> Iterator[Message]:
     """Yield the people that the interval needs, `over` templates or attempts, and the FAR."""
     confidence = float(ds.attrs["confidence"])
-    people, sizes = ds["subjects"].values.tolist(), ds[over].values.tolist()
-    rest: dict[str, Any] = {}
+    people, sizes = ds["subjects"].values.tolist(), ds[planned].values.tolist()
+    largest: dict[str, Any] = {}
     if len(sizes) > 1:
-        rest = {"fewest_people": people[-1], "most_of_each": sizes[-1]}
+        largest = {"fewest_people": people[-1], "most_of_each": sizes[-1]}
     yield Message(
         "people-for-interval",
         confidence=confidence,
         width=100 * float(ds.attrs["frr_width"]),
         people=people[0],
-        **{over: sizes[0]},
-        **rest,
+        **{planned: sizes[0]},
+        **largest,
     )
     rule_of_3, rule_of_30 = ds["subjects_for_far"].values.tolist()
     promise: dict[str, Any] = {}
@@ -298,18 +298,18 @@ class GenuineErrors(NamedTuple):
         return size if self.of_attempts else size * (size - 1) / 2
 
     def variances(self, size: Any) -> np.ndarray:
-        """Return the variance of a person's rate, and the same without each of the pilot."""
+        """Return the variance of a person's rate, then the variances without each pilot subject."""
         pairs = self.pairs(size)
-        every = (self.components, *self.without)
-        return np.array([x.subject_variance(size, pairs) for x in every])
+        all_components = (self.components, *self.without)
+        return np.array([x.subject_variance(size, pairs) for x in all_components])
 
     def people(self, size: int, width: float, confidence: float) -> int:
-        """Return how many people an interval of this width needs."""
+        """Return the number of people that an interval of this width needs."""
         variances = self.variances(size)
         variance = float(variances[0])
-        if self.without:  # what the variance is uncertain by, by the jackknife over the pilot
-            z = float(scipy.special.ndtri(ASSURANCE))
-            variance += OF_PILOT * z * math.sqrt(jackknife(variances)[0])
+        if self.without:  # the uncertainty of the variance, by the jackknife over the pilot
+            quantile = float(scipy.special.ndtri(ASSURANCE))
+            variance += OF_PILOT * quantile * math.sqrt(jackknife(variances)[0])
         tails = kurtosis(self.components.rate, variance)
         return subjects_for_width(variance, tails, width, confidence)
 
@@ -336,66 +336,68 @@ def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> Ge
     """Return the errors of a pilot at its operating point."""
     require_scores(pilot, "pilot")
     require_subjects(pilot, "a pilot")
-    at, messages = _operating_point(pilot, far, threshold)
-    tables, symmetric = _genuine_errors(pilot, at)
+    threshold_used, messages = _operating_point(pilot, far, threshold)
+    tables, symmetric = _genuine_errors(pilot, threshold_used)
     components = components_of(tables, symmetric=symmetric)
     messages += _doubts(tables, components)
     without = components_without_each(tables, symmetric=symmetric)
-    each = pilot.shape[1] / len(np.unique(pilot.codes.gallery))
-    if pilot.claims and each == 1:  # claim scores, of one claim of each subject by an attempt
+    templates_each = pilot.shape[1] / len(np.unique(pilot.codes.gallery))
+    if (
+        pilot.claims and templates_each == 1
+    ):  # claim scores, of one claim of each subject by an attempt
         if n_templates is not None:
             raise DataError(
                 "a pilot of claims plans attempts for the interval of its FRR; leave out "
                 "`n_templates`"
             )
         components, *without = (replace(x, template=0.0) for x in (components, *without))
-        attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": at}
+        attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": threshold_used}
         sizes = np.array(ATTEMPTS)
         return GenuineErrors(components, sizes, without, len(tables), True, attrs, messages)
     sizes = np.array(_sizes(n_templates))
-    if sizes[-1] > round(each):
-        why = (
-            f"the pilot has about {counted(round(each), 'templates')} of each subject, and plans "
-            "for more reach the width less often"
+    if sizes[-1] > round(templates_each):
+        reason = (
+            f"the pilot has about {counted(round(templates_each), 'templates')} of each subject, "
+            "and plans for more reach the width less often"
         )
-        messages.append(Message("plan-uncertain", why=why))
+        messages.append(Message("plan-uncertain", why=reason))
     return GenuineErrors(
-        components, sizes, without, len(tables), False, {"threshold": at}, messages
+        components, sizes, without, len(tables), False, {"threshold": threshold_used}, messages
     )
 
 
 def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, list[Message]]:
-    """Return the threshold of the pilot, and what is to be said of it."""
+    """Return the threshold of the pilot, by default at the FAR target, and messages on it."""
     messages = []
     if threshold is None:
         ds = verification(pilot, far_targets=[far], n_thresholds=2, auc=False)
-        at, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
+        used, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)
-        at = require_number(
+        used = require_number(
             "threshold", to_user(chosen_threshold(pilot, rule).threshold, pilot.kind)
         )
-    if math.isnan(at):
+    if math.isnan(used):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
-    return at, messages
+    return used, messages
 
 
 def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     """Return the genuine errors of each subject, and whether both sides have the same templates.
 
-    An error of (i, j) and of (j, i) is that of one pair, their mean.
+    The errors of (i, j) and of (j, i) are one pair, whose error is their mean.
     """
     limit = to_internal(np.array([threshold]), pilot.kind)[0]
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
     attempts = []
     for block in blocks_of(pilot, reported=False):
         row, column, value = block.genuine()
-        who, ids = pilot.codes.probe[row], pilot.probe_ids[row]
-        attempts.append(np.stack([who, ids, pilot.gallery_ids[column], value > limit]))
+        person, ids = pilot.codes.probe[row], pilot.probe_ids[row]
+        attempts.append(np.stack([person, ids, pilot.gallery_ids[column], value > limit]))
     subject, left, right, wrong = np.concatenate(attempts, axis=1)
     tables = []
-    for who in np.unique(subject):
-        mine = subject == who
+    for person in np.unique(subject):
+        mine = subject == person
         if shared:
             rows = columns = np.unique(np.concatenate([left[mine], right[mine]]))
         else:
@@ -427,8 +429,8 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
             "of the pilot"
         )
     if wrong < _FEW:
-        why = f"only {counted(wrong, 'subjects')} of the pilot have a genuine error"
-        return [Message("plan-uncertain", why=why)]
+        reason = f"only {counted(wrong, 'subjects')} of the pilot have a genuine error"
+        return [Message("plan-uncertain", why=reason)]
     return []
 
 
@@ -441,7 +443,7 @@ def _trials(rule: RuleOf, rate: float, confidence: float) -> int:
 
 
 def _sizes(n_templates: Any) -> list[int]:
-    """Return the numbers of templates to plan for, checked."""
+    """Return the increasing numbers of templates to plan for, `TEMPLATES` if None."""
     if n_templates is None:
         return list(TEMPLATES)
     try:
@@ -470,10 +472,11 @@ class Components:
     def subject_variance(self, templates: Any, pairs: Any) -> Any:
         """Return the variance of a subject's mean over its pairs.
 
-        They are all pairs of its templates, or attempts, which share no template of the same day.
+        ``between + 4 template / templates + (total - between - 2 template) / pairs``. The pairs are
+        all pairs of the subject's templates, or attempts, which share no template of the same day.
         """
-        rest = self.total - self.between - 2 * self.template
-        return self.between + 4 * self.template / templates + rest / pairs
+        residual = self.total - self.between - 2 * self.template
+        return self.between + 4 * self.template / templates + residual / pairs
 
 
 def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Components:
@@ -488,9 +491,9 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
 
 
 def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) -> list[Components]:
-    """Return the components of all subjects but one, for each of them; not cut off at 0.
+    """Return the components without each subject in turn; not cut off at 0.
 
-    None where a part of them has nothing to be estimated from.
+    Empty if some subjects left have no pair to estimate a component from.
     """
     sums = np.array([_sums(table, symmetric) for table in errors])
     left = sums.sum(axis=0) - sums
@@ -500,38 +503,38 @@ def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) ->
 
 
 def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
-    """Return what the components need of one subject; that of several is the sum.
+    """Return nine sums over the errors of a subject, which add up over subjects.
 
-    The sum of errors, of their squares, their number; the squares of the sum and of the number;
-    and the sum of products of two errors, and their number, of those that share a template and of
-    those that do not.
+    The sum of errors, the sum of squares and the number; the squares of the sum and of the number;
+    the sum of products of two errors that share a template and the number of products; the sum of
+    products of two errors that share no template and the number of products.
     """
-    there = ~np.isnan(table)
-    y, weight = np.where(there, table, 0.0), 0.5 if symmetric else 1.0
-    total, squares, number = (weight * x.sum() for x in (y, y**2, there))
-    together = _sharing(y, symmetric), _sharing(there.astype(float), symmetric)
-    apart = total**2 - squares - together[0], number * (number - 1) - together[1]
-    return np.array([total, squares, number, total**2, number**2, *together, *apart])
+    is_pair = ~np.isnan(table)
+    errors, weight = np.where(is_pair, table, 0.0), 0.5 if symmetric else 1.0
+    total, squares, number = (weight * x.sum() for x in (errors, errors**2, is_pair))
+    together = _sharing(errors, symmetric), _sharing(is_pair.astype(float), symmetric)
+    separate = total**2 - squares - together[0], number * (number - 1) - together[1]
+    return np.array([total, squares, number, total**2, number**2, *together, *separate])
 
 
 def _of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
-    """Return the components of some subjects by their sums."""
+    """Return the components from the sums of `_sums` over subjects."""
     total, squares, number, squared_totals, squared_numbers, *products = sums
-    shared, apart = products[:2], products[2:]
+    shared, separate = products[:2], products[2:]
     rate = total / number
     # The product of errors of two different subjects.
     pairs = number**2 - squared_numbers
     squared = (total**2 - squared_totals) / pairs if pairs else rate**2
-    whole = max(0.0, squares / number - squared)
+    total_variance = max(0.0, squares / number - squared)
     joint = shared[0] / shared[1] - squared if shared[1] else math.nan
-    within = apart[0] / apart[1] - squared if apart[1] else joint
+    within = separate[0] / separate[1] - squared if separate[1] else joint
     between = 0.0 if math.isnan(within) else within
     if cut_off:
-        between = min(max(0.0, between), whole)
-    template = joint - between if not math.isnan(joint) and apart[1] else 0.0
+        between = min(max(0.0, between), total_variance)
+    template = joint - between if not math.isnan(joint) and separate[1] else 0.0
     if cut_off:
-        template = min(max(0.0, template), (whole - between) / 2)
-    return Components(float(rate), float(between), float(template), float(whole))
+        template = min(max(0.0, template), (total_variance - between) / 2)
+    return Components(float(rate), float(between), float(template), float(total_variance))
 
 
 def _sharing(table: np.ndarray, symmetric: bool) -> float:
@@ -555,17 +558,17 @@ def subjects_for_width(variance: float, kurtosis: float, width: float, confidenc
     - `variance`, `kurtosis`: of a subject's mean
     - `width`: both ends of the interval apart
 
-    It is at most so wide with the probability `ASSURANCE`. The variance that the test will find is
-    not that of the plan: their ratio is taken as a chi-squared distribution, with degrees of
-    freedom by the kurtosis.
+    The interval is at most so wide with the probability `ASSURANCE`. The test will find another
+    variance than the plan: the ratio of the variances is taken as a chi-squared distribution, with
+    ``2 n / (kurtosis - 1)`` degrees of freedom.
     """
     from scipy.stats import chi2  # slow to import: only here
 
-    z = float(scipy.special.ndtri(0.5 + confidence / 2))
+    quantile = float(scipy.special.ndtri(0.5 + confidence / 2))
 
     def narrow(n: int) -> bool:
         degrees = 2 * n / max(kurtosis - 1, 1e-9)
         ratio = chi2.ppf(ASSURANCE, degrees) / degrees
-        return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
+        return bool(2 * quantile * math.sqrt(variance * ratio / n) <= width)
 
     return 2 + bisect_left(range(2, MOST), True, key=narrow)

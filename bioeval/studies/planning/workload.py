@@ -103,7 +103,7 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
 def values_of_rate(rate: float, low: float, high: float, confidence: float) -> np.ndarray:
     """Return equally likely values of a rate with a confidence interval, shape (NODES,).
 
-    Its logit is normal on either side of the estimate, so that the limits have their confidence.
+    The logit is normal on either side of the estimate, so that the limits have their confidence.
     Without an error (or without a success) the limit is one-sided, and the rate falls off
     exponentially.
     """
@@ -113,8 +113,8 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
     if rate >= 1.0:
         return 1 - values_of_rate(0.0, 0.0, 1 - low, confidence)
     logit = scipy.special.logit
-    z = scipy.special.ndtri(0.5 + confidence / 2)
-    spread = np.abs([(logit(rate) - logit(low)) / z, (logit(rate) - logit(high)) / z])
+    quantile = scipy.special.ndtri(0.5 + confidence / 2)
+    spread = np.abs([(logit(rate) - logit(low)) / quantile, (logit(rate) - logit(high)) / quantile])
     down, up = np.where(np.isfinite(spread), spread, spread.min())  # a limit of 0 or 1
     normal = scipy.special.ndtri(level)
     return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, down, up))
@@ -254,8 +254,8 @@ def workload(
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
         messages = [x for x in messages_of(rates.attrs) if x.code in MISSING]
         if "threshold" in point.where and "far_target" not in point.where:
-            at = float(point.where["threshold"])
-            messages += beyond_scores(at, point.alarms.rate, point.rejections.rate)
+            threshold_used = float(point.where["threshold"])
+            messages += beyond_scores(threshold_used, point.alarms.rate, point.rejections.rate)
         attrs |= message_attrs(messages)
     elif threshold is not None:
         point_of = " chooses a point of a result; rates by name are of one point already"
@@ -317,24 +317,24 @@ def _answer(people: int, rates: tuple[str, str], per_day: np.ndarray) -> Message
     code, names = "errors-a-day", ("accepted", "rejected")
     if rates == _WATCH_LIST:
         code, names = "alarms-a-day", ("false_alarms", "missed")
-    known = {} if math.isnan(rejections) else {names[1]: rejections}
-    return Message(code, people=people, **{names[0]: alarms}, **known)
+    missed = {} if math.isnan(rejections) else {names[1]: rejections}
+    return Message(code, people=people, **{names[0]: alarms}, **missed)
 
 
 def far_of_alarms(alarms: Any, people: int, share: float) -> float:
     """Return the FAR, or the FPIR of a search, that makes this number of alarms a day."""
     alarms = require_number("alarms_per_day", alarms, above=0.0)
-    most = people * share
-    if alarms > most:
+    people_who_can = people * share
+    if alarms > people_who_can:
         raise DataError(
-            f"`alarms_per_day` is {alarms:g}, and {most:g} people a day can cause a "
+            f"`alarms_per_day` is {alarms:g}, and {people_who_can:g} people a day can cause a "
             "false alarm; expected at most as many"
         )
-    return float(alarms / most)
+    return float(alarms / people_who_can)
 
 
 def _loosest(ds: xr.Dataset, far: float) -> Any:
-    """Return the loosest threshold of a result with a FAR of at most this."""
+    """Return the loosest threshold of a result with at most this FAR; None without a FAR."""
     rates = ds.get("far_iso" if "fta" in ds.attrs else "far")
     if rates is None or rates.dims != ("threshold",):
         return None  # which _of_result refuses
@@ -356,12 +356,12 @@ def _by_name(rates: Any, far: float | None) -> _Rates:
     names = (
         _WATCH_LIST if any(str(name).startswith(_WATCH_LIST) for name in rates) else _VERIFICATION
     )
-    known = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    expected = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     for name in rates:
-        if name not in known:
+        if name not in expected:
             raise DataError(
                 f"rates names {name!r}; expected {' and '.join(names)}, with _low and _high where "
-                f"they have intervals.{nearest_name(name, known)}"
+                f"they have intervals.{nearest_name(name, expected)}"
             )
     alarm, rejected = names
     if far is not None and alarm in rates:
@@ -376,7 +376,7 @@ def _by_name(rates: Any, far: float | None) -> _Rates:
 
 
 def _estimate(rates: Mapping[str, float], name: str) -> Estimate:
-    """Return one of the rates given by name, with its limits if it has both."""
+    """Return a rate of `rates`, with its limits if both are given."""
     if name not in rates:
         raise DataError(f"rates has no {name!r}; expected it, as in {{{name!r}: 0.01, ...}}")
     rate = require_number(name, rates[name], low=0.0, high=1.0)
@@ -393,7 +393,7 @@ def _estimate(rates: Mapping[str, float], name: str) -> Estimate:
 
 
 def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
-    """Return the rates of a result at one of its operating points."""
+    """Return the rates of a result at an operating point: a threshold, a rule or a FAR target."""
     open_set = "dir" in ds and "frr" in ds
     of_task = open_set or "templates" in ds.attrs
     if not of_task or "far" not in ds or ds["far"].dims != ("threshold",):
@@ -408,15 +408,15 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         )
     iso = "_iso" if "fta" in ds.attrs else ""
     rule = Rule.parse(float(ds["threshold"][0]) if threshold is None else threshold)
-    at = ResultThresholds(ds)
+    lookup = ResultThresholds(ds)
     if rule.name == "far":
         (target,) = rule.values
-        if target not in at.far_targets:
+        if target not in lookup.far_targets:
             raise DataError(
                 f'`threshold="{rule}"` is not a FAR target of the results; '
-                f"{at.other_targets(target)}"
+                f"{lookup.other_targets(target)}"
             )
-        place = {"far_target": at.far_targets.tolist().index(target), "rank": 0}
+        place = {"far_target": lookup.far_targets.tolist().index(target), "rank": 0}
         if open_set:
             detected = _rate_of(ds, "dir_at_far", place)
             rejections = Estimate(1 - detected.rate, 1 - detected.high, 1 - detected.low)
@@ -428,7 +428,7 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         if not math.isnan(chosen):
             where["threshold"] = chosen
     else:
-        value = at.of_rule(rule)
+        value = lookup.of_rule(rule)
         places = np.flatnonzero(ds["threshold"].values == value)
         if not len(places):
             raise DataError(

@@ -515,7 +515,7 @@ def ranked_measure(
                 population="new sequences",
             )
         )
-    return ComparedMeasure.of(systems, _discordant(name, trackers), confidence, METHOD)
+    return ComparedMeasure.from_systems(systems, _discordant(name, trackers), confidence, METHOD)
 
 
 def _discordant(name: str, trackers: Sequence[SequenceSums]) -> np.ndarray:

@@ -138,7 +138,7 @@ def tries(
             rate = pools.rate(name, k)
             judged, low, high = rate.judged((1 + confidence) / 2), math.nan, math.nan
             if judged is not None:
-                low, high = judged.at(rate.mean)
+                low, high = judged.limits_at(rate.mean)
             row = {
                 name: rate.mean,
                 f"{name}_low": low,
