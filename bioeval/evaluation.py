@@ -126,18 +126,18 @@ def _evaluate_systems(
     protocol: str | Protocol,
     options: EvaluationOptions,
 ) -> xr.DataTree:
-    """Return the results of several systems, at the operating points of all if these are wanted."""
+    """Return the results by system, with `extra_thresholds` at the operating points of all."""
     check_systems(scores)
-    each = dict.fromkeys(scores, options)
+    options_of = dict.fromkeys(scores, options)
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
         plain = replace(options, extra_thresholds=None, interval=None)
         alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
         from bioeval.results.threshold_lookup import shared_points
 
-        each = {}
+        options_of = {}
         for name, points in shared_points(alone).items():
-            each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
-    trees = {k: _evaluate_system(v, protocol, each[k]) for k, v in scores.items()}
+            options_of[name] = replace(options, extra_thresholds=np.union1d(extra, points))
+    trees = {k: _evaluate_system(v, protocol, options_of[k]) for k, v in scores.items()}
     return tree_above(trees)
 
 

@@ -57,13 +57,12 @@ class Message:
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Message:
-        """Return the message of :meth:`entry`."""
         values = {name: _with_messages(value) for name, value in entry.items()}
         return cls(values.pop("code"), **values)
 
 
 def _with_messages(value: Any) -> Any:
-    """Return an argument of plain values with its messages."""
+    """Return an argument read from JSON, in which dictionaries with a code become messages."""
     if isinstance(value, Mapping) and isinstance(value.get("code"), str):
         return Message.of_entry(value)
     return list(map(_with_messages, value)) if isinstance(value, list) else value
@@ -85,7 +84,7 @@ def warn_user(text: str) -> None:
 
 
 def as_json(messages: Iterable[Message]) -> str:
-    """Return messages as the text of an attribute, each once."""
+    """Return messages as the JSON text of an attribute; equal messages occur once."""
     texts: dict[str, None] = {}
     for message in messages:  # whose arguments may be messages
         texts[json.dumps(message, default=Message.entry, ensure_ascii=False)] = None
@@ -117,5 +116,4 @@ def message_attrs(
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
-    """Return the messages of the attributes of a result."""
     return from_json(str(attrs.get(ATTRIBUTE) or ""))

@@ -47,33 +47,37 @@ class Scalars(NamedTuple):
 
     @classmethod
     def of_dataset(cls, dataset: xr.Dataset, *, curves: bool = False) -> Scalars:
-        """Take the variables of a dataset, those over the threshold with `curves` alone."""
+        """Take the variables of a dataset; variables over the threshold only with `curves`."""
         variables: Variables = {}
         for name in dataset.data_vars:
-            x = dataset.variables[name]
-            if curves or "threshold" not in x.dims:
-                variables[str(name)] = tuple(map(str, x.dims)), x.values
-        labels = {str(k): x.values for k, x in dataset.coords.items() if curves or k != "threshold"}
+            variable = dataset.variables[name]
+            if curves or "threshold" not in variable.dims:
+                variables[str(name)] = tuple(map(str, variable.dims)), variable.values
+        labels = {
+            str(k): variable.values
+            for k, variable in dataset.coords.items()
+            if curves or k != "threshold"
+        }
         return cls(variables, labels, {})
 
     def arrays(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
         """Return dimensions and values of each variable."""
-        found = {}
+        arrays = {}
         for name, value in in_order(self.variables).items():
             if isinstance(value, tuple):
                 dims, values = value
             else:
                 values = np.asarray(value)
                 dims = described(self.table, name).dims if values.ndim else ()
-            found[name] = dims, values
-        return found
+            arrays[name] = dims, values
+        return arrays
 
     def at_ranks(self, ranks: Sequence[int]) -> Scalars:
         """Return the numbers at the ranks to show alone."""
         if "rank" not in self.labels:
             return self
-        every = self.labels["rank"].tolist()
-        places = [every.index(rank) for rank in self.shown_ranks(ranks, every)]
+        all_ranks = self.labels["rank"].tolist()
+        places = [all_ranks.index(rank) for rank in self.shown_ranks(ranks, all_ranks)]
         variables: Variables = {}
         for name, (dims, values) in self.arrays().items():
             if "rank" in dims:
@@ -83,13 +87,13 @@ class Scalars(NamedTuple):
 
     @staticmethod
     def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
-        """Return the ranks to show: those given, or `RANKS`, that are there; else the first."""
+        """Return the given ranks, or `RANKS`, that the result has; else its first rank."""
         return [rank for rank in ranks or RANKS if rank in there] or [*there[:1]]
 
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
-        """Return plain numbers, by their label those at a FAR target, a cost or a rank to show.
+        """Return numbers by name; numbers at FAR targets, costs or ranks to show by label as well.
 
-        Over FAR targets and ranks, that is rank 1.
+        Numbers over FAR targets and ranks are at rank 1.
         """
         labels: dict[str, list] = {name: x.tolist() for name, x in self.labels.items()}
         numbers: dict[str, Any] = {}
@@ -103,8 +107,8 @@ class Scalars(NamedTuple):
             elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
                 numbers[name] = dict(zip(labels[dims[0]], value.tolist(), strict=True))
             if dims == ("rank",):
-                shown = self.shown_ranks(ranks, labels["rank"])
-                numbers[name] = {rank: numbers[name][rank] for rank in shown}
+                ranks_to_show = self.shown_ranks(ranks, labels["rank"])
+                numbers[name] = {rank: numbers[name][rank] for rank in ranks_to_show}
         return numbers
 
 
@@ -118,7 +122,7 @@ def threshold_with_next(dataset: xr.Dataset, name: str = "threshold") -> dict[st
 
 
 def in_order(variables: Mapping[str, Any], first: Sequence[str] = FIRST) -> dict[str, Any]:
-    """Return the variables, some before the others: the order of rows in tables."""
+    """Return the variables, those named in `first` in front: the order of rows in tables."""
     ordered = {}
     for name in (*first, *variables):
         if name in variables:
@@ -170,19 +174,21 @@ def dataset(
     attrs: Mapping[str, str | int | float],
     first: Sequence[str] = FIRST,
 ) -> xr.Dataset:
-    """Return a Dataset whose variables carry what the table says of them, some in front.
+    """Return a Dataset whose variables have the attributes of a table; `first` come in front.
 
     A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
-    made = {}
-    every = {*variables, *coordinates}
+    described_variables = {}
+    names = {*variables, *coordinates}
     for name, value in in_order(variables, first).items():
         about = described(table, name)
         if not isinstance(value, tuple):
             value = about.dims if np.ndim(value) else (), value
-        about_here = about.attrs if about.beside <= every else about.among(every)
-        made[name] = xr.Variable(value[0], np.asarray(value[1]), about_here, fastpath=True)
-    return assembled(made, table, coordinates, attrs)
+        about_here = about.attrs if about.variables_named <= names else about.attrs_among(names)
+        described_variables[name] = xr.Variable(
+            value[0], np.asarray(value[1]), about_here, fastpath=True
+        )
+    return assembled(described_variables, table, coordinates, attrs)
 
 
 def assembled(
@@ -196,12 +202,14 @@ def assembled(
     The constructor of xarray would copy each variable and look for conflicts between them: of few
     scores, this takes half as long as all the rest of an evaluation. A test compares the two.
     """
-    made: dict[Any, Any] = dict(variables)
+    all_variables: dict[Any, Any] = dict(variables)
     indexes: dict[Any, Any] = {}
     for name, labels in coordinates.items():
-        indexes[name], made[name] = indexed(name, labels, described(table, name).attrs)
-    every = {**attrs, "bioeval_version": __version__, "schema": SCHEMA}
-    return xr.Dataset._construct_direct(made, {*coordinates}, attrs=every, indexes=indexes)
+        indexes[name], all_variables[name] = indexed(name, labels, described(table, name).attrs)
+    all_attrs = {**attrs, "bioeval_version": __version__, "schema": SCHEMA}
+    return xr.Dataset._construct_direct(
+        all_variables, {*coordinates}, attrs=all_attrs, indexes=indexes
+    )
 
 
 def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
@@ -211,16 +219,16 @@ def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
     {'a/b': 'a_b_', 'a_b': 'a_b'}
     """
     listed = list(dict.fromkeys(names))
-    taken = {name for name in listed if "/" not in name}
-    without = {name: name or mark for name in listed}
+    used = {name for name in listed if "/" not in name}
+    new_names = {name: name or mark for name in listed}
     for name in listed:
         if "/" in name:
             free = name.replace("/", mark)
-            while free in taken:
+            while free in used:
                 free += mark
-            taken.add(free)
-            without[name] = free
-    return without
+            used.add(free)
+            new_names[name] = free
+    return new_names
 
 
 def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
@@ -269,9 +277,9 @@ def about_attrs(
 
     Views find their results by `result_type`, a code; `task` is the title that is shown.
     """
-    shown = list(about.fingerprints[:4])
+    fingerprints = list(about.fingerprints[:4])
     if len(about.fingerprints) > 4:
-        shown.append(f"and {len(about.fingerprints) - 4} more")
+        fingerprints.append(f"and {len(about.fingerprints) - 4} more")
     attrs: dict[str, str | int | float] = {
         "result_type": result_type,
         "task": task,
@@ -288,7 +296,7 @@ def about_attrs(
         attrs["gallery_subjects"] = about.gallery_subjects
     if about.gallery_templates:
         attrs["gallery_templates"] = about.gallery_templates
-    attrs |= {"fingerprint": "; ".join(shown), "origin": about.origin}
+    attrs |= {"fingerprint": "; ".join(fingerprints), "origin": about.origin}
     if about.metric:
         attrs["metric"] = about.metric
     if about.use:
@@ -311,7 +319,7 @@ def about_attrs(
 
 
 def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
-    """Return the code of a result's task, with its templates; equal ones may be put together."""
+    """Return the code of the task and the templates; results of equal codes may be joined."""
     return str(attrs.get("result_type", attrs.get("task", ""))), str(attrs.get("templates", ""))
 
 
@@ -337,10 +345,10 @@ STUDY_PARTS = {
 
 
 def study_in_one(study: xr.DataTree) -> xr.Dataset:
-    """Return a threshold study as one dataset: what a test part has is called by its path.
+    """Return a threshold study as one dataset; variables of test parts are named by their path.
 
-    So ``folds/far`` over ``repeat, fold`` is beside ``far`` over ``part``, and what the target
-    needs over ``rule``.
+    So ``folds/far`` over ``repeat, fold`` is beside ``far`` over ``part``, and the people needed
+    for the target are over ``rule``.
     """
     variables: dict[str, Any] = {}
     for name in STUDY_PARTS:
@@ -352,13 +360,13 @@ def study_in_one(study: xr.DataTree) -> xr.Dataset:
 
 
 def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
-    """Return datasets as a tree, by path, in their order; they are in it as they are, no copies."""
+    """Return datasets as a tree, by path, in their order; the datasets are not copied."""
     # DataTree.from_dict would put the shallow paths first, and so verification/single last.
     parts: dict[str, dict[str, xr.Dataset]] = {}
     for path, dataset in datasets.items():
-        name, _, rest = path.partition("/")
+        name, _, below = path.partition("/")
         if name:
-            parts.setdefault(name, {})[rest] = dataset
+            parts.setdefault(name, {})[below] = dataset
     children = {name: tree_of(part) for name, part in parts.items()}
     return tree_above(children, datasets.get(""))
 
@@ -366,7 +374,7 @@ def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
 def tree_above(
     children: Mapping[str, xr.DataTree], dataset: xr.Dataset | None = None
 ) -> xr.DataTree:
-    """Return trees as children of one, which may have data; they are in it as they are, no copies.
+    """Return a tree above `children`, with the data of `dataset`; nothing is copied.
 
     The constructor of xarray would copy each variable, and compare labels with those of parents,
     which have none: of few scores, a sixth of an evaluation. A test compares the two.

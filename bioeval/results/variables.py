@@ -97,12 +97,12 @@ class Variable:
         return described if self.decimals is None else {**described, "decimals": self.decimals}
 
     @cached_property
-    def beside(self) -> frozenset[str]:
-        """The variables that its attributes name: its denominator and its threshold."""
+    def variables_named(self) -> frozenset[str]:
+        """The variables that the attributes name: the denominator and the threshold."""
         return frozenset((*self.denominator, *str(self.attrs.get("threshold", "")).split()))
 
-    def among(self, names: Collection[str]) -> dict[str, str | int]:
-        """Return the attributes in a dataset of these variables: none names any other."""
+    def attrs_among(self, names: Collection[str]) -> dict[str, str | int]:
+        """Return the attributes in a dataset of these variables, which name no other variable."""
         attrs = dict(self.attrs)
         if not {*self.denominator} <= {*names}:
             attrs.pop("out_of", None)
@@ -112,7 +112,7 @@ class Variable:
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether a larger value is the better one."""
+        """Whether larger values are better."""
         return self.direction == "larger"
 
     @property
@@ -122,7 +122,7 @@ class Variable:
 
     @property
     def kind(self) -> Literal["rate", "number", "cost", "score"]:
-        """What a reader is shown: a rate is in per cent, a score has the units of scores."""
+        """The kind of number: a rate is shown in per cent, a score has the units of scores."""
         kinds: dict[str, Literal["rate", "cost", "score"]]
         kinds = {"proportion": "rate", "cost": "cost", "score": "score"}
         return kinds.get(self.units, "number")
@@ -921,7 +921,7 @@ NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
 
 
 def figure(name: str) -> Variable | None:
-    """Return what is shown as its description says: a rate, number or cost; None of others."""
+    """Return the description of a rate, number or cost that is shown; None of other variables."""
     variable = ADDED.get(name) or VARIABLES.get(name)
     if variable is None or (variable.decimals is None and variable.units != "proportion"):
         return None
@@ -950,7 +950,7 @@ def rates_of_folds() -> tuple[Variable, ...]:
 
 
 def averaged_over_folds() -> dict[str, Variable]:
-    """Return what is averaged over folds, by name."""
+    """Return the variables averaged over folds, by name."""
     names = (*NOT_POOLED, "cms", "dir", "far_unenrolled")
     return {x.name: x for x in (*(VARIABLES[name] for name in names), *rates_of_folds())}
 

@@ -215,7 +215,7 @@ class ComparedMeasure:
             of_interval = {"interval_method": self.method, "interval_for": population}
             return {**about.attrs, **(of_interval if statistic == "difference" else {})}
         of_value = replace(scalar, dims=(), threshold="", shown="", detail="")
-        return {**of_value.among(()), "interval_for": population}
+        return {**of_value.attrs_among(()), "interval_for": population}
 
 
 def comparison_dataset(

@@ -23,9 +23,9 @@ CLEARLY = 1.1
 def answers_of_study(
     study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
 ) -> list[Message]:
-    """Return what is to be installed, and whether new people miss the target.
+    """Return which threshold to install, and whether new people miss the target.
 
-    `rates` are those of all data and of the test parts; `messages` are of all data and of folds.
+    `rates` are the rates of all data and of the test parts; `messages` concern all data and folds.
     """
     task = "identification" if "unenrolled_people" in study else ""
     answers = _thresholds(study, rates, rule, [x for x in messages if not x.about])
@@ -38,15 +38,15 @@ def _thresholds(
 ) -> list[Message]:
     # Of doubtful kinds or labels no threshold is of use.
     if any(x.code in KIND_DOUBTS and x.code != "near-chance" for x in messages):
-        why = "impostor scores are nearer than genuine scores; mend the kind or the labels"
-        return [Message("nothing-to-install", why=f"{why} as the warning says, and repeat")]
+        reason = "impostor scores are nearer than genuine scores; mend the kind or the labels"
+        return [Message("nothing-to-install", why=f"{reason} as the warning says, and repeat")]
     by_code = {x.code: x for x in messages}
     frr = float(rates["frr"].sel(part="all"))
     if math.isnan(study["threshold"]) and math.isnan(rates["hter"].sel(part="all")):
-        why = "there are no attempts of both classes to choose it on"
+        reason = "there are no attempts of both classes to choose it on"
         if "no-threshold" in by_code:
-            why = str(by_code["no-threshold"].arguments["why"])
-        return [Message("nothing-to-install", why=why)]
+            reason = str(by_code["no-threshold"].arguments["why"])
+        return [Message("nothing-to-install", why=reason)]
     if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
         people: dict[str, float] = {}
         if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
@@ -63,8 +63,8 @@ def _thresholds(
     if why_not_shown := by_code.get("target-not-shown"):
         return [threshold_accepts(study, "Provisional", why=why_not_shown)]
     if "subjects" not in study and rule.name != "fixed":
-        why = "people are not known: many pairs may be of the same few"
-        return [threshold_accepts(study, "Provisional", why=why)]
+        reason = "people are not known: many pairs may be of the same few"
+        return [threshold_accepts(study, "Provisional", why=reason)]
     return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen")]
 
 
@@ -131,12 +131,12 @@ def new_people(study: xr.Dataset) -> str:
 
 
 def refusal_of(study: xr.Dataset) -> Message | None:
-    """Return why no threshold can be promised; None where one is."""
+    """Return the reason why no threshold can be promised; None if a threshold is promised."""
     messages = messages_of(study.attrs)
     return next((x for x in messages if x.code in REFUSED and not x.about), None)
 
 
 def folds_of(study: xr.Dataset) -> xr.Dataset:
-    """Return what the test part of each fold has."""
+    """Return the variables of the test part of each fold, without ``folds/`` in their names."""
     of_folds = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}
     return xr.Dataset({name.removeprefix("folds/"): x for name, x in of_folds.items()})

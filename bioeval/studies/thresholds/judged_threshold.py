@@ -180,12 +180,12 @@ def judge_threshold(
 def _next_of_both(test: Scores, variables: Variables, after: float) -> float:
     """Return the nearest score of both sets that the threshold rejects, or a number before it.
 
-    `variables` have the score of the training set, `after` is that of the test set. Where its
-    attempts are too many to be listed, they are counted at the decimal that is to be printed.
+    `variables` have the score of the training set, `after` is the score of the test set. If the
+    test set has too many attempts to list, they are counted at the decimal that is to be printed.
     """
-    at, of_train = variables["threshold"], variables["threshold_next"]
+    threshold, of_train = variables["threshold"], variables["threshold_next"]
     nearer = max if test.kind in LARGER_IS_CLOSER else min
-    short = float(threshold_text(at, of_train))
+    short = float(threshold_text(threshold, of_train))
     if math.isnan(of_train) or nearer(after, short) == short:  # which is before both scores
         return nearer(after, of_train)
     counted, _ = rates_at(test, to_user(short, test.kind))
@@ -202,11 +202,11 @@ def rates_at(
 ) -> tuple[dict[str, Any], xr.Dataset]:
     """Return errors and rates at a distance (NaN rejects all) with limits, and verification there.
 
-    Where it accepts all or nothing the rates are no estimates, and have no limits.
+    If the distance accepts all or nothing, the rates are no estimates, and have no limits.
     """
     where = to_user(-np.inf if math.isnan(threshold) else threshold, scores.kind)
     finite = math.isfinite(where)
-    there = verification(
+    verified = verification(
         scores,
         interval=interval,
         thresholds=[where if finite or threshold == np.inf else 0.0],
@@ -214,20 +214,24 @@ def rates_at(
         far_targets=(),
         auc=bool(costs),
     )
-    genuine, impostor = int(there["genuine_attempts"]), int(there["impostor_attempts"])
+    genuine, impostor = int(verified["genuine_attempts"]), int(verified["impostor_attempts"])
     rates: dict[str, Any] = {"genuine_attempts": genuine, "impostor_attempts": impostor}
     if finite or threshold == np.inf:
-        rates |= {name: there[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
+        rates |= {name: verified[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
     else:
         rates |= {"fa": 0, "fr": genuine}
         rates |= {"far": 0.0 if impostor else math.nan, "frr": 1.0 if genuine else math.nan}
     for name in ("far_low", "far_high", "frr_low", "frr_high"):
-        rates[name] = there[name].values[0].item() if finite and name in there else math.nan
-    return rates, there
+        rates[name] = verified[name].values[0].item() if finite and name in verified else math.nan
+    return rates, verified
 
 
 def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
-    """Return the cost of the decisions of a set, and its limits, which are NaN without those."""
+    """Return the normalised cost of the decisions of a set, with limits, NaN without limits.
+
+    ``(prior miss FRR + (1 - prior) accept FAR) / trivial``, where ``trivial`` is the cost of the
+    better of accepting all and rejecting all.
+    """
     prior, miss, accept = rule.values
     trivial = float(trivial_cost(prior, miss, accept))
     if not trivial:

@@ -416,17 +416,17 @@ def searches_of_people(scores: Scores) -> Scores:
 
     Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
     """
-    wanted = (
+    purpose = (
         "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
     )
     if scores.layout != "probe-against-gallery":
         raise ProtocolError(
-            f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
+            f"{purpose}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
     people = people_of_probes(scores) >= 0
     if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
-        raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+        raise ProtocolError(f"{purpose}; all people of these probes are enrolled. Give others, too")
     if people.all():
         return scores
     return scores.select(probes=np.flatnonzero(people))
@@ -441,37 +441,43 @@ def _of_searches(
     """
     from bioeval.tasks.identification import open_set
 
-    how = OpenSet(impostors="unenrolled", **ranked)
-    options = FoldOptions("open_set", rule, _in_folds(interval), search=how)
+    search_options = OpenSet(impostors="unenrolled", **ranked)
+    options = FoldOptions("open_set", rule, _in_folds(interval), search=search_options)
     of_kind = rule.as_distance(scores.kind)
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    searches = search(scores, how)
+    searches = search(scores, search_options)
     enrolled = np.where(np.isin(person, person[searches.mates > 0]), "yes", "no")
     plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
     people, folds = Samples(person), []
     for split in plan.splits.values():
         parts = (searches.select(part.probes) for part in (split.train, split.test))
-        train, test = (Searched.of_part(part, how, gallery) for part in parts)
+        train, test = (Searched.of_part(part, search_options, gallery) for part in parts)
         folds.append(fold_of_searches(train, test, options, of_kind) | people.sizes(split))
     about = Provenance.from_scores(scores).without_claims(
         *claims_lost(scores, options.fused(scores.kind))
     )
-    whole = Searched.of_part(searches, how, gallery)
-    attempts = whole.attempts()
+    all_searches = Searched.of_part(searches, search_options, gallery)
+    attempts = all_searches.attempts()
     chosen = choose(of_kind, attempts)
     rates = {}
     if chosen.defined and math.isfinite(chosen.threshold):
         with stage("intervals"):
-            at = to_user(chosen.threshold, scores.kind)
-            there = open_set(
-                scores, impostors="unenrolled", interval=interval, thresholds=[at], max_rank=1,
+            threshold = to_user(chosen.threshold, scores.kind)
+            at_threshold = open_set(
+                scores,
+                impostors="unenrolled",
+                interval=interval,
+                thresholds=[threshold],
+                max_rank=1,
                 **ranked,
-            )  # fmt: skip
-            rates = {str(name): x.item() for name, x in there.data_vars.items() if x.size == 1}
-    others = searches.impostor_probes("unenrolled")
-    unenrolled, searching = (len(np.unique(x)) for x in (person[others], person))
-    nearest = np.where(whole.ranks == 1, whole.mate, np.inf)
+            )
+            rates = {
+                str(name): x.item() for name, x in at_threshold.data_vars.items() if x.size == 1
+            }
+    is_impostor = searches.impostor_probes("unenrolled")
+    unenrolled, searching = (len(np.unique(x)) for x in (person[is_impostor], person))
+    nearest = np.where(all_searches.ranks == 1, all_searches.mate, np.inf)
     numbers: Variables = {
         "impostor_pairs": attempts.impostor_attempts,
         "subjects": searching,
@@ -484,7 +490,7 @@ def _of_searches(
         rates,
         numbers,
         _People(unenrolled, attempts.impostor_attempts, searched=True),
-        others=SearchesOfOthers(searches.other[others], person[others], nearest),
+        others=SearchesOfOthers(searches.other[is_impostor], person[is_impostor], nearest),
     )
 
 
@@ -495,9 +501,9 @@ def _on_all(
     """Return the rates at the threshold chosen on all data with their limits, and messages."""
     if not chosen.defined:
         return {}, []
-    known, at = knows_people(scores), chosen.threshold
-    rates, _ = rates_at(scores, at, interval if known else None)
-    if not known:
+    by_subject, distance = knows_people(scores), chosen.threshold
+    rates, _ = rates_at(scores, distance, interval if by_subject else None)
+    if not by_subject:
         return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern_of(scores)))]
     return rates, interval.few_people(len(scores.subjects))
 
@@ -512,13 +518,13 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
     if not limited or not rule.values[0] > 0:
         return {}, []
     target, in_pairs = float(rule.values[0]), rate == "far" and not searched
-    there = people.subjects
+    independent = people.subjects
     if in_pairs:
         pairs = people.impostors if compared is None else compared.pairs
-        there = min(people.impostors, pairs)
+        independent = min(people.impostors, pairs)
 
     def lacking(number: int) -> dict[str, int]:
-        """Return what a rule needs: people, or impostor attempts where these are fewer."""
+        """Return the numbers that a rule needs: of people, or of impostor attempts if fewer."""
         if not in_pairs:
             return {"people who are not enrolled" if searched else "people": number}
         if compared is None or compared.pairs > people.impostors:
@@ -526,23 +532,23 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
         enough = {"people": people_with(number)}
         return {**(enough if enough["people"] > compared.number else {}), "pairs of people": number}
 
-    wanted = {least: least.attempts_for(target) for least in RULES}
-    numbers = [*wanted.values()]
+    needed_by_rule = {least: least.attempts_for(target) for least in RULES}
+    numbers = [*needed_by_rule.values()]
     needed: Variables = {}
     if people.subjects:
         needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
     if rate == "far":
         needed["impostors_needed"] = numbers
-        needed["impostors_missing"] = [max(0, number - there) for number in numbers]
+        needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
     needed = along(("rule",), **needed)
     error = {"far": "false accept", "frr": "false reject"}[rate]
     about: dict[str, Any] = {"rate": rate, "target": target}
-    for least, number in wanted.items():
-        if least.supports(target, there):
+    for least, number in needed_by_rule.items():
+        if least.supports(target, independent):
             continue
         if least == 3:
-            few = Message("target-not-shown", **about, error=error, needed=lacking(number))
-            return needed, [few]
+            message = Message("target-not-shown", **about, error=error, needed=lacking(number))
+            return needed, [message]
         about |= {"errors": f"{error}s", "needed": lacking(number), "which": "", "beside": ""}
         if promised:
             about["which"] = "without assurance "
@@ -564,28 +570,30 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
 
 
 def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
-    """Return the number of folds where none is given, and a message where it is not the usual one.
+    """Return the number of folds by default, and a message if the usual number is not possible.
 
     Each fold has at least two people, or a pair of each class.
     """
     if scores.layout == "pairs" and scores.pair_folds is not None:
         return USUAL_FOLDS, []
     if _by_people(scores) or scores.layout != "pairs":
-        there, most, what = len(scores.subjects), len(scores.subjects) // 2, "people"
+        available, most_folds, noun = len(scores.subjects), len(scores.subjects) // 2, "people"
     else:
         genuine = int(np.count_nonzero(scores.genuine))
-        there = most = min(genuine, len(scores.genuine) - genuine)
-        what = "pairs of the rarer class"
-    folds = min(USUAL_FOLDS, max(most, 2))
+        available = most_folds = min(genuine, len(scores.genuine) - genuine)
+        noun = "pairs of the rarer class"
+    folds = min(USUAL_FOLDS, max(most_folds, 2))
     if folds == USUAL_FOLDS:
         return folds, []
-    return folds, [Message("fewer-folds", folds=folds, usual=USUAL_FOLDS, there=there, what=what)]
+    return folds, [
+        Message("fewer-folds", folds=folds, usual=USUAL_FOLDS, there=available, what=noun)
+    ]
 
 
 def _splitter(
     scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
 ) -> Any:
-    """Return what divides the people, or the pairs, into folds."""
+    """Return the splitter that divides the people, or the pairs, into folds."""
     if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")
     drawn: dict[str, Any] = {"n_repeats": repeats, "shuffle": True, "random_state": random_state}
