@@ -26,7 +26,7 @@ systems = {
 
 # Every query once, by the convention of Market-1501.
 results = {name: be.reid(scores, "market1501") for name, scores in systems.items()}
-measures = ["mAP", "Rank 1", "mINP", "MRR"]
+measures = ["mean_ap", "cmc=1", "mean_inp", "mrr"]
 Path("table.tex").write_text(be.to_latex(results, measures=measures))
 print(be.to_markdown(results, measures=measures))
 
@@ -36,5 +36,5 @@ be.show(be.compare(*systems.values(), protocol="market1501"))
 # Ten random halves of the people: mean and standard deviation.
 halves = be.partition.SubjectShuffleSplit(10, test_size=0.5, random_state=0)
 splits = {name: be.repeat(scores, halves, "market1501") for name, scores in systems.items()}
-Path("splits.tex").write_text(be.to_latex(splits, measures=["mAP", "mINP"]))
+Path("splits.tex").write_text(be.to_latex(splits, measures=["mean_ap", "mean_inp"]))
 be.plot.save(be.plot.cmc(results), "cmc.png")
