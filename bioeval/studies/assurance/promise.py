@@ -260,7 +260,7 @@ def _of_comparisons(
 
 def _of_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
     """Count claims with a number of tries at a distance."""
-    pools = Pools.of(scores, distance)
+    pools = Pools.from_scores(scores, distance)
 
     def judged(name: str) -> tuple[float, Judged]:
         rate = pools.rate(name, number)

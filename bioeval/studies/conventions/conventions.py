@@ -31,9 +31,9 @@ from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras
 from bioeval.views.messages import warns_of_doubts
 
-FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)
+FAR_TARGETS = (0.01, 0.001)
+RANKS = (1, 5, 10)
 _PLACES: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
-
 
 _OF_SEARCHES = {x for task in ("open_set", "closed_set", "reid") for x in MEASURES_OF_CARDS[task]}
 
@@ -78,17 +78,17 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     chosen = [load(x, "cards") for x in require_list("cards", cards)] if cards is not None else None
     if chosen is not None and not chosen:
         raise CardError("`cards` is empty; expected the names of cards")
-    tried = _that_may_fit(scores) if chosen is None else chosen
+    evaluated = _cards_for(scores) if chosen is None else chosen
     rows: list[dict[str, Any]] = []
     why_not: list[str] = []
     messages: dict[Message, None] = {}
     with rows_reported():
-        tell = reporter()
-        for done, card in enumerate(tried, start=1):
+        report_row = reporter()
+        for number, card in enumerate(evaluated, start=1):
             measured: dict[str, Any] = {}
             reason = "" if _has_task(card) else "it has no task of this table"
             if chosen is None:
-                reason = reason or _of_other_cameras(scores, card)
+                reason = reason or _why_not_these_cameras(scores, card)
             try:
                 if not reason:
                     with rows_reported_to(None):
@@ -100,12 +100,12 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
                 raise CardError(f"the card {card.name} does not fit: {reason}")
             rows.append(measured)
             why_not.append(reason)
-            tell(done, len(tried))
-    return _dataset(scores, [card.name for card in tried], rows, why_not, messages)
+            report_row(number, len(evaluated))
+    return _dataset(scores, [card.name for card in evaluated], rows, why_not, messages)
 
 
-def _that_may_fit(scores: Scores) -> list[Protocol]:
-    """Return the shipped cards for a layout; of re-identification where there are cameras."""
+def _cards_for(scores: Scores) -> list[Protocol]:
+    """Return the shipped cards for the layout; cards of re-identification if cameras are known."""
     cards = []
     for card in map(load, available()):
         in_parts = card.has_folds or card.galleries is not None
@@ -119,52 +119,54 @@ def _has_task(card: Protocol) -> bool:
     return any(task in card.tasks for task in MEASURES_OF_CARDS)
 
 
-def _of_other_cameras(scores: Scores, card: Protocol) -> str:
-    """Return why values that a card names are not those of its data: infrared against visible.
+def _why_not_these_cameras(scores: Scores, card: Protocol) -> str:
+    """Return why the cameras are not the cameras of the card; empty if the card may fit.
 
-    Its queries have one of the two values and its gallery the other, which no other data have.
+    A card of infrared queries and a visible gallery names both values: its queries have the one
+    value, its gallery the other value.
     """
     for exclusion in map(Exclusion.parse, card.exclude):
         if exclusion.values is None or exclusion.column not in scores.probe_meta:
             continue
         sides = scores.probe_meta, scores.gallery_meta
         probe, gallery = (known_texts(meta[exclusion.column], exclusion.column) for meta in sides)
-        wanted, other = exclusion.values
-        if wanted not in probe - gallery or other not in gallery - probe:
+        probe_value, gallery_value = exclusion.values
+        if probe_value not in probe - gallery or gallery_value not in gallery - probe:
             return (
-                f"it is for queries of {exclusion.column} {wanted} against a gallery of "
-                f"{exclusion.column} {other}"
+                f"it is for queries of {exclusion.column} {probe_value} against a gallery of "
+                f"{exclusion.column} {gallery_value}"
             )
     return ""
 
 
 def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Message]]:
-    """Return the measures of a card by their names, those over targets or ranks as lists.
+    """Return the measures of a card by name, and messages on FAR targets without support.
 
-    Also messages of FAR targets that the attempts do not support.
+    A measure over FAR targets or over ranks is a list.
     """
     over_far = {"verification", "open_set"} & set(card.tasks)
     options = EvaluationOptions.parse(far_targets=FAR_TARGETS if over_far else None)
     card = replace(card, report=replace(card.report, ranks=RANKS))
-    of_nodes = scalars_of(scores, card, options)
+    scalars_of_nodes = scalars_of(scores, card, options)
     measured: dict[str, Any] = {}
     messages: list[Message] = []
-    for node, scalars in of_nodes.items():
+    for node, scalars in scalars_of_nodes.items():
         task, _, templates = node.partition("/")
-        if templates == "multi" and f"{task}/single" in of_nodes:
+        if templates == "multi" and f"{task}/single" in scalars_of_nodes:
             continue
-        symmetric, rates = "impostor_pairs" in scalars, {"verification": "frr", "open_set": "dir"}
+        symmetric = "impostor_pairs" in scalars
+        rates = {"verification": "frr", "open_set": "dir"}
         attempts = scalars.get("impostor_pairs", scalars.get("impostor_attempts"))
         if attempts:
             people = ComparedPeople.from_scores(scores) if task == "verification" else None
             if number := scalars.get("impostor_subjects"):
                 people = ComparedPeople(number, number)
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
-        for name, over in MEASURES_OF_CARDS.get(task, {}).items():
+        for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
             value = scalars.get(name, np.nan)
-            if over:
-                value = [value.get(place, np.nan) for place in _PLACES[over]]
-            if over == "far_target":
+            if dimension:
+                value = [value.get(place, np.nan) for place in _PLACES[dimension]]
+            if dimension == "far_target":
                 support = scalars.get(f"{name}{SUPPORTED}", {})
                 measured[f"{name}{SUPPORTED}"] = [support.get(x, np.nan) for x in FAR_TARGETS]
             measured[name] = value
@@ -178,26 +180,26 @@ def _dataset(
     why_not: list[str],
     messages: Iterable[Message],
 ) -> xr.Dataset:
-    """Return the measures of all cards, without those that no card has."""
+    """Return the dataset of all cards; measures that no card has are left out."""
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
         "card": Variable("protocol card", label="card"),
         "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
     }
-    for name, over in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
+    for name, dimension in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
         if not any(name in x for x in rows):
             continue
-        missing = [np.nan] * len(_PLACES[over]) if over else np.nan
-        dims = ("card", over) if over else ("card",)
-        for beside in (name, f"{name}{SUPPORTED}"):
-            if any(beside in x for x in rows):
-                values = np.array([x.get(beside, missing) for x in rows], dtype=float)
-                variables[beside] = dims, values
+        missing = [np.nan] * len(_PLACES[dimension]) if dimension else np.nan
+        dims = ("card", dimension) if dimension else ("card",)
+        for variable in (name, f"{name}{SUPPORTED}"):
+            if any(variable in x for x in rows):
+                values = np.array([x.get(variable, missing) for x in rows], dtype=float)
+                variables[variable] = dims, values
         names[name] = figure(name) or Variable("queries", "queries", label="queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
-    for over, labels in _PLACES.items():
-        if any(over in dims for dims, _ in variables.values()):
-            coordinates[over] = np.array(labels)
+    for dimension, labels in _PLACES.items():
+        if any(dimension in dims for dims, _ in variables.values()):
+            coordinates[dimension] = np.array(labels)
     about = Provenance.from_scores(scores)
     if not _OF_SEARCHES.isdisjoint(variables):
         about = about.searching(scores)

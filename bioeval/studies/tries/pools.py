@@ -28,7 +28,7 @@ class Pools:
     Each array is (pairs,), of the pairs with a try:
 
     - `probing`, `claimed` (int64): codes of the two people
-    - `tries`, `rejected` (int64): number of tries, and of those that the threshold rejects
+    - `tries`, `rejected` (int64): number of tries, and number of rejected tries
     - `claims` (int64): number of claims, each of a visit
     """
 
@@ -40,42 +40,46 @@ class Pools:
     people: int
 
     @classmethod
-    def of(cls, scores: Scores, threshold: float) -> Pools:
-        """Count the tries of scores, or of the claims made of them, at a distance.
+    def from_scores(cls, scores: Scores, threshold: float) -> Pools:
+        """Count the tries of claims at a threshold, a distance.
 
-        Tries of no person are left out: they may be of several people.
+        Tries of no known person are left out: they may be of several people.
         """
         tries, visit = tries_of(scores)
         codes = tries.codes
-        m, n = tries.shape
+        probes, claims_of_probe = tries.shape
         person_of_visit = np.zeros(int(visit.max(initial=-1)) + 1, dtype=np.int64)
         person_of_visit[visit] = codes.probe
         probing, place = np.unique(codes.probe, return_inverse=True)
         place = place.reshape(-1)
-        needed = n * (16 * len(probing) + len(person_of_visit))
-        require_memory(needed, f"the tries of {m:,} probes at {n:,} claims", "select fewer probes")
-        every, rejected = np.zeros((2, len(probing), n), dtype=np.int64)
-        is_claimed = np.zeros((len(person_of_visit), n), dtype=bool)
+        bytes_needed = claims_of_probe * (16 * len(probing) + len(person_of_visit))
+        require_memory(
+            bytes_needed,
+            f"the tries of {probes:,} probes at {claims_of_probe:,} claims",
+            "select fewer probes",
+        )
+        made_tries, rejected = np.zeros((2, len(probing), claims_of_probe), dtype=np.int64)
+        is_claimed = np.zeros((len(person_of_visit), claims_of_probe), dtype=bool)
         limit = float(among_distances(tries, threshold))
         columns = tries.gallery_order.columns[0]
         with threads_for(tries):
             for block in blocks_of(tries):
-                rows = np.arange(m)[block.probes]
-                made = np.empty(block.values.shape, dtype=bool)
-                made[:, columns] = ~np.isnan(block.values)
-                accepted = np.empty_like(made)
+                rows = np.arange(probes)[block.probes]
+                is_try = np.empty(block.values.shape, dtype=bool)
+                is_try[:, columns] = ~np.isnan(block.values)
+                accepted = np.empty_like(is_try)
                 accepted[:, columns] = is_accepted(block.values, limit)
-                np.add.at(every, place[rows], made)
-                np.add.at(rejected, place[rows], made & ~accepted)
-                np.logical_or.at(is_claimed, visit[rows], made)
-        claims = np.zeros_like(every)
+                np.add.at(made_tries, place[rows], is_try)
+                np.add.at(rejected, place[rows], is_try & ~accepted)
+                np.logical_or.at(is_claimed, visit[rows], is_try)
+        claims = np.zeros_like(made_tries)
         np.add.at(claims, np.searchsorted(probing, person_of_visit), is_claimed)
-        every[codes.no_person[probing]] = 0
-        row, column = np.nonzero(every)
+        made_tries[codes.no_person[probing]] = 0
+        row, column = np.nonzero(made_tries)
         return cls(
             probing[row],
             codes.gallery[column],
-            every[row, column],
+            made_tries[row, column],
             rejected[row, column],
             claims[row, column],
             len(codes.values),
@@ -87,9 +91,10 @@ class Pools:
         return self.probing == self.claimed
 
     def all_rejected(self, k: int) -> np.ndarray:
-        """Return the share of the choices of k tries of a pair that are all rejected, (pairs,).
+        """Return the probability that k tries, drawn from a pair, are all rejected, (pairs,).
 
-        That is ``C(rejected, k) / C(tries, k)``; NaN of a pair with fewer tries.
+        The share of such choices of k tries, ``C(rejected, k) / C(tries, k)``; NaN of a pair with
+        fewer tries.
         """
         left = np.arange(min(k, self.tries.max(initial=0)))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,32 +142,32 @@ class Rate:
 
     @property
     def fixed_gallery(self) -> bool:
-        """Whether nobody who tries is claimed by others: the people of the gallery stay."""
+        """Whether there are impostors, and no person who tries is a claimed subject."""
         return bool(
             (self.probing != self.claimed).any() and not np.isin(self.probing, self.claimed).any()
         )
 
     def judged(self, confidence: float) -> Judged | None:
-        """Return the limits of the rate; None of fewer people than `FEWEST`.
+        """Return the limits of the rate; None with fewer people than `FEWEST`.
 
-        A person leaves both sides, where the same people try and are claimed.
+        Where the same people try and are claimed, a person is left out on both sides.
         """
-        apart = self.probing != self.claimed
-        one_side = not apart.any() or self.fixed_gallery
+        is_impostor = self.probing != self.claimed
+        one_side = not is_impostor.any() or self.fixed_gallery
         sides = [self.probing] if one_side else [self.probing, self.claimed]
         person, place = np.unique(np.concatenate(sides), return_inverse=True)
         if len(person) < FEWEST:
             return None
         place, times = place.reshape(-1), len(sides)
         sums = np.bincount(place, np.tile(self.claims * self.value, times))
-        numbers = np.bincount(place, np.tile(self.claims, times))
+        claims_of_person = np.bincount(place, np.tile(self.claims, times))
         independent, units = len(person), self.attempts
         if not one_side:
             independent = disjoint_among(self.probing, self.claimed, self.people)
             units = distinct_pairs(self.probing, self.claimed, self.people).shape[1]
         columns = ratio(
             without_each(sums, np.array(self.claims @ self.value)),
-            without_each(numbers, np.array(float(self.attempts))),
+            without_each(claims_of_person, np.array(float(self.attempts))),
         )
         columns = np.clip(np.where(np.isnan(columns), self.mean, columns), 0.0, 1.0)
         limits = RateCurve.from_columns(

@@ -128,10 +128,10 @@ def tries(
     require_all_scores(scores)
     require_subjects(scores, "rates of several tries")
     require_values(scores, "rates of several tries")
-    at = require_number("threshold", threshold)
-    distance = float(to_internal(np.array([at]), scores.kind)[0])
+    checked = require_number("threshold", threshold)
+    distance = float(to_internal(np.array([checked]), scores.kind)[0])
     with rows_reported():
-        pools = Pools.of(scores, distance)
+        pools = Pools.from_scores(scores, distance)
     columns: dict[str, list[float]] = {}
     for k in numbers:
         for name, role in (("far", "impostor"), ("frr", "genuine")):
@@ -149,10 +149,10 @@ def tries(
             for variable, value in row.items():
                 columns.setdefault(variable, []).append(value)
     variables: Variables = {
-        "threshold": at,
+        "threshold": checked,
         **along(("tries",), **{name: np.array(x) for name, x in columns.items()}),
     }
-    messages = beyond_scores(at, columns["far"][0], columns["frr"][0])
+    messages = beyond_scores(checked, columns["far"][0], columns["frr"][0])
     if scores.tries > 1:
         logged, _ = rates_at(scores, distance)
         variables |= {"far_logged": logged["far"], "frr_logged": logged["frr"]}
@@ -172,7 +172,7 @@ def tries(
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield the rates of the most tries, beside those of the fewest."""
+    """Yield the rates of the most tries, with the rates of the fewest to compare."""
     numbers = ds["tries"].values.tolist()
     far, frr = ds["far"].values.tolist(), ds["frr"].values.tolist()
     if math.isnan(far[-1]) or math.isnan(frr[-1]):

@@ -51,12 +51,13 @@ class LeastCells:
         return np.nextafter(self.value[-1], -np.inf)
 
     def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
-        """Add some cells, without NaN."""
+        """Add cells, whose values hold no NaN."""
         value = np.concatenate([self.value, value.astype(np.float64)])
-        row, column = np.concatenate([self.row, row]), np.concatenate([self.column, column])
+        row = np.concatenate([self.row, row])
+        column = np.concatenate([self.column, column])
         if len(value) > self.most:
-            near = value <= np.partition(value, self.most - 1)[self.most - 1]
-            value, row, column = value[near], row[near], column[near]
+            is_least = value <= np.partition(value, self.most - 1)[self.most - 1]
+            value, row, column = value[is_least], row[is_least], column[is_least]
         order = np.lexsort((column, row, value))[: self.most]
         self.value, self.row, self.column = value[order], row[order], column[order]
 
@@ -69,26 +70,26 @@ class LeastCells:
 
 
 def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:
-    """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
+    """Return the `n` nearest impostor cells, and the `n` farthest genuine cells.
 
-    The values of the one are distances; those of the other are negated distances.
+    The values are distances of impostor cells, and negated distances of genuine cells.
 
     Of a `mirrored` matrix, in which two templates may be compared both ways, each pair of templates
     is taken once.
     """
-    most = n * (1 + mirrored)
-    impostor, genuine = LeastCells(most), LeastCells(most)
+    most_cells = n * (1 + mirrored)
+    impostor, genuine = LeastCells(most_cells), LeastCells(most_cells)
     with threads_for(scores):
         for block in blocks_of(scores):
-            others, _ = block.impostors().scores()  # what failed has no score to be listed by
-            line, position = np.nonzero(is_accepted(others, impostor.limit))
-            impostor.add(others[line, position], block.probes[line], block.candidates[position])
+            distances, _ = block.impostors().scores()  # failed comparisons have no score
+            line, position = np.nonzero(is_accepted(distances, impostor.limit))
+            impostor.add(distances[line, position], block.probes[line], block.candidates[position])
             row, column, value = block.genuine()
             if block.rejected:
                 value = scored(value)
             value = -value.astype(np.float64)
-            near = value <= genuine.limit
-            genuine.add(value[near], row[near], column[near])
+            is_near = value <= genuine.limit
+            genuine.add(value[is_near], row[is_near], column[is_near])
     if mirrored:
         impostor.without_mirrored(scores, n)
         genuine.without_mirrored(scores, n)
@@ -168,19 +169,22 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         "gallery_label": _storable(scores.gallery_labels[column]),
         "score": to_user(distance, scores.kind),
     }
-    names, renamed = dict(WORST_PAIRS), dict[str, str]()
-    probe_meta, of_probe = scores.probe_meta, row
+    names = dict(WORST_PAIRS)
+    renamed = dict[str, str]()
+    probe_meta = scores.probe_meta
+    probe_row = row
     if (tries := deciding_tries(scores, row, column)) is not None:
-        of_probe, probe_meta = tries
-        values["try"] = of_probe
-    sides = (("probe", probe_meta, of_probe), ("gallery", scores.gallery_meta, column))
-    without = without_slashes([*scores.probe_meta, *scores.gallery_meta])  # as netCDF needs them
+        probe_row, probe_meta = tries
+        values["try"] = probe_row
+    sides = (("probe", probe_meta, probe_row), ("gallery", scores.gallery_meta, column))
+    # netCDF allows no slash.
+    written_names = without_slashes([*scores.probe_meta, *scores.gallery_meta])
     for side, meta, place in sides:
         for name, data in meta.items():
-            key = f"{side}_meta_{without[name]}"
+            key = f"{side}_meta_{written_names[name]}"
             values[key] = _storable(data[place])
             names[key] = Variable(f"{name} of the {side} template")
-            if name != without[name]:
+            if name != written_names[name]:
                 renamed[key] = name
     attrs = about_attrs(Provenance.from_scores(scores), "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"

@@ -18,8 +18,11 @@ from bioeval.scores.labels import Codes, column_codes
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.kernel import permuted_products
 
-# Fewer subjects are not tested; fewer of one size are not permuted among themselves alone.
-LEAST_SUBJECTS, LEAST_TOGETHER = 8, 4
+# With fewer subjects there is no test.
+LEAST_SUBJECTS = 8
+
+# Fewer subjects of one size are permuted together with subjects of another size.
+LEAST_TOGETHER = 4
 
 # The opponents of wolves and lambs are divided into so many groups at random.
 GROUPS = 16
@@ -45,31 +48,34 @@ class HalvesTest(NamedTuple):
 
 
 def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
-    """Draw the halves of each `person`.
+    """Divide the templates of each `person` into two halves at random.
 
-    Halves are of whole sessions where there is a column of them. A template that is on both sides
-    is in the same half on both, and so is a session; otherwise each side has its own draw.
+    Whole sessions are drawn where the data have a metadata column ``session``. A template or
+    session on both sides is in the same half on both sides; otherwise the sides are drawn apart.
     """
-    sessions, m, subjects = sessions_of(scores), len(person.probe), len(person.values)
+    sessions = sessions_of(scores)
+    probes = len(person.probe)
+    subjects = len(person.values)
     # A template without a known session is a unit of its own.
     ids = np.concatenate([scores.probe_ids, scores.gallery_ids]) + len(sessions.values)
     units = np.concatenate([sessions.probe, sessions.gallery])
     units = np.where(units < 0, ids, units)
-    who, span = np.concatenate([person.probe, person.gallery]), 1 + int(units.max(initial=0))
-    coded = who * span + units
+    owner = np.concatenate([person.probe, person.gallery])
+    span = 1 + int(units.max(initial=0))
+    coded = owner * span + units
     shared = np.zeros(subjects, dtype=bool)
-    shared[np.intersect1d(coded[:m], coded[m:]) // span] = True
+    shared[np.intersect1d(coded[:probes], coded[probes:]) // span] = True
     # A set of units is a subject's on both sides, or on one of them.
-    of_set = 2 * who
-    of_set[:m] += ~shared[person.probe]
-    every, back = np.unique(of_set * span + units, return_inverse=True)
-    whose = every // span
-    order = np.lexsort((stream.uniforms(len(every)), whose))
-    half = np.empty(len(every), dtype=np.int64)
-    half[order] = (np.arange(len(every)) - np.searchsorted(whose, whose)) % 2
+    set_of_template = 2 * owner
+    set_of_template[:probes] += ~shared[person.probe]
+    unit, unit_of_template = np.unique(set_of_template * span + units, return_inverse=True)
+    owner_of_unit = unit // span
+    order = np.lexsort((stream.uniforms(len(unit)), owner_of_unit))
+    half = np.empty(len(unit), dtype=np.int64)
+    half[order] = (np.arange(len(unit)) - np.searchsorted(owner_of_unit, owner_of_unit)) % 2
     group = np.empty(subjects, dtype=np.int64)
     group[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % GROUPS
-    of_probe, of_gallery = np.split(half[back.reshape(-1)], [m])
+    of_probe, of_gallery = np.split(half[unit_of_template.reshape(-1)], [probes])
     return Halves(of_probe, of_gallery, group)
 
 
@@ -86,20 +92,20 @@ def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: St
     Second means are permuted among subjects of one `size`, for whom they have one distribution if
     subjects do not differ: within one size the test is exact. Subjects with a NaN are left out.
     """
-    known = ~np.isnan(means).any(axis=1)
-    if known.sum() < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, int(known.sum()))
-    order, ends = _strata(size[known])
+    has_both_means = ~np.isnan(means).any(axis=1)
+    if has_both_means.sum() < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, int(has_both_means.sum()))
+    order, ends = _strata(size[has_both_means])
     # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
-    a, b = (2 * rankdata(means[known], axis=0)[order].T).astype(np.int64) - 1
+    first, second = (2 * rankdata(means[has_both_means], axis=0)[order].T).astype(np.int64) - 1
     products = np.empty(permutations, dtype=np.int64)
     permuted_products(
-        np.ascontiguousarray(a), np.ascontiguousarray(b), ends, stream.words(2), products
+        np.ascontiguousarray(first), np.ascontiguousarray(second), ends, stream.words(2), products
     )
-    spread = math.sqrt(a.var() * b.var())
-    covariance = int(a @ b) / len(a) - float(a.mean() * b.mean())
-    p = (1 + int((products >= a @ b).sum())) / (1 + permutations)
-    return HalvesTest(covariance / spread if spread > 0 else math.nan, p, len(a))
+    spread = math.sqrt(first.var() * second.var())
+    covariance = int(first @ second) / len(first) - float(first.mean() * second.mean())
+    p = (1 + int((products >= first @ second).sum())) / (1 + permutations)
+    return HalvesTest(covariance / spread if spread > 0 else math.nan, p, len(first))
 
 
 def opponents_test(
@@ -113,34 +119,38 @@ def opponents_test(
     near to all; and the signs of the groups change at random, as some opponents happen to be near
     to some subjects.
     """
-    known = ~np.isnan(means).all(axis=2).any(axis=1)
-    if known.sum() < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, int(known.sum()))
-    order, ends = _strata(size[known])
-    means = means[known][order]
+    has_both_halves = ~np.isnan(means).all(axis=2).any(axis=1)
+    if has_both_halves.sum() < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, int(has_both_halves.sum()))
+    order, ends = _strata(size[has_both_halves])
+    means = means[has_both_halves][order]
     means = means[:, :, ~np.isnan(means).all(axis=(0, 1))]
     groups = means.shape[2]
-    a, b = _deviations(means[:, 0]), _deviations(means[:, 1])
-    of_groups = a.T @ b
-    np.fill_diagonal(of_groups, 0)
-    observed, products = int(of_groups.sum()), np.empty(permutations, dtype=np.int64)
-    x, y = a.sum(axis=1), b.sum(axis=1)
-    permuted_products(x, y, ends, stream.words(2), products)
+    first = _deviations(means[:, 0])
+    second = _deviations(means[:, 1])
+    products_of_groups = first.T @ second
+    np.fill_diagonal(products_of_groups, 0)
+    observed = int(products_of_groups.sum())
+    products = np.empty(permutations, dtype=np.int64)
+    first_sums = first.sum(axis=1)
+    second_sums = second.sum(axis=1)
+    permuted_products(first_sums, second_sums, ends, stream.words(2), products)
     signs = np.where(stream.uniforms(permutations * groups) < 0.5, -1, 1).reshape(-1, groups)
-    products += ((signs @ of_groups) * signs).sum(axis=1)
+    products += ((signs @ products_of_groups) * signs).sum(axis=1)
     p = (1 + int((products >= observed).sum())) / (1 + permutations)
-    spread, correlation = math.sqrt(float(x @ x) * float(y @ y)), math.nan
+    spread = math.sqrt(float(first_sums @ first_sums) * float(second_sums @ second_sums))
+    correlation = math.nan
     if spread > 0:
-        # Of all pairs of groups, those of different ones were summed.
+        # Only pairs of different groups were summed.
         correlation = observed / spread * groups / (groups - 1)
     return HalvesTest(float(np.clip(correlation, -1, 1)), p, len(means))
 
 
 def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an order of subjects by their sizes, and the ends of those permuted together.
+    """Return an order of subjects by their sizes, and the end of each stratum in this order.
 
-    Sizes of fewer than `LEAST_TOGETHER` subjects are joined with the next, the last with those
-    before.
+    Subjects of one stratum are permuted. A stratum with fewer than `LEAST_TOGETHER` subjects is
+    joined with the next stratum, and the last one with the stratum before it.
     """
     ends = [0]
     for stop in np.cumsum(np.unique(size, return_counts=True)[1]).tolist():
@@ -150,15 +160,18 @@ def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _deviations(means: np.ndarray) -> np.ndarray:
-    """Return what each subject's means are above those of all against the group, 0 where unknown.
+    """Return the means (subjects, groups) less the mean of all subjects against the group.
 
-    As whole numbers, which add to the same in any order: 2^18 is the largest.
+    The deviations are whole numbers, whose sums do not depend on the order: 2^18 is the largest,
+    and an unknown mean has 0.
     """
-    there = ~np.isnan(means)
-    number = np.maximum(there.sum(axis=0), 1)
-    apart = np.where(there, means - np.where(there, means, 0.0).sum(axis=0) / number, 0.0)
-    largest = np.abs(apart).max()
-    return np.rint(apart * (2**18 / largest if largest > 0 else 0.0)).astype(np.int64)
+    is_known = ~np.isnan(means)
+    subjects = np.maximum(is_known.sum(axis=0), 1)
+    deviations = np.where(
+        is_known, means - np.where(is_known, means, 0.0).sum(axis=0) / subjects, 0.0
+    )
+    largest = np.abs(deviations).max()
+    return np.rint(deviations * (2**18 / largest if largest > 0 else 0.0)).astype(np.int64)
 
 
 def kruskal_p(values: np.ndarray, groups: np.ndarray) -> float:
@@ -166,5 +179,6 @@ def kruskal_p(values: np.ndarray, groups: np.ndarray) -> float:
     sizes = np.bincount(groups)
     if (sizes > 0).sum() < 2 or values.min() == values.max():
         return math.nan
-    order, ends = np.argsort(groups, kind="stable"), np.cumsum(sizes[sizes > 0])
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(sizes[sizes > 0])
     return float(kruskal(*np.split(values[order], ends[:-1])).pvalue)

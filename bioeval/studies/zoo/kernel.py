@@ -25,7 +25,8 @@ def add_scores(
     - `row_lacking` (int64 (pieces, b, groups + 1), added to): numbers of NaN and infinite scores,
       which are in no sum, and last of infinite ones alone
     - `column_sums` (float64 (tables, n), added to): sums of each table
-    - `column_lacking` (int64 (tables + 1, n), added to): the same of each table
+    - `column_lacking` (int64 (tables + 1, n), added to): numbers of NaN and infinite scores
+      of each table, and last of infinite ones alone
     """
     b, n = values.shape
     pieces, _, groups = row_sums.shape
@@ -65,8 +66,8 @@ def mixed(x):
 def permuted_products(begin, end, first, second, ends, key, sums):
     """Write sums of products of two lists, the second permuted within its parts.
 
-    A part ends before each of the increasing `ends`; lists and sums are int64, `key` is two of
-    uint64.
+    A part ends before each of the increasing `ends`; lists and sums are int64, and `key` has
+    two numbers, uint64.
     """
     golden = np.uint64(0x9E3779B97F4A7C15)
     line = np.empty_like(second)

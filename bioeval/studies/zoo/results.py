@@ -1,4 +1,4 @@
-"""The variables of a zoo, and what is said of it: whose errors they are, and the animals."""
+"""The variables of a zoo, its animals, and the message on the subjects with most errors."""
 
 from __future__ import annotations
 
@@ -190,31 +190,31 @@ NAMED = 3
 
 
 def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[int]:
-    """Return the subjects with the highest error rates, the most errors first of equal ones.
+    """Return the subjects with the highest error rates; among equal rates, most errors first.
 
-    Subjects have unequal numbers of attempts, so that the most errors are those of who was
-    compared most. A subject without an error is none.
+    Rates are compared, since a subject with more attempts has more errors. Subjects without an
+    error are left out.
     """
     order = np.lexsort((-errors, -np.where(errors > 0, rates, 0.0)))[:number]
     return order[errors[order] > 0].tolist()
 
 
 def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
-    """Return whose FRR is the highest; nothing without a false reject."""
+    """Return a message on the subjects with the highest FRR, unless there is no false reject."""
     rejects, rates = ds["errors"].values[0], ds["rate"].values[0]
     ranked = highest_rates(rejects, rates, len(rates))
     if not ranked:
         return []
-    most = [i for i in ranked if rates[i] == rates[ranked[0]]]
+    highest = [i for i in ranked if rates[i] == rates[ranked[0]]]
     return [
         Message(
             "most-errors",
-            subjects=ds["subject"].values[most].tolist(),
-            number=len(most),
-            rate=float(rates[most[0]]),
-            errors=int(rejects[most].sum()),
-            attempts=int(ds["attempts"].values[0, most].sum()),
-            share=float(rejects[most].sum() / rejects.sum()),
+            subjects=ds["subject"].values[highest].tolist(),
+            number=len(highest),
+            rate=float(rates[highest[0]]),
+            errors=int(rejects[highest].sum()),
+            attempts=int(ds["attempts"].values[0, highest].sum()),
+            share=float(rejects[highest].sum() / rejects.sum()),
             **threshold_with_next(ds),
         )
     ]
@@ -222,7 +222,7 @@ def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
 
 def number_of_best(quantile: float, subjects: int) -> int:
     """Return how many of the subjects are best, and how many are worst."""
-    number = math.ceil(Fraction(str(quantile)) * subjects)  # 0.1 of 30 is 3, and not more
+    number = math.ceil(Fraction(str(quantile)) * subjects)  # exact: 0.1 of 30 is 3
     if 2 * number > subjects:
         raise DataError(
             f"`quantile` {quantile:g} of {counted(subjects, 'subjects')} with both "

@@ -127,7 +127,8 @@ def zoo(
     """
     require_number("quantile", quantile, above=0.0, high=0.5)
     require_integer("permutations", permutations, low=1, of_draws=True)
-    seed, rule = seed_sequence(random_state), Rule.parse(threshold)
+    seed = seed_sequence(random_state)
+    rule = Rule.parse(threshold)
     require_all_scores(scores)
     require_subjects(scores, "a zoo")
     require_values(scores, "a zoo")
@@ -138,26 +139,27 @@ def zoo(
     person = Codes.known(codes.values[present], *np.split(place, [len(codes.probe)]))
     halves = draw_halves(scores, person, Stream(seed, 0))
     with rows_reported():
-        chosen = chosen_threshold(scores, rule)
-        at = chosen.threshold
-        attempts = attempts_by_subject(scores, person, halves, at)
+        choice = chosen_threshold(scores, rule)
+        distance = choice.threshold
+        attempts = attempts_by_subject(scores, person, halves, distance)
     tests, messages = _tests(attempts, Provenance.from_scores(scores).layout, permutations, seed)
-    if math.isnan(at):
+    if math.isnan(distance):
         messages.append(ALL_REJECTED)
     elif rule.name == "fixed":
         genuine, probes = attempts.genuine, attempts.as_probe
         far = ratio(probes.accepted.sum(), probes.attempts.sum())
         frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
-        messages += beyond_scores(to_user(at, scores.kind), float(far), float(frr))
+        messages += beyond_scores(to_user(distance, scores.kind), float(far), float(frr))
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)
     if means["non_finite"]:
         messages.append(Message("infinite-scores-left-out", attempts=means["non_finite"]))
-    # Distractors and junk, the last codes, are opponents and no subjects.
-    names, people = _names(person), int(np.count_nonzero(~codes.no_person[present]))
+    # Distractors and junk have the last codes: they are opponents, but no subjects.
+    names = _names(person)
+    people = int(np.count_nonzero(~codes.no_person[present]))
     variables = {
-        **chosen.in_units(scores.kind),
+        **choice.in_units(scores.kind),
         **{k: to_user(x, scores.kind) if "mean" in k else x for k, x in means.items()},
     }
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
@@ -172,13 +174,13 @@ def zoo(
         },
         attrs,
     ).isel(subject=slice(people))
-    ds.attrs |= rule.attrs() | {
+    settings = {
+        **rule.attrs(),
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
-        **message_attrs(answers_of_zoo(ds), ds.attrs),
     }
-    return ds
+    return ds.assign_attrs(settings | message_attrs(answers_of_zoo(ds), ds.attrs))
 
 
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
             "impostor_mean_as_probe": as_probe.sums.sum(axis=(1, 2)),
             "impostor_mean_as_claimed": as_claimed.sums.sum(axis=(1, 2)),
         }
-        # An impostor attempt is of two subjects, each of whom is on one of its sides.
+        # An impostor attempt counts for the subject of its probe and for the claimed subject.
         sums["impostor_mean"] = sums["impostor_mean_as_probe"] + sums["impostor_mean_as_claimed"]
     if not all(np.isfinite(x).all() for x in sums.values()):
         raise DataError(
@@ -207,9 +209,9 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
 
 
 def _errors(attempts: ZooAttempts, people: int) -> Variables:
-    """Return attempts and errors of each subject at the threshold, rates, shares, inequality.
+    """Return attempts, errors, rates and shares of each subject, and the inequality of errors.
 
-    Totals are of `people`, the first subjects.
+    Totals are over the first `people` subjects: the others are distractors and junk.
     """
     genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
     as_probe, as_claimed = attempts.as_probe, attempts.as_claimed
@@ -218,7 +220,7 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
     errors = np.stack([rejects, as_probe.accepted, as_claimed.accepted])
     of_genuine = np.bincount(genuine.person, minlength=size)
     number = np.stack([of_genuine, as_probe.attempts, as_claimed.attempts])
-    # An impostor attempt is of two subjects: without one, neither of its roles is there.
+    # An impostor attempt has two subjects: it is left out with either of them.
     own, own_number = (np.stack([x[0], x[1] + x[2], x[1] + x[2]]) for x in (errors, number))
     total, total_number = errors.sum(axis=1), number.sum(axis=1)
     all_errors, all_attempts = errors[:, :people].sum(axis=1), number[:, :people].sum(axis=1)
@@ -256,34 +258,34 @@ def fewest_with_half(counts: np.ndarray) -> int:
 
 def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
     """Return the animals by two mean distances, and the probabilities of their numbers."""
-    known = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
-    best = number_of_best(quantile, len(known))
+    subjects = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
+    best = number_of_best(quantile, len(subjects))
     sides = []
-    for distance in (genuine_mean[known], -impostor_mean[known]):
-        order = known[np.argsort(distance, kind="stable")]
-        sides.append({"best": order[:best], "worst": order[len(known) - best :]})
+    for distance in (genuine_mean[subjects], -impostor_mean[subjects]):
+        order = subjects[np.argsort(distance, kind="stable")]
+        sides.append({"best": order[:best], "worst": order[len(subjects) - best :]})
     of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
         of_subject[np.intersect1d(sides[0][by_genuine], sides[1][by_impostor])] = animal
     count = np.array([(of_subject == animal).sum() for animal in ANIMALS])
-    expected = more = fewer = np.full(len(ANIMALS), np.nan)
-    if len(known):
-        chance = hypergeom(len(known), best, best)
-        expected = np.full(len(ANIMALS), best**2 / len(known))
-        more, fewer = chance.sf(count - 1), chance.cdf(count)
+    expected = p_more = p_fewer = np.full(len(ANIMALS), np.nan)
+    if len(subjects):
+        chance = hypergeom(len(subjects), best, best)
+        expected = np.full(len(ANIMALS), best**2 / len(subjects))
+        p_more, p_fewer = chance.sf(count - 1), chance.cdf(count)
     return {
         **along(
             ("animal",),
             animal_count=count,
             animal_expected=expected,
-            animal_p_more=more,
-            animal_p_fewer=fewer,
+            animal_p_more=p_more,
+            animal_p_fewer=p_fewer,
         ),
         "animal_of_subject": (("subject",), of_subject),
     }
 
 
-#: What a subject needs to have two halves: all templates of a square matrix, or both sides.
+#: Templates that a subject needs for two halves: all-against-all, and with probes and gallery.
 _NEEDED = {
     "goat": ("4 templates", "2 probes and 2 gallery templates"),
     "wolf": ("2 templates", "2 probes"),
@@ -295,7 +297,7 @@ _NEEDED = {
 def _tests(
     attempts: ZooAttempts, layout: str, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
-    """Return the tests of existence as variables, and messages of those that are undefined."""
+    """Return the tests of existence as variables, and a message on each undefined test."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
     subjects = len(as_probe.attempts)
     streams = [Stream(seed, key) for key in (1, 2, 3)]
@@ -317,14 +319,14 @@ def _tests(
         animals = {"wolf": "wolves"}.get(animal, f"{animal}s")
         if test.subjects < LEAST_SUBJECTS:
             templates = _NEEDED[animal][layout != "all-against-all"]
-            why = (
+            reason = (
                 f"{counted(test.subjects, 'subjects')} have two halves, each with a finite score, "
                 f"and {LEAST_SUBJECTS} are needed; halves take at least {templates} of a subject"
             )
-            messages.append(Message("animals-not-tested", animals=animals, why=why))
+            messages.append(Message("animals-not-tested", animals=animals, why=reason))
         elif math.isnan(test.correlation):
-            why = "all subjects are alike"
-            messages.append(Message("animals-not-tested", animals=animals, why=why))
+            reason = "all subjects are alike"
+            messages.append(Message("animals-not-tested", animals=animals, why=reason))
     return variables, messages
 
 
@@ -341,7 +343,7 @@ def _names(person: Codes) -> np.ndarray:
 # Attempts by subject, whose scores are distances, are counted in one pass. Memory is of the size of
 # the subjects and of the genuine and the accepted attempts.
 
-# Columns whose sums one thread takes together, about.
+# Number of columns that one thread adds up, about.
 PIECE = 1024
 
 
@@ -398,14 +400,20 @@ def attempts_by_subject(
     """Return the attempts by subject, the codes of `person`; NaN accepts nothing."""
     order = scores.gallery_order.columns[0]
     threshold = float(among_distances(scores, threshold))
-    (m, n), pieces = scores.shape, -(-scores.shape[1] // PIECE)
-    subjects, group = len(person.values), halves.group
+    rows_of_matrix, columns_of_matrix = scores.shape
+    pieces = -(-columns_of_matrix // PIECE)
+    subjects = len(person.values)
+    group = halves.group
     # Blocks have the gallery in the order of its subjects.
-    probe, claimed = person.probe, person.gallery[order]
+    probe = person.probe
+    claimed = person.gallery[order]
     half_of_column = halves.gallery[order]
-    genuine, accepted = [], np.zeros((2, subjects), dtype=np.int64)
-    row_sums, row_lacking = np.zeros((m, GROUPS)), np.zeros((m, GROUPS + 1), dtype=np.int64)
-    column_sums, column_lacking = np.zeros((GROUPS, n)), np.zeros((GROUPS + 1, n), dtype=np.int64)
+    genuine = []
+    accepted = np.zeros((2, subjects), dtype=np.int64)
+    row_sums = np.zeros((rows_of_matrix, GROUPS))
+    row_lacking = np.zeros((rows_of_matrix, GROUPS + 1), dtype=np.int64)
+    column_sums = np.zeros((GROUPS, columns_of_matrix))
+    column_lacking = np.zeros((GROUPS + 1, columns_of_matrix), dtype=np.int64)
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         for block in blocks_of(scores):
             rows = block.probes
@@ -413,31 +421,40 @@ def attempts_by_subject(
             own_half = halves.probe[row]
             own_half[own_half != halves.gallery[column]] = -1
             genuine.append((value, probe[row], own_half))
-            others = block.impostors().values
-            taken = np.flatnonzero(is_accepted(others, threshold))
+            distances = block.impostors().values
+            accepted_cells = np.flatnonzero(is_accepted(distances, threshold))
             if block.rejected:
-                others = farthest(others)
-            sums = np.zeros((pieces, len(others), GROUPS))
-            lacking = np.zeros((pieces, len(others), GROUPS + 1), dtype=np.int64)
-            of_row, of_column = group[probe[rows]], group[claimed]
-            add_scores(others, of_row, of_column, sums, lacking, column_sums, column_lacking)
-            row_sums[rows], row_lacking[rows] = sums.sum(axis=0), lacking.sum(axis=0)
-            row, position = np.divmod(taken, n)
+                distances = farthest(distances)
+            sums = np.zeros((pieces, len(distances), GROUPS))
+            lacking = np.zeros((pieces, len(distances), GROUPS + 1), dtype=np.int64)
+            group_of_row = group[probe[rows]]
+            group_of_column = group[claimed]
+            add_scores(
+                distances, group_of_row, group_of_column, sums, lacking, column_sums, column_lacking
+            )
+            row_sums[rows] = sums.sum(axis=0)
+            row_lacking[rows] = lacking.sum(axis=0)
+            row, position = np.divmod(accepted_cells, columns_of_matrix)
             accepted[0] += np.bincount(probe[rows][row], minlength=subjects)
             accepted[1] += np.bincount(claimed[position], minlength=subjects)
-        whole = [np.bincount(group[side], minlength=GROUPS) for side in (claimed, probe)]
-        as_probe = _by_subject(row_sums, row_lacking, whole[0], accepted[0], probe, halves.probe)
+        sizes = [np.bincount(group[side], minlength=GROUPS) for side in (claimed, probe)]
+        as_probe = _by_subject(row_sums, row_lacking, sizes[0], accepted[0], probe, halves.probe)
         as_claimed = _by_subject(
-            column_sums.T, column_lacking.T, whole[1], accepted[1], claimed, half_of_column
+            column_sums.T, column_lacking.T, sizes[1], accepted[1], claimed, half_of_column
         )
-    distance, who, own_half = map(np.concatenate, zip(*genuine, strict=True))
-    added = np.argsort(distance)  # added in this order, whatever the order of the templates
-    distance = distance[added]
+    distance, owner, own_half = map(np.concatenate, zip(*genuine, strict=True))
+    order_of_sums = np.argsort(distance)  # sums do not depend on the order of the templates
+    distance = distance[order_of_sums]
     genuine_accepted = is_accepted(distance, threshold)
     if scores.nan == "reject":
         distance = farthest(distance)
     return ZooAttempts(
-        Genuine(distance.astype(np.float64), who[added], own_half[added], genuine_accepted),
+        Genuine(
+            distance.astype(np.float64),
+            owner[order_of_sums],
+            own_half[order_of_sums],
+            genuine_accepted,
+        ),
         as_probe,
         as_claimed,
     )
@@ -446,18 +463,18 @@ def attempts_by_subject(
 def _by_subject(
     sums: np.ndarray,
     lacking: np.ndarray,
-    whole: np.ndarray,
+    group_sizes: np.ndarray,
     accepted: np.ndarray,
     person: np.ndarray,
     half: np.ndarray,
 ) -> Impostors:
-    """Add up rows or columns by subject, of `whole` scores in each group less those lacking."""
+    """Add up rows or columns by subject; groups have `group_sizes` scores less the lacking ones."""
     subjects = len(accepted)
     sums_of_halves = np.zeros((subjects, 2, GROUPS))
     finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
     infinite = np.zeros(subjects, dtype=np.int64)
     np.add.at(sums_of_halves, (person, half), sums)
-    np.add.at(finite, (person, half), whole - lacking[:, :GROUPS])
+    np.add.at(finite, (person, half), group_sizes - lacking[:, :GROUPS])
     np.add.at(infinite, person, lacking[:, GROUPS])
     size = np.bincount(person[half == 1], minlength=subjects)
     return Impostors(finite.sum(axis=(1, 2)) + infinite, sums_of_halves, finite, size, accepted)
