@@ -19,7 +19,7 @@ from bioeval.views.writers.markdown import MarkdownLines, as_markdown
 
 def street(seed: int) -> be.Scores:
     """Two queries of each of nine people against two other templates of each."""
-    made = be.simulate(9, 4, random_state=seed)
+    made = be.simulate(9, 4, within=1.2, random_state=seed)  # parts of different rates
     values, query = np.asarray(made.values), np.tile([True, True, False, False], 9)
     return be.Scores(
         values[np.ix_(query, ~query)], made.probe_labels[query], made.probe_labels[~query]
