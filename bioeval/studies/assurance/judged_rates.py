@@ -217,5 +217,5 @@ class SearchesOfOthers:
         )
 
 
-# Sums of shares in another order.
+# Sums of shares in another order: a mean may reach the rate, and be as much above it.
 _ROUNDING = 1e-12

@@ -9,6 +9,8 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.studies.assurance.assured import assured_threshold
+from bioeval.studies.assurance.judged_rates import SearchesOfOthers
 
 SHORT = {"interval": "people", "task": "open_set", "folds": 3, "repeats": 1}
 
@@ -83,6 +85,29 @@ def test_the_threshold_is_that_of_the_definition(seed):
     assert result.assured_far_high == pytest.approx(limit, rel=1e-6)
     assert result.assured_far_attempts == pytest.approx(loops.far(best), rel=1e-12)
     assert result.assured_frr == loops.frr(best)
+
+
+@pytest.mark.parametrize(
+    ("far", "threshold", "reached"),
+    [(0.24, 0.5, 0.0), (0.25, 1.5, 0.25), (0.74, 1.5, 0.25), (0.75, 2.0, 0.75), (1.0, 3.0, 1.0)],
+)
+def test_the_loosest_threshold_reaches_the_rate_and_never_passes_it(far, threshold, reached):
+    """A mate as near as the next false alarm is beyond the threshold, as this alarm is."""
+    alarms, mates = np.array([2.0, 1.0, 3.0, 2.0]), np.array([0.5, 1.0, 1.5, 2.0, 3.0, np.inf])
+    curve = SearchesOfOthers(alarms, np.arange(4), mates).far_curve(0.9)
+    loosest = curve.loosest(far)
+    assert loosest.threshold == threshold
+    assert loosest.far == loosest.far_of_attempts == reached
+    assert loosest.frr == (~(mates <= threshold)).mean()
+
+
+def test_the_curve_is_drawn_up_to_the_target_itself():
+    alarms = np.array([2.0, 1.0, 3.0, 2.0])
+    curve = SearchesOfOthers(alarms, np.arange(4), np.array([0.5])).far_curve(0.9)
+    for target, drawn in ((0.74, [1.0]), (0.75, [1.0, 2.0])):
+        points = assured_threshold(curve, target).points
+        assert points[0].tolist() == drawn
+        assert points[1].tolist() == [0.25, 0.75][: len(drawn)]
 
 
 def test_the_threshold_is_that_of_open_set():
