@@ -171,7 +171,7 @@ CALIBRATION = {
 LOG_ODDS: np.ndarray = np.linspace(-10.0, 10.0, 81)
 RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
 
-_EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is
+_EVEN = len(LOG_ODDS) // 2  # index of log odds 0, at which the cross-entropy is Cllr
 
 PRIORS = (0.5, 0.1, 0.01, 0.001)
 
@@ -194,21 +194,22 @@ def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
 
 
 def _six_digits(thresholds: np.ndarray) -> np.ndarray:
-    """Return ratios with six digits, the nearest that are not above given ones."""
+    """Return thresholds rounded down to six digits."""
     rounded = Context(prec=6, rounding=ROUND_FLOOR)
     return np.array([float(rounded.create_decimal(repr(x))) for x in thresholds.tolist()])
 
 
 def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
-    """Return numbers below thresholds such that no ratio lies between; NaN where none is known."""
-    at, near = 0.0 - thresholds, 0.0 - _six_digits(thresholds)
-    alike = counts.false_accepts(at) == counts.false_accepts(near)
-    alike &= counts.false_rejects(at) == counts.false_rejects(near)
-    return np.where(alike, np.nextafter(0.0 - near, -np.inf), np.nan)
+    """Return six-digit numbers below thresholds without a ratio between; NaN if there are none."""
+    distances = 0.0 - thresholds
+    rounded = 0.0 - _six_digits(thresholds)
+    accepts_the_same = counts.false_accepts(distances) == counts.false_accepts(rounded)
+    accepts_the_same &= counts.false_rejects(distances) == counts.false_rejects(rounded)
+    return np.where(accepts_the_same, np.nextafter(0.0 - rounded, -np.inf), np.nan)
 
 
-def _below(ratios: np.ndarray) -> np.ndarray:
-    """Return the largest distances whose ratios exceed given ones."""
+def _last_distances(ratios: np.ndarray) -> np.ndarray:
+    """Return, for each of `ratios`, the largest distance of a larger ratio."""
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
@@ -218,7 +219,7 @@ def calibration_dataset(
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = scipy.special.expit(LOG_ODDS)
     at_priors, at_odds = _weights(priors, costs), _weights(curve)
-    beta = costs[1] * (1 - priors) / (costs[0] * priors)  # the weight of FAR beside that of FRR
+    beta = costs[1] * (1 - priors) / (costs[0] * priors)  # weight of FAR where FRR has the weight 1
     values: dict[str, Any] = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
     if counts.genuine_loss is not None and counts.impostor_loss is not None:
@@ -236,7 +237,7 @@ def calibration_dataset(
         values["c_primary"] = float((frr + beta * far).mean())
         frr, far = rates(0.0 + LOG_ODDS)
         values["bayes_error"] = at_odds[0] * frr + at_odds[1] * far
-        frr, far = rates(_below(RATIOS))
+        frr, far = rates(_last_distances(RATIOS))
         values |= {"genuine_above": 1 - frr, "impostor_above": far}
         values["ece"] = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
         values["cllr"] = float(values["ece"][_EVEN])
@@ -302,8 +303,11 @@ def _messages(
     if "cllr" in values and (genuine or impostor):
         where = f" ({genuine:,} genuine and {counted(impostor, 'impostor attempts')})"
         messages.append(Message("cllr-infinite", where=where))
-    for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
-        if not there:
+    for name, attempts in (
+        ("genuine", len(counts.genuine)),
+        ("impostor", counts.impostor_attempts),
+    ):
+        if not attempts:
             messages.append(without_attempts(name))
     return messages
 
@@ -376,13 +380,15 @@ def calibration(
     intervals = interval_of(interval, BY_PEOPLE)
     if intervals is not None:
         require_ratios_of_people(scores, intervals)
-    wanted, shifts = np.empty(0), None
+    distances = np.empty(0)
+    shifts = None
     if scores.kind == "llr":
         bayes = bayes_thresholds(checked, pair)
         thresholds = np.concatenate([bayes, _six_digits(bayes), -LOG_ODDS])
-        wanted, shifts = np.concatenate([0.0 - thresholds, _below(RATIOS)]), LOG_ODDS
+        distances = np.concatenate([0.0 - thresholds, _last_distances(RATIOS)])
+        shifts = LOG_ODDS
     with steps_reported():
-        counts = count_for_calibration(scores, wanted=wanted, shifts=shifts)
+        counts = count_for_calibration(scores, wanted=distances, shifts=shifts)
     ds = calibration_dataset(counts, checked, pair)
     if intervals is None:
         return ds
@@ -390,7 +396,7 @@ def calibration(
 
 
 def require_ratios_of_people(scores: Scores, options: IntervalMethod) -> None:
-    """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
+    """Raise :class:`ProtocolError` unless the scores are ratios of known subjects."""
     if scores.kind != "llr":
         raise ProtocolError(
             f'`interval="{options.method}"` is of Cllr and of actual costs, which only '
@@ -405,8 +411,8 @@ def with_intervals(
 ) -> xr.Dataset:
     """Return a result with the limits of Cllr and, at each prior, of the actual cost.
 
-    Those of a cost are of a sum of two rates, each with its own limits, which are taken as
-    independent (Zou and Donner 2008), as in :func:`bioeval.judge_threshold`.
+    A cost is a sum of two rates with limits, which are taken as independent (Zou and Donner 2008),
+    as in :func:`bioeval.judge_threshold`.
     """
     bayes = ds["bayes_threshold"].values
     thresholds, place = np.unique(bayes, return_inverse=True)
@@ -417,13 +423,12 @@ def with_intervals(
     if math.isfinite(ds["cllr"].item()):
         with rows_reported():
             limits["cllr"] = _cllr_limits(scores, options)
-    few = "interval-of-few-subjects"
-    remarks = [x for x in messages_of(rates.attrs) if x.code == few]
+    remarks = [x for x in messages_of(rates.attrs) if x.code == "interval-of-few-subjects"]
     return options.added_to(ds, limits, names, remarks)
 
 
 class LossesOfPeople(Reducer):
-    """Losses of attempts, and their numbers: of genuine ones by person, of others by pair.
+    """Sums of losses, and numbers of attempts: genuine by person, impostor by pair of people.
 
     - `people`: the people of both sides
     - `genuine` (float64 (2, people)): sums of losses, and attempts
@@ -431,7 +436,6 @@ class LossesOfPeople(Reducer):
     """
 
     def prepare(self, parts: Parts) -> None:
-        """Number the people, and take the genuine attempts."""
         codes, mates = parts.scores.codes, parts.mates
         self.people = People(codes, codes.probe, codes.gallery)
         self._sides = self.people.of_code[codes.probe], self.people.of_code[codes.gallery]
@@ -443,29 +447,27 @@ class LossesOfPeople(Reducer):
         self._sums: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
 
     def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
         other = super().fresh()
         other._sums = {}
         return other
 
     def add(self, block: Block) -> None:
-        """Add the losses of a block; a failure has none."""
-        n = self.people.number
+        """Add the losses of the impostor attempts; a failed one has no loss."""
+        people = self.people.number
         for side, part in enumerate(block.sides()):
             probe, claimed = self._sides[0][part.probe], self._sides[1][part.gallery]
-            some = ~np.isnan(part.values)
-            key = np.broadcast_to(probe * n + claimed, some.shape)[some]
+            has_score = ~np.isnan(part.values)
+            key = np.broadcast_to(probe * people + claimed, has_score.shape)[has_score]
             key, pair = np.unique(key, return_inverse=True)
-            pair, losses = pair.reshape(-1), np.logaddexp(0, -part.values[some].astype(np.float64))
+            pair = pair.reshape(-1)
+            losses = np.logaddexp(0, -part.values[has_score].astype(np.float64))
             sums = (np.bincount(pair, x, len(key)) for x in (losses, None))
-            self._sums[part.number, side] = (*np.divmod(key, max(n, 1)), *sums)
+            self._sums[part.number, side] = (*np.divmod(key, max(people, 1)), *sums)
 
     def merge(self, other: Self) -> None:
-        """Take what a copy has."""
         self._sums |= other._sums
 
     def result(self) -> Self:
-        """Put the blocks in order."""
         blocks = [self._sums[key] for key in sorted(self._sums)]
         self.impostor = tuple(map(np.concatenate, zip(*blocks, strict=True)))
         return self
@@ -474,9 +476,9 @@ class LossesOfPeople(Reducer):
 def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of Cllr.
 
-    Without a person its genuine attempts are missing, and the impostor attempts on either side. In
-    a replicate a genuine attempt of a person counts as often as the person was drawn, and an
-    impostor attempt as often as both were, their product.
+    Without a person, the genuine attempts of the person are missing, and the impostor attempts with
+    the person on either side. In a replicate, a genuine attempt counts as often as its person was
+    drawn; the weight of an impostor attempt is the product of the numbers of both people.
     """
     with threads_for(scores):
         (losses,) = reduce(scores, LossesOfPeople())
@@ -489,25 +491,28 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
         cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
         return percentile(cllr, options.confidence)
     group, groups = groups_of_people(no_person)
-    one, other = group[probe], group[claimed]
+    probe_group, claimed_group = group[probe], group[claimed]
 
     def columns(of_genuine: np.ndarray, of_pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return sums over genuine, and over impostor attempts, without each person."""
-        alone = np.bincount(group, of_genuine, groups + 1)
-        each = np.bincount(one, of_pairs, groups + 1)
-        each += np.bincount(other, of_pairs * (one != other), groups + 1)
-        both = (alone, of_genuine.sum()), (each, of_pairs.sum())
-        left = [without_each(x[:groups], np.array(total)) for x, total in both]
+        of_person = np.bincount(group, of_genuine, groups + 1)
+        of_either_side = np.bincount(probe_group, of_pairs, groups + 1)
+        of_either_side += np.bincount(
+            claimed_group, of_pairs * (probe_group != claimed_group), groups + 1
+        )
+        sums_of_classes = (of_person, of_genuine.sum()), (of_either_side, of_pairs.sum())
+        left = [without_each(x[:groups], np.array(total)) for x, total in sums_of_classes]
         return left[0], left[1]
 
-    losses_of, made_of = columns(genuine[0], loss), columns(genuine[1], number)
-    means = [ratio(*x) for x in zip(losses_of, made_of, strict=True)]
+    losses_of = columns(genuine[0], loss)
+    numbers_of = columns(genuine[1], number)
+    means = [ratio(*x) for x in zip(losses_of, numbers_of, strict=True)]
     cllr = (means[0] + means[1]) / (2 * LOG2)
     return student(cllr, options.confidence, bounds=(0.0, np.inf))
 
 
 def _if_ratios(scores: Scores, name: str, *how: Any) -> float:
-    """Return a number that only log-likelihood ratios have."""
+    """Return a measure of log-likelihood ratios; raise for scores of another kind."""
     if scores.kind != "llr":
         raise ProtocolError(
             f"{name} is of log-likelihood ratios, and these scores are a {scores.kind}; calibrate "

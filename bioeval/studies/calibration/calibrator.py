@@ -66,15 +66,16 @@ class ScoreTransformer(Parameters, ABC):
         return BaseEstimator().__sklearn_tags__()
 
     def _learnt(self, systems: Iterable[Scores], remarks: Iterable[Message]) -> None:
-        """Keep whose scores `fit` learnt from and what it found, and warn of what it found."""
+        """Keep the people of the training scores and the remarks, and warn of the remarks."""
         self._learnt_from = [*map(LearntFrom.from_scores, systems)]
         self.remarks_ = tuple(remarks)
         warn_of(self.remarks_)
 
     def _remarks_on(self, systems: Iterable[Scores], model: str) -> dict[Message, None]:
-        """Return what `fit` found, and whether it learnt from these scores or their people."""
+        """Return the remarks of `fit`, and remarks on training scores or people in `systems`."""
         remarks = dict.fromkeys(self.remarks_)
-        for training, scores in zip(self._learnt_from, systems, strict=False):  # or from nothing
+        # A fusion by a fixed rule has learnt from no scores.
+        for training, scores in zip(self._learnt_from, systems, strict=False):
             for message in training.people_in(without_attacks(scores)):
                 if message.arguments["who"] == "all attempts":
                     message = Message("trained-on-same-scores", model=model)
@@ -82,7 +83,7 @@ class ScoreTransformer(Parameters, ABC):
         return remarks
 
     def _fitted(self, name: str) -> Any:
-        """Return what `fit` has learnt, or raise :class:`DataError`."""
+        """Return an attribute that `fit` sets; raise :class:`DataError` before `fit`."""
         if not hasattr(self, name):
             raise DataError(f"this {type(self).__name__} is not fitted; call fit(training scores)")
         return getattr(self, name)
@@ -119,22 +120,23 @@ class LogOdds:
     offset: float
     separable: bool
 
-    def of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the log-likelihood ratios of scores of all systems."""
+    def ratios(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the log-likelihood ratios, from the scores of each system."""
         total: np.ndarray | float = self.offset
         for weight, values in zip(self.weights.tolist(), scores, strict=True):
             if weight:
                 total = total + weight * values
-            else:  # of an infinite score, too, nothing
+            else:  # a weight of 0 leaves out infinite scores, too
                 total = total + np.where(np.isnan(values), values, 0.0)
         return np.asarray(total)
 
 
 def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOdds:
-    """Fit a logistic regression, the classes weighted to a prior, to attempts of both.
+    """Fit a logistic regression to the attempts of both classes, weighted to a prior.
 
-    The loss is that of ``l + logit(prior)``. Where the classes are separable, a small penalty keeps
-    the weights finite.
+    The loss is the cross-entropy of ``l + logit(prior)``, with ``l`` the ratio of
+    :class:`LogOdds`: Bruemmer and du Preez (2006). Where the classes are separable, a
+    small penalty keeps the weights finite.
     """
     attempts = SeveralSystems(systems, purpose)
     number = len(systems)
@@ -172,7 +174,7 @@ def require_spread(spread: Spread, purpose: str) -> None:
 
 
 class _LossAt(NamedTuple):
-    """The loss at some weights."""
+    """The loss and its derivatives at weights."""
 
     value: float
     gradient: np.ndarray
@@ -181,18 +183,18 @@ class _LossAt(NamedTuple):
 
 
 def _loss_at(weights: np.ndarray, sums: LogisticSums, prior: float) -> _LossAt:
-    """Return the mean loss, with gradient and Hessian, over both classes by their weights."""
+    """Return the sum of the mean losses of both classes, weighted by the prior, and derivatives."""
     for number, name in zip(sums.number, ("impostor", "genuine"), strict=True):
         if not number:
             raise DataError(
                 f"the training data have no {name} attempt with finite scores; expected "
                 "some of both classes"
             )
-    each = np.array([1 - prior, prior]) / sums.number
+    class_weights = np.array([1 - prior, prior]) / sums.number
     separates = bool(np.any(weights[:-1])) and bool(sums.low[1] >= sums.high[0])
-    loss = float((each * sums.loss).sum())
-    gradient = (each[:, None] * sums.gradient).sum(axis=0)
-    hessian = (each[:, None, None] * sums.hessian).sum(axis=0)
+    loss = float((class_weights * sums.loss).sum())
+    gradient = (class_weights[:, None] * sums.gradient).sum(axis=0)
+    hessian = (class_weights[:, None, None] * sums.hessian).sum(axis=0)
     return _LossAt(loss, gradient, hessian, separates)
 
 
@@ -202,7 +204,7 @@ def _newton(
     """Return the weights of least loss, and whether they diverge."""
     slopes = np.append(np.ones(len(weights) - 1), 0.0)  # the offset bears no penalty
 
-    def at(point: np.ndarray) -> _LossAt:
+    def penalised(point: np.ndarray) -> _LossAt:
         alone = loss(point)
         return alone._replace(
             value=alone.value + penalty * float(slopes @ point**2),
@@ -210,25 +212,25 @@ def _newton(
             hessian=alone.hessian + np.diag(2 * penalty * slopes),
         )
 
-    here = at(weights)
+    current = penalised(weights)
     for _ in range(_STEPS):
-        if not penalty and (here.separates or abs(weights).max() > _RUNAWAY):
+        if not penalty and (current.separates or abs(weights).max() > _RUNAWAY):
             return weights, True
-        step = np.linalg.lstsq(here.hessian, here.gradient, rcond=None)[0]
-        if float(here.gradient @ step) <= _CLOSE * here.value:
-            # Convergence is quadratic here: the last step leaves nothing but rounding.
+        step = np.linalg.lstsq(current.hessian, current.gradient, rcond=None)[0]
+        if float(current.gradient @ step) <= _CLOSE * current.value:
+            # Convergence is quadratic here: after the last step only rounding errors are left.
             weights = weights - step
             break
         for halving in range(30):
             moved = weights - step / 2**halving
-            trial = at(moved)
-            if trial.value <= here.value:
+            trial = penalised(moved)
+            if trial.value <= current.value:
                 break
         else:
             break
         weights = moved
-        here = trial
-    return weights, not penalty and (here.separates or abs(weights).max() > _RUNAWAY)
+        current = trial
+    return weights, not penalty and (current.separates or abs(weights).max() > _RUNAWAY)
 
 
 CalibrationMethod = Literal["logistic", "pav"]
@@ -322,7 +324,7 @@ class Calibrator(ScoreTransformer):
         else:
             steps = _Steps(count_for_calibration(X, laplace=True))
             self._map = steps
-            self.knots_, self.ratios_ = steps.knots, steps.of([steps.knots])
+            self.knots_, self.ratios_ = steps.knots, steps.ratios([steps.knots])
         self.kind_ = X.kind
         self._learnt([X], remarks)
         return self
@@ -348,15 +350,14 @@ class Calibrator(ScoreTransformer):
             )
         fitted = self._map
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}"
-        made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        return made.with_remarks(*self._remarks_on([X], "calibration"))
+        ratios = derived([X], lambda values, _: fitted.ratios(values), "llr", origin)
+        return ratios.with_remarks(*self._remarks_on([X], "calibration"))
 
 
 class _Steps:
     """The map of isotonic regression: constant in blocks, the posterior linear between them."""
 
     def __init__(self, counts: CalibrationCounts):
-        """Take the blocks of the training attempts of both classes."""
         pooled = counts.pooled
         if pooled is None:
             missing = "impostor" if len(counts.genuine) else "genuine"
@@ -365,26 +366,29 @@ class _Steps:
         # From the least similar block on, as similarities.
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([counts.high, counts.low])[:, ::-1]
-        self._genuine, self._impostor = pooled.genuine[::-1] / total, pooled.impostor[::-1] / total
+        self._genuine = pooled.genuine[::-1] / total
+        self._impostor = pooled.impostor[::-1] / total
         self._shift = math.log(len(counts.genuine) / counts.impostor_attempts)
-        knots, block = ends.T.ravel(), np.repeat(np.arange(len(total)), 2)
-        there = np.isfinite(knots)
-        self._knots, self._block = knots[there], block[there]
+        knots = ends.T.ravel()
+        block = np.repeat(np.arange(len(total)), 2)
+        is_finite = np.isfinite(knots)
+        self._knots = knots[is_finite]
+        self._block = block[is_finite]
         self.knots = self._sign * self._knots[:: int(self._sign)]
 
-    def of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the ratios of the scores of one system; NaN stays NaN."""
-        x = self._sign * scores[0]
-        genuine = self._between(x, self._genuine)
-        impostor = self._between(x, self._impostor)
+    def ratios(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the log-likelihood ratios of a single system's scores; NaN stays NaN."""
+        similarity = self._sign * scores[0]
+        genuine = self._share_at(similarity, self._genuine)
+        impostor = self._share_at(similarity, self._impostor)
         with np.errstate(divide="ignore"):
             return np.log(genuine) - np.log(impostor) - self._shift
 
-    def _between(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return the proportion of a class at scores; infinite scores have that of the end."""
+    def _share_at(self, similarity: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return the share of a class at similarities, from the share in each block."""
         if len(self._knots):
-            values = np.interp(x, self._knots, share[self._block])
+            values = np.interp(similarity, self._knots, share[self._block])
         else:  # all training scores are infinite
-            values = np.where(np.isnan(x), np.nan, share.mean())
-        values = np.where(x == np.inf, share[-1], values)
-        return np.where(x == -np.inf, share[0], values)
+            values = np.where(np.isnan(similarity), np.nan, share.mean())
+        values = np.where(similarity == np.inf, share[-1], values)
+        return np.where(similarity == -np.inf, share[0], values)

@@ -1,7 +1,7 @@
 """Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
 
-Of impostor scores their number at each genuine score and at each wanted threshold is counted, and
-they are read again for their range between edges of isotonic blocks, and for their losses.
+Impostor scores are counted at each genuine score and at each threshold asked for. They are read
+again for their range between the edges of isotonic blocks, and for their losses.
 """
 
 from __future__ import annotations
@@ -30,29 +30,30 @@ LOG2 = float(np.log(2.0))
 class Pooled:
     """Blocks of scores of equal posterior, from strict to loose."""
 
-    #: float64 (b - 1,): the last genuine distance before each block but the first: where that one
-    #: ends.
+    #: float64 (b - 1,): the last genuine distance before each block but the first. There the
+    #: block before ends.
     edges: np.ndarray
     #: int64 (b,): attempts in each block.
     genuine: np.ndarray
     impostor: np.ndarray
 
     @classmethod
-    def of_points(
+    def from_points(
         cls, distances: np.ndarray, fa: np.ndarray, fr: np.ndarray, attempts: tuple[int, int]
     ) -> Pooled:
-        """Pool the points at the distinct genuine distances; `attempts` are numbers by class."""
+        """Pool the points at distinct genuine distances; `attempts`: numbers of both classes."""
         genuine, impostor = attempts
-        x = np.concatenate([[0], fa, [impostor]]).astype(np.float64)
-        y = np.concatenate([[genuine], fr, [0]]).astype(np.float64)
-        at = np.concatenate([[-np.inf], distances, [np.inf]]).astype(np.float64)
-        corners = ErrorCurve(at, x, y, genuine, impostor).corners()
+        accepts = np.concatenate([[0], fa, [impostor]]).astype(np.float64)
+        rejects = np.concatenate([[genuine], fr, [0]]).astype(np.float64)
+        threshold = np.concatenate([[-np.inf], distances, [np.inf]]).astype(np.float64)
+        corners = ErrorCurve(threshold, accepts, rejects, genuine, impostor).corners()
         # The hull leaves out the ends of the ROC where they are on an edge along an axis.
-        corners = np.unique(np.concatenate([[0], corners, [len(x) - 1]]))
-        x, y, at = x[corners], y[corners], at[corners]
-        there = np.append(True, (np.diff(x) > 0) | (np.diff(y) < 0))
-        x, y, at = x[there].astype(np.int64), y[there].astype(np.int64), at[there]
-        return cls(at[1:-1], -np.diff(y), np.diff(x))
+        corners = np.unique(np.concatenate([[0], corners, [len(accepts) - 1]]))
+        accepts, rejects, threshold = accepts[corners], rejects[corners], threshold[corners]
+        is_end = np.append(True, (np.diff(accepts) > 0) | (np.diff(rejects) < 0))
+        genuine_in_block = -np.diff(rejects[is_end].astype(np.int64))
+        impostor_in_block = np.diff(accepts[is_end].astype(np.int64))
+        return cls(threshold[is_end][1:-1], genuine_in_block, impostor_in_block)
 
     @property
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
@@ -76,10 +77,17 @@ class Pooled:
         """Return the smallest empirical cross-entropy, in bits, at prior log odds."""
         prior = scipy.special.expit(log_odds)[:, None]
         genuine, impostor = self.rates
-        g, i = prior * genuine, (1 - prior) * impostor
-        # A block holds g of one class and i of the other: its cost is the entropy of that mixture.
+        genuine_weight = prior * genuine
+        impostor_weight = (1 - prior) * impostor
+        # The cost of a block is the entropy of its mixture of the two classes.
         xlogy = scipy.special.xlogy
-        return (xlogy(g + i, g + i) - xlogy(g, g) - xlogy(i, i)).sum(axis=1) / LOG2
+        total = genuine_weight + impostor_weight
+        entropy = (
+            xlogy(total, total)
+            - xlogy(genuine_weight, genuine_weight)
+            - xlogy(impostor_weight, impostor_weight)
+        )
+        return entropy.sum(axis=1) / LOG2
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class CalibrationCounts:
 
     about: Provenance
     genuine: np.ndarray  # float64 (g,): genuine scores, increasing
-    #: float64 (t,): increasing: the distinct genuine scores and those that were wanted.
+    #: float64 (t,): increasing: the distinct genuine scores and the thresholds asked for.
     thresholds: np.ndarray
     fa: np.ndarray  # int64 (t,): impostor scores at or below each threshold
     impostor_attempts: int
@@ -101,7 +109,7 @@ class CalibrationCounts:
     #: float64 (blocks,): the smallest and the largest distance in each isotonic block.
     low: np.ndarray
     high: np.ndarray
-    #: FAR and FRR of thresholds among which are those of least cost.
+    #: FAR and FRR of thresholds, which include the thresholds of least cost.
     points: tuple[np.ndarray, np.ndarray]
 
     def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
@@ -111,11 +119,11 @@ class CalibrationCounts:
         return cost.min(axis=1)
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the impostor attempts accepted at thresholds, all of them wanted ones."""
+        """Return the number of impostor attempts accepted at thresholds that were counted."""
         return self.fa[np.searchsorted(self.thresholds, thresholds)]
 
     def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the genuine attempts above thresholds."""
+        """Return the number of genuine attempts above thresholds."""
         return len(self.genuine) - np.searchsorted(self.genuine, thresholds, side="right")
 
 
@@ -131,18 +139,18 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     require_all_scores(scores)
-    given = np.array([-np.inf, np.inf])
+    given_thresholds = np.array([-np.inf, np.inf])
     if wanted is not None:
-        given = np.union1d(given, wanted)
-    counting: list[Reducer] = [CollectAttempts(thresholds=given)]
+        given_thresholds = np.union1d(given_thresholds, wanted)
+    counting: list[Reducer] = [CollectAttempts(thresholds=given_thresholds)]
     if shifts is not None:
         counting.append(OfEachBlock(lambda part: _losses(part, -1.0, shifts)))
     attempts, *of_blocks = reduce(scores, *counting)
     with threads_for(scores):
-        # What failed supports nobody: the ratio of minus infinity.
+        # A failed comparison has the ratio minus infinity.
         genuine = np.append(attempts.genuine, np.full(attempts.missed, np.inf))
         distances = np.unique(genuine)
-        thresholds = np.union1d(given, distances)
+        thresholds = np.union1d(given_thresholds, distances)
         fa = attempts.false_accepts(thresholds).astype(np.int64)
         impostors = attempts.impostor_attempts
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
@@ -150,24 +158,28 @@ def count_for_calibration(
         if shifts is not None:
             losses = np.sum(of_blocks[0], axis=0)
             sums = _losses(genuine[np.isfinite(genuine)], 1.0, -shifts[::-1])[::-1]
-            genuine_loss = _mean(sums, len(genuine), infinite[0])  # none of attempts at -inf
+            # Genuine attempts at the distance -inf have the loss 0.
+            genuine_loss = _mean(sums, len(genuine), infinite[0])
             impostor_loss = _mean(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
         points = np.empty(0), np.empty(0)
         if len(genuine) and impostors:
             if laplace:
                 distances = np.union1d(distances, [-np.inf, np.inf])
-            at = fa[np.searchsorted(thresholds, distances)]
-            at[distances == np.inf] = impostors
-            fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
+            accepts = fa[np.searchsorted(thresholds, distances)]
+            accepts[distances == np.inf] = impostors
+            rejects = len(genuine) - np.searchsorted(genuine, distances, side="right")
             added = 0
             if laplace:
-                at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
+                accepts = accepts + 1 + (distances == np.inf)
+                rejects = rejects + (distances < np.inf)
                 added = 2
-            pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
+            pooled = Pooled.from_points(
+                distances, accepts, rejects, (len(genuine) + added, impostors + added)
+            )
             low, high = _ranges(scores, attempts, pooled.edges)
             points = pooled.points
-            if attempts.missed or attempts.missed_impostors:  # which no threshold accepts
+            if attempts.missed or attempts.missed_impostors:  # no threshold accepts them
                 curve = attempts.points.corners
                 corners = curve.corners()
                 points = curve.fars[corners], curve.frrs[corners]
@@ -191,23 +203,23 @@ def _ranges(scores: Scores, attempts: Attempts, edges: np.ndarray) -> tuple[np.n
     """Return the smallest and the largest distance between edges; inf and -inf of none."""
     low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
     parts, of_blocks = [attempts.impostor.keys], []
-    if not attempts.listed:  # not all are known
+    if not attempts.listed:  # only some distances were kept
         counting = OfEachBlock(lambda x: _ends_between(increasing(x.ravel()), edges))
         of_blocks, parts = reduce(scores, counting)[0], []
     failed = np.full(min(attempts.missed + attempts.missed_impostors, 1), np.inf)
     of_lists = (_ends_between(part, edges) for part in (*parts, attempts.genuine, failed))
-    for least, most in chain(of_blocks, of_lists):
-        low, high = np.minimum(low, least), np.maximum(high, most)
+    for smallest, largest in chain(of_blocks, of_lists):
+        low, high = np.minimum(low, smallest), np.maximum(high, largest)
     return low, high
 
 
 def _ends_between(part: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same of increasing distances."""
+    """Return the ends of increasing distances between edges; inf and -inf if there are none."""
     low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
     ends = np.append(part.searchsorted(edges, side="right"), len(part))
     starts = np.append(0, ends[:-1])
-    some = starts < ends
-    low[some], high[some] = part[starts[some]], part[ends[some] - 1]
+    has_scores = starts < ends
+    low[has_scores], high[has_scores] = part[starts[has_scores]], part[ends[has_scores] - 1]
     return low, high
 
 

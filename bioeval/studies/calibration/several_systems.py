@@ -88,15 +88,15 @@ class SeveralSystems:
             return
         step = min(map(rows_per_block, self.systems))
         for low in range(0, first.shape[0], step):
-            some = slice(low, min(low + step, first.shape[0]))
-            parts = [read_rows(scores, some) for scores in self.systems]
+            rows_of_block = slice(low, min(low + step, first.shape[0]))
+            parts = [read_rows(scores, rows_of_block) for scores in self.systems]
             block = parts[0]
             classes = np.full(block.values.shape, Mask.IMPOSTOR, dtype=np.uint8)
             classes[block.mated] = Mask.GENUINE
             yield classes, self._stack([b.values for b in parts])
 
     def _stack(self, distances: list[np.ndarray]) -> np.ndarray:
-        """Return similarities of all systems; a comparison that failed is as far as any."""
+        """Return similarities of all systems; a rejected failure is the farthest score."""
         stack = np.empty((len(distances), *distances[0].shape))
         for k, (scores, values) in enumerate(zip(self.systems, distances, strict=True)):
             np.negative(farthest(values) if scores.nan == "reject" else values, out=stack[k])
@@ -132,20 +132,20 @@ class SeveralSystems:
         return LogisticSums(total[:, 0], total[:, 1], total[:, 2 : 2 + size], hessian, low, high)
 
 
-#: New scores, from the float64 scores of each system and from the rows that they are of.
+#: New scores, from the float64 scores of each system and from the rows of the matrix.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 
 
 def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> Scores:
     """Return scores by a rule over the first system's templates.
 
-    Where a system's policy is to reject failed comparisons, they enter as its farthest score; where
-    all of a comparison failed, so has the new one. A score that is undefined though no system's is
-    (infinities of both signs) is the farthest one.
+    A failed comparison that a system rejects enters as the farthest score; where all systems
+    failed, the new score is a failure, too. A score that the rule leaves undefined (infinities of
+    both signs) is the farthest score.
     """
     first = systems[0]
 
-    def made(blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
+    def new_scores(blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
         entering = []
         for scores, block in zip(systems, blocks, strict=True):
             values = np.asarray(block, dtype=np.float64)
@@ -161,15 +161,20 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
         return new
 
     if first.layout == "pairs":
-        values = made([scores.values for scores in systems], np.arange(first.shape[0]))
+        values = new_scores([scores.values for scores in systems], np.arange(first.shape[0]))
     else:
-        m, n = first.shape
-        require_memory(8 * m * n, f"{m:,} x {n:,} new scores", "expected fewer templates")
+        probes, templates = first.shape
+        require_memory(
+            8 * probes * templates,
+            f"{probes:,} x {templates:,} new scores",
+            "expected fewer templates",
+        )
         sources = [scores.cells for scores in systems]
-        values, step = np.empty((m, n)), max(1, (1 << 19) // n)
-        for low in range(0, m, step):
-            rows = slice(low, min(low + step, m))
-            values[rows] = made([source[rows] for source in sources], np.arange(m)[rows])
+        values = np.empty((probes, templates))
+        step = max(1, (1 << 19) // templates)
+        for low in range(0, probes, step):
+            rows = slice(low, min(low + step, probes))
+            values[rows] = new_scores([source[rows] for source in sources], np.arange(probes)[rows])
     return first.derived(values, kind, origin)
 
 

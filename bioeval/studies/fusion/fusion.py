@@ -263,7 +263,7 @@ class SystemFusion(ScoreTransformer):
         """Return the fused scores of blocks of the same rows, a block of each system."""
         scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
-            return self._line.of(scores)
+            return self._line.ratios(scores)
         if rule == "mean":
             return reduce(np.add, scores) / len(scores)
         if rule == "product":
