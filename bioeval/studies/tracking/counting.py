@@ -43,9 +43,9 @@ MostlyTracked = Literal["at-least", "more-than"]
 class Measured:
     """The counts of one sequence, which add up over sequences.
 
-    So do `overlap`, the sum of IoU over the matches, and the sums of `hota` (thresholds,).
-    The variables of `targets` have the shape (targets,); ``target`` is the id, with the name of a
-    sequence that has one.
+    The count ``overlap`` is the sum of IoU over the matches. The sums of `hota` have the shape
+    (thresholds,), the variables of `targets` the shape (targets,); ``target`` is the id, after the
+    name of the sequence if the sequence has a name.
     """
 
     counts: dict[str, int | float]
@@ -63,7 +63,7 @@ class Evaluated:
     messages: list[Message]
 
     def class_attrs(self) -> dict[str, str | int]:
-        """Return as attributes the classes of the ground truth that are evaluated, and others."""
+        """Return the evaluated and the ignored classes of the ground truth, as attributes."""
         evaluated, present = set[int](), set[int]()
         for scene in self.scenes:
             present |= set(scene.category.tolist())
@@ -76,7 +76,6 @@ class Evaluated:
 
 
 def _listed_classes(classes: set[int]) -> str:
-    """Return classes as text."""
     numbers = [str(x) for x in sorted(classes) if x >= 0]
     none = ["without class"] if min(classes, default=0) < 0 else []
     return ", ".join([*numbers, *none])
@@ -94,7 +93,6 @@ class TrackingOptions:
     classes: tuple[int, ...] | None
 
     def __post_init__(self) -> None:
-        """Refuse other values."""
         require_number("iou", self.iou, above=0, high=1)
         require_choice("pairing", self.pairing, get_args(EarlierPairing))
         require_choice("mostly_tracked", self.mostly_tracked, get_args(MostlyTracked))
@@ -115,13 +113,13 @@ class TrackingOptions:
         }
 
     def _require_classes(self, pairs: list[Pair]) -> None:
-        """Raise if no row of the ground truth has one of the classes to evaluate."""
+        """Raise unless each class to evaluate has a row of the ground truth."""
         present = set[int]().union(*(pair.truth.category.tolist() for pair in pairs))
         if missing := [x for x in self.classes or () if x not in present]:
-            held = _listed_classes(present) or "no rows"
+            present_classes = _listed_classes(present) or "no rows"
             raise DataError(
                 f"`classes` has {missing[0]}, which no row of the ground truth has; "
-                f"its classes are: {held}"
+                f"its classes are: {present_classes}"
             )
 
     def evaluate(
@@ -131,7 +129,7 @@ class TrackingOptions:
         frames: Mapping[str, int],
         role: str = "result",
     ) -> Evaluated:
-        """Read and match each sequence; errors call the result by its `role`."""
+        """Read and match each sequence; errors name the result by its `role`."""
         pairs, messages = read_pairs(
             truths, results, frames, self.columns, role, self.classes is not None
         )
@@ -147,33 +145,33 @@ class TrackingOptions:
             messages += [x.concerning(*filter(None, [scene.name])) for x in notes]
             scenes.append(scene)
             measured.append(counted)
-        sums = SequenceSums.of(
+        sums = SequenceSums.from_sequences(
             [x.name for x in scenes], [x.counts for x in measured], [x.hota for x in measured]
         )
-        messages += self._of_all(scenes, sums)
+        messages += self._remarks(scenes, sums)
         return Evaluated(scenes, measured, sums, messages)
 
-    def _of_all(self, scenes: list[Scene], sums: SequenceSums) -> list[Message]:
+    def _remarks(self, scenes: list[Scene], sums: SequenceSums) -> list[Message]:
         """Return remarks on ignored boxes and on the number of frames."""
         counts, _ = sums.total
-        notes = []
+        remarks = []
         by_class = self.ignored in DISTRACTORS
         if (
             by_class
             and self.classes is None
-            and (zero := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
+            and (class_0 := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
         ):
-            notes.append(Message("class-0-ignored", boxes=zero))
+            remarks.append(Message("class-0-ignored", boxes=class_0))
         if boxes := int(counts["ignored_truth_boxes"]):
-            which = "distractors among them" if by_class else "them"
+            ignored_boxes = "distractors among them" if by_class else "them"
             treatment = f"are removed ({int(counts['removed_result_boxes']):,})"
             if self.ignored == "count":
                 treatment = "count as false positives"
-            about = {"which": which, "treatment": treatment}
-            notes.append(Message("ignored-boxes", boxes=boxes, **about))
+            about = {"which": ignored_boxes, "treatment": treatment}
+            remarks.append(Message("ignored-boxes", boxes=boxes, **about))
         if unknown := [scene.frames_from for scene in scenes].count("rows"):
-            notes.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
-        return notes
+            remarks.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
+        return remarks
 
     def measure(self, scene: Scene) -> Measured:
         """Match a sequence and count."""
@@ -235,14 +233,14 @@ class TrackingOptions:
 def _targets(
     truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
 ) -> tuple[dict[str, np.ndarray], int]:
-    """Return coverage and errors of each target over its frames, and the resumptions of all."""
+    """Return coverage and errors of each target over its frames, and the number of resumptions."""
     _, target = np.unique(truth.code, return_inverse=True)
     order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
     target = target.reshape(-1)[order]
     covered = matched[order] >= 0
     present = np.bincount(target)
 
-    # The frames in which it is matched; events are counted between consecutive ones.
+    # Frames in which the target is matched; events are counted between consecutive frames.
     place = np.flatnonzero(covered)
     owner = target[place]
     identity = result.code[matched[order][place]]
@@ -273,9 +271,9 @@ def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.nd
 
 # ------------------------------------------------------------------------- HOTA
 
-# Boxes are matched by the alignment of whole tracks, at 19 localisation thresholds. What a sequence
-# contributes adds up over sequences: its true positives, and of these the overlap and the
-# association accuracy, recall and precision.
+# Boxes are matched by the alignment of whole tracks, at 19 localisation thresholds. The sums of a
+# sequence add up over sequences: the number of true positives, and over the true positives the sums
+# of the overlap and of the association accuracy, recall and precision.
 
 #: Localisation thresholds alpha: 0.05, 0.1, ... 0.95.
 THRESHOLDS = np.arange(1, 20) / 20
@@ -286,22 +284,23 @@ def _hota_sums(
 ) -> dict[str, np.ndarray]:
     """Match the boxes for HOTA, and return sums over the matches at each threshold.
 
-    `overlaps` are all above 0. Each frame is matched once, for all thresholds: with the largest sum
-    of overlap times the alignment of target and identity over the sequence.
+    `overlaps` are all above 0. Each frame is matched once, for all thresholds, with the largest sum
+    of overlap times the alignment of target and identity over the sequence. The sum ``assa`` is of
+    TPA / (TPA + FNA + FPA), ``assre`` of TPA / (TPA + FNA), and ``asspr`` of TPA / (TPA + FPA).
     """
-    at, row, iou = overlaps.truth, overlaps.row, overlaps.iou
+    box, row, iou = overlaps.truth, overlaps.row, overlaps.iou
     width = int(result.code.max(initial=0)) + 1
-    pairs, pair = np.unique(truth.code[at] * width + result.code[row], return_inverse=True)
+    pairs, pair = np.unique(truth.code[box] * width + result.code[row], return_inverse=True)
     of_target = np.bincount(truth.code)[pairs // width]
     of_identity = np.bincount(result.code)[pairs % width]
-    # An overlap counts by its proportion of all overlaps of the two boxes.
-    around = np.bincount(at, iou, len(truth))[at] + np.bincount(row, iou, len(result))[row]
+    # An overlap counts by its proportion of all overlaps of the two boxes: Luiten et al. (2021).
+    around = np.bincount(box, iou, len(truth))[box] + np.bincount(row, iou, len(result))[row]
     in_common = np.bincount(pair, iou / (around - iou), len(pairs))
     alignment = in_common / (of_target + of_identity - in_common)
     weighted = replace(overlaps, iou=alignment[pair] * iou)
     matched = match(truth, result, weighted, serial, "previous-frame", keep=False)
 
-    hit = np.flatnonzero(matched[at] == row)
+    hit = np.flatnonzero(matched[box] == row)
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
     levels = len(THRESHOLDS) + 1
     pairs_hit, pair_hit = np.unique(pair[hit], return_inverse=True)

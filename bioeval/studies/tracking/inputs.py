@@ -25,13 +25,13 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
     "cityflow": ("camera", "id", "frame", "left", "top", "width", "height"),
 }
 
-# Columns that a row may lack, and those that a tracker may write as it likes.
+# Columns that a row may lack, and in which a tracker may write anything.
 _OPTIONAL = ("flag", "class")
 # Rows of ten columns and more have one of two forms: a class and a visibility, or the world
 # coordinates of MOTChallenge 2015, which are metres with decimals, or all -1.
 _WITH_WORLD = 10
 
-# Above, a float64 does not determine an integer.
+# Above this number, a float64 does not determine an integer.
 _LARGEST_ID = 2**53 - 1
 #: Largest number of a frame.
 LAST_FRAME = 10**9
@@ -40,8 +40,8 @@ _LARGEST_BOX = 1e100
 #: Names in a message or an error.
 LISTED = 5
 
-# What the columns of a table are called, beside their names: of motmetrics, and of MOTChallenge.
-_CALLED = {
+# Further names of the columns of a table: of motmetrics, and of MOTChallenge.
+_SYNONYMS = {
     "frame": ("frameid", "frame_id"),
     "left": ("x", "bb_left"),
     "top": ("y", "bb_top"),
@@ -60,7 +60,7 @@ _ID = _whole(0, _LARGEST_ID), f"a whole number from 0 to {_LARGEST_ID:,}"
 _CORNER = (lambda x: np.abs(x) <= _LARGEST_BOX), "a finite number of pixels"
 _SIDE = (lambda x: (x >= 0) & (x <= _LARGEST_BOX)), "a finite number of pixels, 0 or more"
 
-# Which values a column can have, and how that is said.
+# The values that a column can have, as a test and in words.
 _RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
     "camera": _ID,
     "frame": (
@@ -81,7 +81,7 @@ _RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
 class BoxRows:
     """The rows of one file or array; arrays of shape (n,), boxes (n, 4)."""
 
-    place: str  # the file, or other source, and what its rows are called
+    place: str  # the file or other source, and the word for its rows
     line: np.ndarray  # int64: the line of each row there, from 1
     camera: np.ndarray  # int64: 0 if there is one camera only
     frame: np.ndarray  # int64
@@ -104,8 +104,8 @@ def read_boxes(
 ) -> BoxRows:
     """Read a box in each row of a file or an array.
 
-    The columns of a result behind the box are free for the tracker, and a result without a row is
-    that of a tracker that found nothing. Rows `with_class` have no world coordinates.
+    A tracker may write anything in the columns behind the box, and its result may have no row. Rows
+    `with_class` have no world coordinates.
     """
     names = LAYOUTS[layout]
     if of_result:
@@ -121,7 +121,7 @@ def read_boxes(
                 f"numbers, {', '.join(names)}, as MOTChallenge has them"
             )
         written = [*map(list, zip(*cells, strict=True))]
-        table = [_numbers(column) for column in written[: len(names) + 1]]  # and a visibility
+        table = [_numbers(column) for column in written[: len(names) + 1]]  # with a visibility
     else:
         if (columns := columns_of(value)) is not None:
             names, value = _named(columns, names, least, role)
@@ -139,46 +139,49 @@ def read_boxes(
     if faults:
         row, i, name = min(faults)
         cell = written[i][row]
-        shown = repr(cell) if isinstance(cell, str) else f"{cell:g}"
-        raise DataError(f"{place} {line[row]}: {name} is {shown}; expected {_RULES[name][1]}")
-    n, nothing = len(line), np.zeros(0)
-    sides = [numbers.get(name, nothing) for name in ("left", "top", "width", "height")]
+        written_cell = repr(cell) if isinstance(cell, str) else f"{cell:g}"
+        raise DataError(
+            f"{place} {line[row]}: {name} is {written_cell}; expected {_RULES[name][1]}"
+        )
+    rows = len(line)
+    no_rows = np.zeros(0)
+    sides = [numbers.get(name, no_rows) for name in ("left", "top", "width", "height")]
     return BoxRows(
         place=place,
         line=line,
-        camera=numbers.get("camera", np.zeros(n)).astype(np.int64),
-        frame=numbers.get("frame", nothing).astype(np.int64),
-        identity=numbers.get("id", nothing).astype(np.int64),
+        camera=numbers.get("camera", np.zeros(rows)).astype(np.int64),
+        frame=numbers.get("frame", no_rows).astype(np.int64),
+        identity=numbers.get("id", no_rows).astype(np.int64),
         box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
-        flag=numbers.get("flag", np.ones(n)),
-        category=numbers.get("class", np.full(n, -1)).astype(np.int64),
+        flag=numbers.get("flag", np.ones(rows)),
+        category=numbers.get("class", np.full(rows, -1)).astype(np.int64),
         world=world,
     )
 
 
 def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
     """Whether columns 8 and 9 are a class and a visibility, from 0 to 1 or -1 if not known."""
-    whole = (column >= -1) & (column == np.floor(column))
-    visible = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
-    return bool((whole & visible).all())
+    is_class = (column >= -1) & (column == np.floor(column))
+    is_visibility = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
+    return bool((is_class & is_visibility).all())
 
 
 def _named(
     columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the columns of a table by their names, as an array, and which of them are there."""
-    known = {name.casefold(): name for name in columns}
-    called = {name: known.get(name) for name in names}
-    for name, others in _CALLED.items():
-        if called.get(name, "") is None:
-            called[name] = next((known[x] for x in others if x in known), None)
-    if lacking := [name for name in names[:least] if called[name] is None]:
+    """Return the names of the columns that a table has, in order, and these columns as an array."""
+    name_in_table = {name.casefold(): name for name in columns}
+    column_of = {name: name_in_table.get(name) for name in names}
+    for name, synonyms in _SYNONYMS.items():
+        if column_of.get(name, "") is None:
+            column_of[name] = next((name_in_table[x] for x in synonyms if x in name_in_table), None)
+    if lacking := [name for name in names[:least] if column_of[name] is None]:
         raise DataError(
             f"{role} is a table without the column {lacking[0]!r}; its columns are "
             f"{', '.join(map(repr, columns))}; expected {', '.join(names[:least])}"
         )
-    there = tuple(name for name in names if called[name] is not None)
-    return there, np.column_stack([columns[str(called[name])] for name in there])
+    present = tuple(name for name in names if column_of[name] is not None)
+    return present, np.column_stack([columns[str(column_of[name])] for name in present])
 
 
 def _array(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np.ndarray:
@@ -201,7 +204,10 @@ def _array(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np
 
 
 def _text_cells(path: Path, least: int, of_result: bool) -> tuple[str, list[Any], np.ndarray]:
-    """Return what lines are called, their cells, and their numbers; blank ones and # are none."""
+    """Return the place for messages, the cells of each line of boxes, and the line numbers.
+
+    Blank lines and lines that begin with # hold no box.
+    """
     empty = of_result and path.is_file() and path.stat().st_size == 0
     text = "" if empty else read_text(existing_file(path, "a file of boxes"))
     lines = {
@@ -223,7 +229,7 @@ def _text_cells(path: Path, least: int, of_result: bool) -> tuple[str, list[Any]
 
 
 def _numbers(cells: list[str]) -> np.ndarray:
-    """Return cells as numbers, NaN where one is none."""
+    """Return cells as numbers; NaN for other text."""
     return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
 
 
@@ -239,7 +245,7 @@ class SequenceSource:
 
 @dataclass(frozen=True)
 class Pair:
-    """The ground truth and the result of a sequence; a single one has no name."""
+    """The ground truth and the result of a sequence; a single sequence has no name."""
 
     name: str
     truth: BoxRows
@@ -249,7 +255,7 @@ class Pair:
 
 
 def are_trackers(truth: Any, result: Any) -> bool:
-    """Whether a mapping holds a result for each of several trackers, and not for each sequence."""
+    """Whether a mapping holds results of several trackers instead of results of sequences."""
     return isinstance(result, Mapping) and _depth(result) > _depth(truth)
 
 
@@ -263,18 +269,18 @@ def _depth(value: Any) -> int:
 
 
 def sources_of(value: Any, role: str) -> dict[str, SequenceSource]:
-    """Return the sequences of an input by name; a single one has the empty name."""
+    """Return the sequences of an input by name; a single sequence has the empty name."""
     if isinstance(value, Mapping):
         sources = {}
         for key, part in value.items():
             name = str(key)
-            inside = sources_of(part, f"{role}[{name!r}]")
-            if not name or name in sources or "" not in inside:
+            part_sources = sources_of(part, f"{role}[{name!r}]")
+            if not name or name in sources or "" not in part_sources:
                 raise DataError(
                     f"{role} has {name!r}, twice or for several sequences; expected each sequence "
                     "once, by its name, with a file, an array or the folder of one sequence"
                 )
-            sources[name] = inside[""]
+            sources[name] = part_sources[""]
         if not sources:
             raise DataError(f"{role} is an empty mapping; expected names and files or arrays")
         return sources
@@ -311,7 +317,7 @@ def _folder(folder: Path) -> dict[str, SequenceSource]:
 
 
 def _sequence(folder: Path) -> SequenceSource | None:
-    """Return the ground truth in a sequence's folder, with its length; None without one."""
+    """Return the ground truth in the folder of a sequence; None without a file ``gt/gt.txt``."""
     file, ini = folder / "gt" / "gt.txt", folder / "seqinfo.ini"
     if not file.is_file():
         return None
@@ -373,36 +379,37 @@ def read_pairs(
 def _cameras_of_one_side(pairs: list[Pair]) -> list[Message]:
     """Return messages on cameras that only the ground truth has, or only the result."""
     notes = []
-    for side, other, counted_as in (
+    for side, other_side, counted_as in (
         ("ground truth", "result", "missed"),
         ("result", "ground truth", "false positives"),
     ):
         boxes, cameras = 0, list[str]()
         for pair in pairs:
-            rows, others = pair.truth, pair.result
+            rows, other_rows = pair.truth, pair.result
             if side == "result":
-                rows, others = others, rows
-            if not len(others):  # which a message of its own says
+                rows, other_rows = other_rows, rows
+            if not len(other_rows):  # has a message of its own
                 continue
-            lacking = ~np.isin(rows.camera, others.camera)
+            lacking = ~np.isin(rows.camera, other_rows.camera)
             boxes += int(np.count_nonzero(lacking))
             numbers = np.unique(rows.camera[lacking]).tolist()
             cameras += [f"{pair.name}/{number}" if pair.name else f"{number}" for number in numbers]
         if cameras:
-            number, shown = len(cameras), cameras[:LISTED]
-            facts = {"side": side, "other": other, "counted_as": counted_as}
+            number = len(cameras)
+            listed = cameras[:LISTED]
+            sides = {"side": side, "other": other_side, "counted_as": counted_as}
             message = Message(
-                "cameras-of-one-side", number=number, cameras=shown, boxes=boxes, **facts
+                "cameras-of-one-side", number=number, cameras=listed, boxes=boxes, **sides
             )
             notes.append(message)
     return notes
 
 
 def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str, int]:
-    """Return the number of frames that is given, by the name of the sequence."""
+    """Return the numbers of frames, checked, by the name of the sequence; empty without any."""
     if frames is None:
         return {}
-    given = {}
+    checked = {}
     for key, number in (
         frames if isinstance(frames, Mapping) else dict.fromkeys(truths, frames)
     ).items():
@@ -412,5 +419,5 @@ def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str,
                 f"`frames` has {name!r}; expected a number, or one for each sequence "
                 f"by its name.{nearest_name(name, truths)}"
             )
-        given[name] = require_integer("frames", number, low=1, high=LAST_FRAME)
-    return given
+        checked[name] = require_integer("frames", number, low=1, high=LAST_FRAME)
+    return checked

@@ -21,8 +21,8 @@ from bioeval.base.messages import Message
 from bioeval.stats.people import ratio
 from bioeval.studies.tracking.inputs import BoxRows, Pair
 
-#: Distractor classes of MOT16 and later: result boxes matched to one are removed. Those of MOT20
-#: include other vehicles.
+#: Distractor classes of MOT16 and later, whose matched result boxes are removed. The distractors of
+#: MOT20 include other vehicles.
 DISTRACTORS = {"motchallenge": (2, 7, 8, 12), "mot20": (2, 6, 7, 8, 12)}
 
 #: The class evaluated, if there are classes.
@@ -41,11 +41,10 @@ class Boxes:
         return len(self.code)
 
     def select(self, keep: np.ndarray) -> Boxes:
-        """Return some of the boxes."""
         return Boxes(self.code[keep], self.frame[keep], np.ascontiguousarray(self.box[keep]))
 
     def starts(self, frames: int) -> np.ndarray:
-        """Return where each frame's boxes begin, and where the last one's end."""
+        """Return the index of the first box of each frame, and the number of all boxes."""
         return np.searchsorted(self.frame, np.arange(frames + 1)).astype(np.int64)
 
 
@@ -72,8 +71,8 @@ class Scene:
 def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered: bool) -> Scene:
     """Order the rows of a sequence and code its targets and identities.
 
-    `classes` are those to evaluate; None for those of the convention. Classes are `numbered` if
-    some row of the ground truth, in any sequence, has one from 1 up.
+    `classes` are evaluated; None for the classes of the convention. Classes are `numbered` if some
+    row of the ground truth, in any sequence, has a class from 1 up.
     """
     sides = pair.truth, pair.result
     cameras = np.union1d(pair.truth.camera, pair.result.camera)
@@ -133,7 +132,7 @@ def _roles(
     if classes is not None:
         counted &= np.isin(truth.category, classes)
     elif ignored in DISTRACTORS:
-        # A box without a class counts as of the evaluated class; 0 is none unless others have one.
+        # A box without a class counts as a pedestrian; 0 is a class only if classes are numbered.
         has_class = truth.category >= (0 if numbered else 1)
         counted &= ~has_class | (truth.category == PEDESTRIAN)
     if ignored == "count":
@@ -154,13 +153,13 @@ def _remarks(pair: Pair, counted: np.ndarray) -> list[Message]:
             )
     notes = [
         Message("no-boxes", side=side)
-        for side, there in (("ground truth", counted.any()), ("result", len(result)))
-        if not there
+        for side, boxes in (("ground truth", counted.any()), ("result", len(result)))
+        if not boxes
     ]
     if pair.frames is None and len(truth):
         last = int(truth.frame.max())
-        if late := int(np.count_nonzero(result.frame > last)):
-            notes.append(Message("boxes-beyond-truth", boxes=late, last=last))
+        if boxes_after := int(np.count_nonzero(result.frame > last)):
+            notes.append(Message("boxes-beyond-truth", boxes=boxes_after, last=last))
     return notes
 
 
@@ -212,21 +211,23 @@ def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a_right, a_bottom, b_right, b_bottom = a[0] + a[2], a[1] + a[3], b[0] + b[2], b[1] + b[3]
     wide = np.minimum(a_right, b_right) - np.maximum(a[0], b[0])
     high = np.minimum(a_bottom, b_bottom) - np.maximum(a[1], b[1])
-    both = np.maximum(wide, 0) * np.maximum(high, 0)
+    intersection = np.maximum(wide, 0) * np.maximum(high, 0)
     # Sides as they come out of the sums, so that a box has an overlap of exactly 1 with itself.
-    union = (a_right - a[0]) * (a_bottom - a[1]) + (b_right - b[0]) * (b_bottom - b[1]) - both
-    return ratio(both, union)
+    union = (
+        (a_right - a[0]) * (a_bottom - a[1]) + (b_right - b[0]) * (b_bottom - b[1]) - intersection
+    )
+    return ratio(intersection, union)
 
 
 def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
     """Number the frames with boxes of both sides, skipping a number between two cameras.
 
-    A frame without boxes of both has the number of the one before: nothing can be paired there,
-    so it interrupts no pairing.
+    A frame without boxes of both sides has the number of the frame before: nothing can be paired
+    in this frame, so that it interrupts no pairing.
     """
     frames = len(camera)
-    both = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
-    return (np.cumsum(both) + camera).astype(np.int64)
+    has_both_sides = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
+    return (np.cumsum(has_both_sides) + camera).astype(np.int64)
 
 
 def match(
@@ -251,17 +252,17 @@ def match(
     match: dict[int, int] = {}
     last: dict[int, tuple[int, int]] = {}  # each target's last identity, and the frame's number
     for frame, number in enumerate(serial.tolist()):
-        edges, taken = list(range(start[frame], start[frame + 1])), set[int]()
+        edges, used_rows = list(range(start[frame], start[frame + 1])), set[int]()
         pairs: list[tuple[int, int]] = []
         if keep:
             for k in edges:
                 before, when = last.get(target[box[k]], (-1, -1))
-                recent = pairing == "last-known" or when >= number - 1
-                if recent and before == identity[row[k]] and row[k] not in taken:
+                is_recent = pairing == "last-known" or when >= number - 1
+                if is_recent and before == identity[row[k]] and row[k] not in used_rows:
                     pairs.append((box[k], row[k]))
-                    taken.add(row[k])
-            kept = dict(pairs)
-            edges = [k for k in edges if box[k] not in kept and row[k] not in taken]
+                    used_rows.add(row[k])
+            kept_boxes = dict(pairs)
+            edges = [k for k in edges if box[k] not in kept_boxes and row[k] not in used_rows]
         pairs += _assign(
             [box[k] for k in edges],
             [row[k] for k in edges],
@@ -279,7 +280,7 @@ def _assign(
     rows: list[int], columns: list[int], iou: list[float], most_first: bool
 ) -> list[tuple[int, int]]:
     """Return the best assignment of overlapping boxes."""
-    if len(set(rows)) == len(set(columns)) == len(rows):  # nothing to choose between
+    if len(set(rows)) == len(set(columns)) == len(rows):  # there is no choice
         return list(zip(rows, columns, strict=True))
     left, i = np.unique(rows, return_inverse=True)
     right, j = np.unique(columns, return_inverse=True)
@@ -288,34 +289,39 @@ def _assign(
     if most_first:
         # With this much more for each pair, no sum of overlaps outweighs one pair more.
         weight[i, j] += 1 + min(weight.shape)
-    a, b = linear_sum_assignment(weight, maximize=True)
-    real = weight[a, b] > 0
-    return list(zip(left[a[real]].tolist(), right[b[real]].tolist(), strict=True))
+    assigned_row, assigned_column = linear_sum_assignment(weight, maximize=True)
+    overlaps = weight[assigned_row, assigned_column] > 0
+    boxes = left[assigned_row[overlaps]]
+    result_boxes = right[assigned_column[overlaps]]
+    return list(zip(boxes.tolist(), result_boxes.tolist(), strict=True))
 
 
 def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
     """Return the largest number of overlaps under a one-to-one assignment (IDTP).
 
-    `target` and `identity` are those of each overlap. Each target gets at most one identity, and
-    each identity at most one target. The number of their overlaps that belong to such pairs is
-    IDTP; since every other box is an error, a match of least cost has the most of them.
+    `target` and `identity` are the codes of each overlap. Each target gets at most one identity,
+    and each identity at most one target. The number of their overlaps that belong to such pairs is
+    IDTP; since every other box is an error, a match of least cost has the largest IDTP: Ristani et
+    al. (2016).
     """
     if not len(target):
         return 0
     rows, i = np.unique(target, return_inverse=True)
     columns, j = np.unique(identity, return_inverse=True)
-    n, m = len(rows), len(columns)
+    targets = len(rows)
+    identities = len(columns)
     # A target may be left without identity: it has a further column of its own, of weight 1,
     # and the weight of an identity is 1 more than their overlaps.
     places = (
-        np.concatenate([i.reshape(-1), np.arange(n)]),
-        np.concatenate([j.reshape(-1), m + np.arange(n)]),
+        np.concatenate([i.reshape(-1), np.arange(targets)]),
+        np.concatenate([j.reshape(-1), identities + np.arange(targets)]),
     )
-    table = sparse.coo_array((np.ones(len(places[0])), places), shape=(n, m + n)).tocsr()
+    shape = targets, identities + targets
+    table = sparse.coo_array((np.ones(len(places[0])), places), shape=shape).tocsr()
     table.sum_duplicates()
-    table.data[table.indices < m] += 1
+    table.data[table.indices < identities] += 1
     weight = table[min_weight_full_bipartite_matching(table, maximize=True)].sum()
-    return round(float(weight)) - n
+    return round(float(weight)) - targets
 
 
 def fingerprint(scenes: Sequence[Scene]) -> str:

@@ -1,8 +1,8 @@
 """The measures of tracking: meaning, label, direction, and value from counts; their intervals.
 
-A measure is a ratio of sums over sequences, or a mean of such ratios. Its limits are those of
-Student, from its values without each video in turn (the jackknife). Sequences are taken as drawn
-from many of their kind.
+A measure is a ratio of sums over sequences, or a mean of such ratios. Its limits are Student's,
+from its values without each video in turn (the jackknife). Sequences are taken as drawn at random
+from many sequences of their kind.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import ratio
 
 #: Counts of a sequence, or of several added up, by name; ``overlap`` is the sum of IoU over the
-#: matches. Each is a number, or an array with those of several results.
+#: matches. Each count is a number, or an array over several results.
 Counts = Mapping[str, Any]
 
 #: Sums over the matches of HOTA, by name, each of shape (..., localisation thresholds).
 MatchSums = Mapping[str, np.ndarray]
 
 
-def _measures(meanings: Mapping[str, tuple[str, str]], **more: Any) -> dict[str, Variable]:
+def _measures(meanings: Mapping[str, tuple[str, str]], **details: Any) -> dict[str, Variable]:
     """Return variables from their labels and meanings."""
-    more = {"units": "proportion", "direction": "larger", **more}
+    details = {"units": "proportion", "direction": "larger", **details}
     return {
-        name: Variable(words, name=name, label=label, **more)
-        for name, (label, words) in meanings.items()
+        name: Variable(meaning, name=name, label=label, **details)
+        for name, (label, meaning) in meanings.items()
     }
 
 
@@ -109,7 +109,8 @@ def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     """Return HOTA and its parts at each localisation threshold, the last axis.
 
     At a threshold without a match the parts of association are 0 and the localisation is 1, as in
-    TrackEval, for else few means were defined; without a match at any threshold they are NaN.
+    TrackEval, since few means would be defined otherwise; without a match at any threshold they are
+    NaN.
     """
     tp = sums["tp"]
     targets = np.asarray(counts["truth_boxes"])[..., None]
@@ -133,19 +134,19 @@ def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
 
 def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     """Return every measure, of the shape of the counts; NaN where its denominator is 0."""
-    c = counts
-    errors, with_identity = c["fn"] + c["fp"] + c["idsw"], 2 * c["idtp"]
+    errors = counts["fn"] + counts["fp"] + counts["idsw"]
+    with_identity = 2 * counts["idtp"]
     return {
-        "mota": ratio(c["truth_boxes"] - errors, c["truth_boxes"]),
-        "motp": ratio(c["overlap"], c["tp"]),
-        "motp_distance": ratio(c["tp"] - c["overlap"], c["tp"]),
-        "recall": ratio(c["tp"], c["truth_boxes"]),
-        "precision": ratio(c["tp"], c["result_boxes"]),
-        "far": ratio(errors, c["frames"]),
-        "fp_per_frame": ratio(c["fp"], c["frames"]),
-        "idp": ratio(c["idtp"], c["idtp"] + c["idfp"]),
-        "idr": ratio(c["idtp"], c["idtp"] + c["idfn"]),
-        "idf1": ratio(with_identity, with_identity + c["idfp"] + c["idfn"]),
+        "mota": ratio(counts["truth_boxes"] - errors, counts["truth_boxes"]),
+        "motp": ratio(counts["overlap"], counts["tp"]),
+        "motp_distance": ratio(counts["tp"] - counts["overlap"], counts["tp"]),
+        "recall": ratio(counts["tp"], counts["truth_boxes"]),
+        "precision": ratio(counts["tp"], counts["result_boxes"]),
+        "far": ratio(errors, counts["frames"]),
+        "fp_per_frame": ratio(counts["fp"], counts["frames"]),
+        "idp": ratio(counts["idtp"], counts["idtp"] + counts["idfp"]),
+        "idr": ratio(counts["idtp"], counts["idtp"] + counts["idfn"]),
+        "idf1": ratio(with_identity, with_identity + counts["idfp"] + counts["idfn"]),
         **{name: x.mean(axis=-1) for name, x in hota_at_alpha(counts, sums).items()},
     }
 
@@ -153,10 +154,10 @@ def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
 #: The method of the intervals of tracking.
 METHOD = "sequence-jackknife"
 
-#: With fewer sequences limits are not given.
+#: With fewer sequences there are no limits.
 FEWEST = 12
 
-# The public detections of MOT17, which has each of its videos once for each of them.
+# The public detections of MOT17, which has each video once for each detector.
 _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
 
 
@@ -164,7 +165,7 @@ _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
 class SequenceSums:
     """The counts and the sums of HOTA of sequences, in arrays with the sequences first.
 
-    A video is one sequence, or those that show it with other detections, as in MOT17.
+    A video is one sequence, or the sequences of the same video with other detections, as in MOT17.
     """
 
     counts: Counts
@@ -173,10 +174,9 @@ class SequenceSums:
     videos: int
 
     @classmethod
-    def of(
+    def from_sequences(
         cls, names: Iterable[str], counts: Iterable[Counts], sums: Iterable[MatchSums]
     ) -> SequenceSums:
-        """Return the sums of sequences, from those of each."""
         videos = np.array([_DETECTIONS.sub("", name) for name in names])
         distinct, video = np.unique(videos, return_inverse=True)
         return cls(_stacked(counts), _stacked(sums), video.reshape(-1), len(distinct))
@@ -189,11 +189,11 @@ class SequenceSums:
             {name: values.sum(axis=0) for name, values in self.sums.items()},
         )
 
-    def _of_others(self, values: np.ndarray) -> np.ndarray:
-        """Return for each video the sum over all others.
+    def _sums_without(self, values: np.ndarray) -> np.ndarray:
+        """Return, for each video, the sum over all other videos.
 
-        It is that of the videos before it and after it: all less the video would not be 0 where no
-        other has a match.
+        The sum over the videos before it is added to the sum over the videos after it: the sum
+        over all less the video might not be exactly 0 where no other video has a match.
         """
         of_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
         np.add.at(of_video, 1 + self.video, values)
@@ -207,15 +207,15 @@ class SequenceSums:
         return values_of(*self.total)
 
     @cached_property
-    def of_each(self) -> dict[str, np.ndarray]:
+    def sequence_values(self) -> dict[str, np.ndarray]:
         """Each measure of each sequence by itself, shape (sequences,)."""
         return values_of(self.counts, self.sums)
 
     @cached_property
-    def without(self) -> dict[str, np.ndarray]:
+    def values_without(self) -> dict[str, np.ndarray]:
         """Each measure without each video, shape (videos,)."""
         counts, sums = (
-            {name: self._of_others(values) for name, values in x.items()}
+            {name: self._sums_without(values) for name, values in x.items()}
             for x in (self.counts, self.sums)
         )
         return values_of(counts, sums)
@@ -224,7 +224,7 @@ class SequenceSums:
         """Return the limits of a measure, NaN where there are none."""
         if self.videos < FEWEST:
             return np.nan, np.nan
-        columns = np.append(self.values[name], self.without[name])
+        columns = np.append(self.values[name], self.values_without[name])
         low, high = student(columns, confidence, self.videos, MEASURES[name].bounds)
         return float(low), float(high)
 
@@ -240,7 +240,7 @@ class SequenceSums:
         }
 
     def messages(self) -> list[Message]:
-        """Return why there are no intervals, and what is left out at a time if not a sequence."""
+        """Return messages on sequences of one video, and on too few sequences for intervals."""
         sequences, messages = len(self.video), []
         if self.videos < sequences:
             about = {"sequences": sequences, "videos": self.videos}

@@ -317,7 +317,7 @@ def tracking(
     1
     """
     options = TrackingOptions(
-        iou, pairing, mostly_tracked, ignored, columns, _wanted_classes(classes)
+        iou, pairing, mostly_tracked, ignored, columns, _check_classes(classes)
     )
     method = interval_of(interval, [METHOD])
     if not are_trackers(truth, result):
@@ -327,8 +327,8 @@ def tracking(
                 'results of several, as {"A": result, "B": result}'
             )
         truths = sources_of(truth, "truth")
-        given = frames_given(frames, truths)
-        evaluated = options.evaluate(truths, sources_of(result, "result"), given)
+        frames_of_sequence = frames_given(frames, truths)
+        evaluated = options.evaluate(truths, sources_of(result, "result"), frames_of_sequence)
         return _dataset(evaluated, options, method)
     method = method or IntervalMethod(METHOD)
     return compare_trackers(truth, result, frames, options, measures, method)
@@ -347,7 +347,7 @@ def _dataset(
     if scenes[0].name:
         for name, values in _values(sums.counts, sums.sums).items():
             variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
-            names[f"sequence_{name}"] = _of_each_sequence(name)
+            names[f"sequence_{name}"] = _variable_over_sequences(name)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     targets = {
         name: np.concatenate([part.targets[name] for part in measured])
@@ -376,8 +376,8 @@ def _dataset(
     return dataset(variables, names, coordinates, attrs)
 
 
-def _of_each_sequence(name: str) -> Variable:
-    """Return a variable over sequences: of those that all tables have, few are in short ones."""
+def _variable_over_sequences(name: str) -> Variable:
+    """Return a variable over sequences, which a short table has if it is in `_OF_SEQUENCES`."""
     variable = TRACKING[name]
     detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
     if name in _OF_SEQUENCES:
@@ -394,8 +394,8 @@ def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     return values | {name: value for name, value in counts.items() if name != "overlap"}
 
 
-def _wanted_classes(classes: Any) -> tuple[int, ...] | None:
-    """Return the classes to evaluate; None for those of the convention."""
+def _check_classes(classes: Any) -> tuple[int, ...] | None:
+    """Return the classes to evaluate; None for the classes of the convention."""
     if classes is None:
         return None
     numbers = require_numbers(
@@ -415,8 +415,8 @@ def compare_trackers(
     measures: Sequence[str],
     method: IntervalMethod,
 ) -> xr.Dataset:
-    """Compare trackers on the same sequences: differences, ranks, and what cannot be told apart."""
-    wanted = _measures(measures)
+    """Compare trackers on the sequences that all of them have: values, differences and ranks."""
+    compared = _check_measures(measures)
     for name in trackers:
         if not isinstance(name, str) or not name:
             raise DataError(f"`result` has the name {name!r}; expected text that is not empty")
@@ -426,15 +426,15 @@ def compare_trackers(
             "compare, or its result alone"
         )
     truths = sources_of(truth, "truth")
-    given = frames_given(frames, truths)
+    frames_of_sequence = frames_given(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
     common, messages = _common(truths, results)
     evaluated = {}
     for name, result in results.items():
         with stage(f"matching {name}"):
-            evaluated[name] = options.evaluate(common, result, given, _role(name))
+            evaluated[name] = options.evaluate(common, result, frames_of_sequence, _role(name))
     sums = [x.sums for x in evaluated.values()]
-    per_frame = any(MEASURES[name].units.endswith("/frame") for name in wanted)
+    per_frame = any(MEASURES[name].units.endswith("/frame") for name in compared)
     messages += [
         message
         for message in joined_messages({name: x.messages for name, x in evaluated.items()})
@@ -442,7 +442,7 @@ def compare_trackers(
     ]
     messages += sums[0].messages()
     confidence = method.confidence
-    ranked = [ranked_measure(x, sums, confidence) for x in wanted]
+    ranked = [ranked_measure(x, sums, confidence) for x in compared]
     attrs = {
         "trackers": len(trackers),
         "sequences": len(sums[0].video),
@@ -458,12 +458,11 @@ def compare_trackers(
 
 
 def _role(name: str) -> str:
-    """Return what errors call the result of a tracker."""
+    """Return the name of a tracker's result in errors."""
     return f"`result`[{name!r}]"
 
 
-def _measures(names: Sequence[str]) -> list[str]:
-    """Return the measures of these names."""
+def _check_measures(names: Sequence[str]) -> list[str]:
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise DataError(
             f"`measures` is {received(names)}; expected a list of names, such as {list(COMPARED)}"
@@ -479,11 +478,11 @@ def _measures(names: Sequence[str]) -> list[str]:
 def _common(
     truths: Mapping[str, SequenceSource], trackers: Mapping[str, Mapping[str, SequenceSource]]
 ) -> tuple[dict[str, SequenceSource], list[Message]]:
-    """Return the sequences that all trackers have, and a message on the others."""
+    """Return the sequences that all trackers have, and a message on the sequences left out."""
     lacking = {
         tracker: [name for name in truths if name not in results]
         for tracker, results in trackers.items()
-        if ("" in results) == ("" in truths)  # reading others says what is wrong
+        if ("" in results) == ("" in truths)  # other results raise when they are read
     }
     left_out = sorted({name for of_tracker in lacking.values() for name in of_tracker})
     common = {name: source for name, source in truths.items() if name not in left_out}
@@ -496,7 +495,7 @@ def _common(
     if not left_out:
         return common, []
     about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
-    about["trackers"] = {tracker: len(of) for tracker, of in lacking.items() if of}
+    about["trackers"] = {tracker: len(names) for tracker, names in lacking.items() if names}
     return common, [Message("sequences-not-in-common", names=left_out[:LISTED], **about)]
 
 
@@ -506,11 +505,11 @@ def ranked_measure(
     """Return a measure of all trackers, with their differences."""
     systems = []
     for tracker in trackers:
-        without = tracker.without[name] if tracker.videos >= FEWEST else np.empty(0)
+        values_without = tracker.values_without[name] if tracker.videos >= FEWEST else np.empty(0)
         systems.append(
             SystemMeasure(
                 scalar=MEASURES[name],
-                columns=np.append(tracker.values[name], without),
+                columns=np.append(tracker.values[name], values_without),
                 limits=tracker.limits(name, confidence),
                 population="new sequences",
             )
@@ -520,11 +519,12 @@ def ranked_measure(
 
 def _discordant(name: str, trackers: Sequence[SequenceSums]) -> np.ndarray:
     """Return in how many videos two trackers have another value, shape (trackers, trackers)."""
-    of_each = np.array([tracker.of_each[name] for tracker in trackers])
-    values = np.where(np.isnan(of_each), np.inf, of_each)  # equal where neither is defined
+    sequence_values = np.array([tracker.sequence_values[name] for tracker in trackers])
+    # Undefined values are equal.
+    values = np.where(np.isnan(sequence_values), np.inf, sequence_values)
     differ = values[:, None] != values
     video, videos = trackers[0].video, trackers[0].videos
     counted = np.zeros((len(trackers), len(trackers), videos), dtype=bool)
-    for sequence, of in enumerate(video.tolist()):
-        counted[:, :, of] |= differ[:, :, sequence]
+    for sequence, video_of_sequence in enumerate(video.tolist()):
+        counted[:, :, video_of_sequence] |= differ[:, :, sequence]
     return counted.sum(axis=-1)
