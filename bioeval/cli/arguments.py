@@ -19,7 +19,6 @@ class Value(click.ParamType):
         self.name, self.read, self.expected = name, read, expected
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value."""
         if not isinstance(value, str):
             return value
         try:
@@ -76,7 +75,7 @@ def _error_rate(text: str, name: str = "FAR") -> float:
 
 
 def _error_rates(name: str) -> Value:
-    """Return the type of one or several FARs or FRRs."""
+    """Return the type of an option with FARs or FRRs; `name` is ``"FAR"`` or ``"FRR"``."""
     return Value(
         "x",
         lambda text: tuple(_error_rate(each, name) for each in text.split(",")),

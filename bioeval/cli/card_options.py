@@ -96,14 +96,14 @@ _FIELDS = {
 
 
 def take_card_options(options: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Remove the options of the card from those that were given, and return them."""
-    given = {name: options.pop(name) for name in _FIELDS if name in options}
-    if not given["single_gallery"]:  # a flag
-        del given["single_gallery"]
+    """Remove the options of the card from all options given, and return the options of the card."""
+    card_options = {name: options.pop(name) for name in _FIELDS if name in options}
+    if not card_options["single_gallery"]:  # a flag
+        del card_options["single_gallery"]
     source = click.get_current_context().get_parameter_source("random_state")
     if source is ParameterSource.COMMANDLINE:
-        given["seed"] = seed  # also of intervals
-    return given
+        card_options["seed"] = seed  # also of intervals
+    return card_options
 
 
 #: Options of the parts of an experiment, and of one gallery that is chosen among all people.
@@ -117,8 +117,13 @@ def with_gallery(protocol: str, scores: Scores, given: dict[str, Any]) -> Scores
     The options are taken. Everything else that divides the people is an experiment.
     """
     selection = {name: given[name] for name in _SELECTION if name in given}
-    others = {*_EXPERIMENT, "folds", "target"} & {*given}
-    if protocol != "auto" or not selection or others or scores.layout != "all-against-all":
+    experiment_options = {*_EXPERIMENT, "folds", "target"} & {*given}
+    if (
+        protocol != "auto"
+        or not selection
+        or experiment_options
+        or scores.layout != "all-against-all"
+    ):
         return scores
     from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.splits import SplitSides
@@ -188,14 +193,14 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
         described = section.fields()
         of_field = (value,) if described[field].many and isinstance(value, str) else value
         changed: Any = replace(section, **{field: of_field})
-        for other, about in described.items():
-            if not _holds(changed, about.only_if) and changed[other] != about.default:
+        for other_field, about in described.items():
+            if not _holds(changed, about.only_if) and changed[other_field] != about.default:
                 if name == "rank_unit":  # the rule of fusion of subjects
-                    changed = replace(changed, **{other: about.default})
+                    changed = replace(changed, **{other_field: about.default})
                 else:
+                    needed = f"{other_field} = {changed[other_field]}"
                     raise click.UsageError(
-                        f"{word} {value} does not go with {other} = {changed[other]} of "
-                        f"protocol {card.name}"
+                        f"{word} {value} does not go with {needed} of protocol {card.name}"
                     )
         card = replace(card, **{section_name: changed})
     return card

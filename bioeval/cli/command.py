@@ -35,7 +35,7 @@ SHARED = ("System in use", "Intervals", "Output", "Reading", "Size and speed")
 def by_heading(
     params: Sequence[click.Parameter], ctx: click.Context
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return the lines of a command's options under their headings, those of its own first."""
+    """Return the help lines of options by heading; the headings of one command alone come first."""
     listed: dict[str, list[tuple[str, str]]] = {"Options": []}
     for param in params:
         if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
@@ -75,7 +75,6 @@ class Command(click.Command):
         options = {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 
         def option_of(match: re.Match[str]) -> str:
-            """Return the option of an argument, and its value if any."""
             name, value = match[1], match[2] or ""
             if name not in options and "lists" in options:
                 name = LOAD_NAMES.get(name, name)
@@ -95,16 +94,16 @@ class Command(click.Command):
         return NAMED.sub(option_of, text)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the command does, and examples."""
+        """Write the summary of the command, and its examples."""
         super().format_help_text(ctx, formatter)
         with formatter.section("Examples"):
             for line in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters of the command, and that of its help in full."""
-        how: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": True}
-        in_full = click.Option(["--help-all"], default=False, callback=_show_all, **how)
+        """Return the parameters of the command, and the option ``--help-all``."""
+        settings: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": True}
+        in_full = click.Option(["--help-all"], default=False, callback=_show_all, **settings)
         return [*super().get_params(ctx), in_full]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -124,7 +123,7 @@ class Command(click.Command):
                 formatter.write_text(self.epilog)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings; only the names of those of other headings."""
+        """Write the command's own options with their help, and the names of its shared options."""
         listed = by_heading(self.get_params(ctx), ctx)
         described = listed if ctx.meta.get(__name__) else {"Options": listed.pop("Options")}
         names = [name for lines in described.values() for name, _ in lines]
@@ -141,8 +140,8 @@ class Command(click.Command):
             words = re.findall(r"(?<!\S)--[\w-]+", " ".join(name for name, _ in lines))
             indent = " " * (len(heading) + 2)
             text = f"{heading}: {' '.join(words)}"
-            how: Any = {"subsequent_indent": indent, "break_on_hyphens": False}
-            formatter.write(textwrap.fill(text, formatter.width, **how) + "\n")
+            settings: Any = {"subsequent_indent": indent, "break_on_hyphens": False}
+            formatter.write(textwrap.fill(text, formatter.width, **settings) + "\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library names the command's options."""
@@ -179,8 +178,8 @@ class WordChoice(click.Choice):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the word in its own spelling."""
-        known = {str(word).replace("-", "_"): word for word in self.choices}
-        return super().convert(known.get(str(value).replace("-", "_"), value), param, ctx)
+        words = {str(word).replace("-", "_"): word for word in self.choices}
+        return super().convert(words.get(str(value).replace("-", "_"), value), param, ctx)
 
 
 def option(
@@ -190,7 +189,7 @@ def option(
     default: Any = None,
     *,
     name: str | None = None,
-    **more: Any,
+    **settings: Any,
 ) -> Callable[[F], F]:
     """Return an option of a command, as ``--width W`` with the word for its value.
 
@@ -210,14 +209,14 @@ def option(
             listed = f"{text.rstrip('.')}: {', '.join(type.choices)}."
             help = "  [".join([listed, *ending])
     if type is bool:
-        more |= {"is_flag": True, "default": False}
+        settings |= {"is_flag": True, "default": False}
     else:
-        more |= {"type": type, "metavar": metavar or None}
+        settings |= {"type": type, "metavar": metavar or None}
     if default is not None:
-        more["default"] = default
+        settings["default"] = default
         if default != "":
             help = f"{help}  [{default}]"
-    return click.option(*names, help=help, show_default=False, **more)
+    return click.option(*names, help=help, show_default=False, **settings)
 
 
 #: Characters of an option with the words to choose from; longer ones have these in their help.

@@ -48,7 +48,7 @@ def as_json(document: Any) -> str:
 
 
 def note(text: str) -> None:
-    """Write a line on standard error, after all that was printed."""
+    """Write a line on standard error, after standard output was flushed."""
     try:
         flush()
     except OSError:
@@ -60,7 +60,7 @@ def note(text: str) -> None:
 
 
 def flush() -> None:
-    """Write out what standard output still holds back."""
+    """Flush standard output, and name it in an error."""
     if sys.stdout is not None:
         with named_errors():
             sys.stdout.flush()

@@ -27,7 +27,7 @@ IMAGES = option_group(
 
 
 def image_folder(root: str | None, data: str) -> Path:
-    """Return the folder of image files: the one given, or that of the data."""
+    """Return the folder of image files: `root` if given, else the folder of the data."""
     if root is None:
         return Path(data).parent
     if not Path(root).is_dir():
@@ -36,7 +36,7 @@ def image_folder(root: str | None, data: str) -> Path:
 
 
 def require_images(scores: Scores, column: str) -> None:
-    """Raise :class:`DataError` unless scores have the column, if one is named."""
+    """Raise :class:`DataError` if a metadata column is named that the scores lack."""
     if not column or scores.layout == "pairs":
         return
     names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]

@@ -51,11 +51,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or name the nearest one."""
+        """Find the command; an error for an unknown word names the nearest command."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             listed = ", ".join(COMMANDS)
-            near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
-            ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
+            hint = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
+            ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{hint}")
         return super().resolve_command(ctx, args)
 
     def make_context(

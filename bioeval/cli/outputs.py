@@ -56,7 +56,7 @@ def take_out(out: str, force: bool) -> Path:
 
 
 def take_scores(out: str, force: bool) -> Path:
-    """Do the same for a file of scores."""
+    """Return the path of a file of scores to write, checked with its format before computing."""
     from bioeval.scores.formats.writing import form_of
 
     form_of(Path(out))
@@ -72,11 +72,11 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     """
     from bioeval.base.replacing import FileInUseError
 
-    there = list(filter(Path.exists, places))
-    if not there:  # what is not there is not read
+    existing = list(filter(Path.exists, places))
+    if not existing:  # what is not there is not read
         return
     for word, file in _files_to_read(out):
-        for place in there:
+        for place in existing:
             if os.path.exists(file) and place.samefile(file):
                 role = "one of the files to read" if word == str(place) else f"read for {word!r}"
                 raise FileInUseError(f"{place}: is {role}; name another file to write")
@@ -91,7 +91,7 @@ def command_words() -> list[str]:
 
 
 def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
-    """Yield the files that the command line names, but once the word `out`, each with its word."""
+    """Yield words of the command line with the files that they name; `out` is left out once."""
     from bioeval.scores.formats.labels import SIBLINGS, sibling
 
     words = command_words()
@@ -110,14 +110,14 @@ def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
     """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
     from bioeval.base.replacing import require_unused
 
-    there = list(filter(Path.exists, places))
-    names = list(map(str, there))
+    existing = list(filter(Path.exists, places))
+    names = list(map(str, existing))
     if names and not force:
         listed = ", ".join(names[:6])
         if len(names) > 6:
             listed += f" and {len(names) - 6} more"
         raise DataError(f"{listed} would be replaced; give --force or another name")
-    for place in there:
+    for place in existing:
         require_unused(place)
 
 
@@ -158,10 +158,10 @@ def write_folder(
             put_in_place([*map(part.joinpath, ordered)], [*map(folder.joinpath, ordered)])
     except FileInUseError as error:
         number = 2
-        while (kept := folder / f"results-{number}").exists():
+        while (own_folder := folder / f"results-{number}").exists():
             number += 1
-        os.rename(part, kept)
-        raise FileInUseError(f"{error}. The results are in {kept}") from error
+        os.rename(part, own_folder)
+        raise FileInUseError(f"{error}. The results are in {own_folder}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
@@ -173,10 +173,10 @@ def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table:
         # Python 3.12.1 crashes on a view that is collected with what it shows, after a full disk:
         # both are closed here, and `Path.write_bytes` would make another.
         with (
-            results.to_netcdf(engine="h5netcdf") as made,
+            results.to_netcdf(engine="h5netcdf") as netcdf,
             open(folder / "results.nc", "wb") as file,
         ):
-            file.write(made)
+            file.write(netcdf)
     text = table.text(WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 

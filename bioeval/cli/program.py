@@ -100,8 +100,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     from bioeval.base.messages import MessageWarning
     from bioeval.cli.console import flush
 
-    if why := overwritten():
-        return _say(why, FAILED)
+    if reason := overwritten():
+        return _say(reason, FAILED)
     from bioeval.cli.lazy_group import BrokenOutputError, root
 
     try:

@@ -225,8 +225,21 @@ class Run:
         use, self.use = self.use, {}
         return use
 
+    def take_fusion(self) -> str:
+        """Return the rule of fusion, and remove it from the use of a system."""
+        rule: str = self.use.pop("fusion", "best")
+        return rule
+
+    def claim_all_templates(self) -> None:
+        """Compare a claim with all enrolled templates of the subject."""
+        self.use["templates"] = "multi"
+
+    def drop_seed(self) -> None:
+        """Remove the seed from the settings of intervals."""
+        del self.settings["random_state"]
+
     def _in_use(self, scores: Scores) -> Scores:
-        """Return the scores of the claims of a system, or `scores` where each is one comparison."""
+        """Return the scores of the claims of a system; `scores` where a claim is one comparison."""
         use = self.use
         if not {"attempts", "enrol"} & use.keys() and use.get("templates") != "multi":
             if "fusion" in use:
@@ -237,7 +250,7 @@ class Run:
         return claim_scores(scores, **{"templates": "single", **use})
 
     def system_name(self, file: str, name: str | None = None) -> str:
-        """Return the name of a system: as given, else that of the file and the chosen array."""
+        """Return the name of a system: `name`, or else the names of file and chosen array."""
         columns = self.reading.get("columns", {})
         array = columns.get("scores") or columns.get("embeddings")
         path = Path(file)
@@ -246,16 +259,18 @@ class Run:
         return name or ":".join(filter(None, (path.stem, array)))
 
     def names(self, files: Sequence[str]) -> list[str]:
-        """Return the names of several systems: those given, or those of their files.
+        """Return the names of several systems: the names given, or else the names of their files.
 
-        Files of one name have their paths.
+        Files with the same name have their paths instead.
         """
-        given = self.given_name or (None,) * len(files)
-        if len(given) != len(files):
-            raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
+        given_names = self.given_name or (None,) * len(files)
+        if len(given_names) != len(files):
+            raise click.UsageError(
+                f"--name is given {len(given_names)} times for {len(files)} systems"
+            )
         stems = [self.system_name(file) for file in files]
         distinct = stems if len(set(stems)) == len(stems) else files
-        names = [x or y for x, y in zip(given, distinct, strict=True)]
+        names = [x or y for x, y in zip(given_names, distinct, strict=True)]
         for name in names:
             if names.count(name) > 1:
                 raise click.UsageError(f"{name!r} is given twice; name each system with --name")
@@ -264,7 +279,7 @@ class Run:
     # -------------------------------------------------------------------------- intervals
 
     def interval(self, method: str | None) -> Any:
-        """Return the method of intervals with the settings of the command; None without one."""
+        """Return the method of intervals with the settings of the command; None for no method."""
         if method is None:
             source = click.get_current_context().get_parameter_source
             for name in ("confidence", "replicates"):
@@ -276,7 +291,7 @@ class Run:
         return IntervalMethod(method, **self.settings)
 
     def interval_for(self, scores: Scores, method: str | None) -> Any:
-        """Return intervals by this method, or by the one that the scores allow, with a note."""
+        """Return intervals by `method`; by default, by the method that the scores allow."""
         from bioeval.scores.people import knows_people, subject_pattern_of
 
         if method is None and knows_people(scores):
@@ -319,7 +334,7 @@ class Run:
             take_out(out, self.force)
 
     def save_scores(self, scores: Scores, out: str | None) -> None:
-        """Write scores to a file, if one is named."""
+        """Write scores to the file `out`; nothing if `out` is None."""
         if out is None:
             return
         from bioeval.scores.formats import save
@@ -346,7 +361,7 @@ class Run:
         return document_of(results, self.terms, in_options, lines, verbose=verbose)
 
     def keep(self, table: Any = None, document: Any = None, *, text: str = "") -> None:
-        """Keep what is printed at the end."""
+        """Keep a table or a text, and the JSON document, for printing at the end."""
         self._table, self._text, self._document = table, text, document
 
     def finish(self, results: Any, extras: Extras = NO_EXTRAS) -> None:
@@ -361,15 +376,15 @@ class Run:
         from bioeval.views.tasks import datasets
 
         saved: Any = None
-        shown = results
+        displayed = results
         system = ""
         if isinstance(results, dict):
             nodes = without_slashes(results, "-")
             saved = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
-            shown = {name: self.in_terms(x) for name, x in results.items()}
+            displayed = {name: self.in_terms(x) for name, x in results.items()}
         elif isinstance(results, xr.Dataset | xr.DataTree):
             saved = results
-            shown = self.in_terms(saved)
+            displayed = self.in_terms(saved)
             system = next((str(x.attrs.get("system", "")) for _, x in datasets(saved)), "")
         document: dict[str, Any] = {}
         if self.folder is not None or self.as_json or self.conditions:
@@ -385,29 +400,29 @@ class Run:
         self._require_within_scores(results)
 
         def fill(folder: Path) -> None:
-            write_results(folder, saved, self.table(shown, extras.lines, whole=True))
+            write_results(folder, saved, self.table(displayed, extras.lines, whole=True))
             write_csv(folder, data.tables(), extras.records)
             if extras.draw is not None and self.formats:
                 extras.draw(folder)
             elif self.formats and saved is not None:
-                self.draw(shown, folder, overlaid=extras.overlaid)
+                self.draw(displayed, folder, overlaid=extras.overlaid)
 
         if self.folder is not None:
             self.stages(f"writing to {self.folder}")
             self._written = write_folder(self.folder, document, fill, self.force)
-        self.keep(extras.table or self.table(shown, extras.lines), document)
+        self.keep(extras.table or self.table(displayed, extras.lines), document)
         name = extras.name or system or Path(next(iter(self.files), "")).stem
         page = extras.page
         if page is None:
-            page = {name: shown} if saved is results else shown
+            page = {name: displayed} if saved is results else displayed
         title = name if saved is None else ""
         self.remark(*self.write_page(page, **{"title": title, **extras.page_options}))
 
-    def draw(self, results: Any, folder: Path, scores: Any = (), **how: Any) -> None:
-        """Draw results in the formats of ``--plot-format``; say what is left out."""
+    def draw(self, results: Any, folder: Path, scores: Any = (), **options: Any) -> None:
+        """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
         from bioeval.plot.files import save_plots
 
-        save_plots(results, scores, folder, self.formats, tell=self.remark, **how)
+        save_plots(results, scores, folder, self.formats, tell=self.remark, **options)
 
     def write_page(self, results: Any, **options: Any) -> list[str]:
         """Write the page of the results of the files that were read, if wanted.

@@ -341,7 +341,7 @@ def shared(
 
 
 def rule_of(far: float | None, name: str, rule: Any) -> Any:
-    """Return the rule of ``--far X``, or that of the option of this name."""
+    """Return the rule of ``--far X`` if given, else `rule`, the value of the option ``--name``."""
     if far is None:
         return rule
     source = click.get_current_context().get_parameter_source(name)

@@ -23,7 +23,7 @@ def require_defined(
     protocol: str | Protocol = "auto",
     results: Iterable[xr.Dataset] = (),
 ) -> None:
-    """Raise :class:`NoResultError` unless one of the values is defined."""
+    """Raise :class:`NoResultError` if all values are NaN."""
     import numpy as np
 
     if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
@@ -58,10 +58,12 @@ def _refuse(
     from bioeval.views.messages import sentence_about
 
     for scores in systems:
-        if why := why_undefined(scores, protocol):
-            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
+        if reason := why_undefined(scores, protocol):
+            raise NoResultError(f"nothing could be evaluated of {scores.name}: {reason}")
     undefined = [
         x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
     ]
-    why = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
-    raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
+    reason = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
+    raise NoResultError(
+        f"nothing could be evaluated: {reason or 'no rate is defined for these data'}"
+    )

@@ -114,7 +114,7 @@ Block = Paragraph | Facts | Legend | Table | Messages | Section
 
 
 def walk(section: Section) -> Iterator[tuple[Section, Block]]:
-    """Yield the blocks of a section and of those within it, each with the section it is in."""
+    """Yield the blocks of a section and of its inner sections, each block after its section."""
     for block in section.blocks:
         yield section, block
         if isinstance(block, Section):
@@ -122,7 +122,7 @@ def walk(section: Section) -> Iterator[tuple[Section, Block]]:
 
 
 def tables(section: Section) -> Iterator[Table]:
-    """Yield the tables of a section and of those within it."""
+    """Yield the tables of a section and of its inner sections."""
     for _, block in walk(section):
         if isinstance(block, Table):
             yield block
@@ -146,14 +146,14 @@ def supported(section: Section) -> Section:
 
 
 def _supported_table(table: Table) -> Iterator[Block]:
-    """Yield what a reader is shown of a table: what keeps a number, or else the notes."""
+    """Yield a table of the rows with a supported number, or else the notes of the table."""
     rows, withheld = [], set[int]()
     for row in table.rows:
-        kept = [None if isinstance(x, Quantity) and not x.supported else x for x in row]
-        lacking = [i for i, cell in enumerate(row) if cell is not kept[i]]
+        supported_row = [None if isinstance(x, Quantity) and not x.supported else x for x in row]
+        lacking = [i for i, cell in enumerate(row) if cell is not supported_row[i]]
         withheld.update(lacking)
-        if not lacking or any(isinstance(x, Quantity) for x in kept):
-            rows.append(kept)
+        if not lacking or any(isinstance(x, Quantity) for x in supported_row):
+            rows.append(supported_row)
     if not withheld:
         yield table
         return

@@ -116,11 +116,11 @@ def cell_of_number(
 
     Of a `statistic` of the variable it may be another kind. `fields` are those of the cell.
     """
-    unit, shown = str(about.get("units", "")), str(about.get("shown", ""))
+    unit, display = str(about.get("units", "")), str(about.get("shown", ""))
     if unit == "score" and statistic.endswith("sd"):
         return Number(value, digits=3, **fields)
     if unit == "score":
-        if shown == "threshold" and not statistic:
+        if display == "threshold" and not statistic:
             return Threshold(value, **fields)
         return Score(value, digits=3 if statistic in SPREADS else None, **fields)
     is_difference = fields.setdefault("difference", statistic == "difference")
@@ -131,10 +131,10 @@ def cell_of_number(
     if unit == "p" and statistic != "number":
         return Probability(value, **fields)
     is_whole = math.isnan(value) or float(value).is_integer()
-    is_count = (shown == "count" or unit not in _NO_COUNTS) and not is_difference
+    is_count = (display == "count" or unit not in _NO_COUNTS) and not is_difference
     if statistic == "number" or (is_count and is_whole):
         return Count(value, **fields)
-    if shown.isdecimal():
-        return Number(value, digits=int(shown), **fields)
+    if display.isdecimal():
+        return Number(value, digits=int(display), **fields)
     decimals = about.get("decimals", 4 if unit in ("bits", "cost") else 2)
     return Number(value, decimals=int(decimals), **fields)

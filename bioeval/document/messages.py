@@ -666,7 +666,7 @@ SENTENCES: dict[str, str] = {
 
 
 def sentence_of(message: Message) -> Text:
-    """Return the sentence of a message; an argument `task` says what its rates are of."""
+    """Return the sentence of a message; its argument `task`, if any, chooses the terms."""
     arguments, sentence = message.arguments, SENTENCES[message.code]
 
     def kept(part: re.Match[str]) -> str:
@@ -679,5 +679,5 @@ def sentence_of(message: Message) -> Text:
 
 
 def answers_first(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with the answers before all others."""
+    """Return messages with the answers before all other messages."""
     return sorted(messages, key=lambda message: message.code not in ANSWERS)

@@ -43,7 +43,7 @@ _NAMED = 8
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:
-    """Return the fact that names the systems, a few of them, and says what was compared."""
+    """Return the fact with the names of the systems, if not too many, and the data."""
     names: list[Text] = [Label(name) for name in systems if name]
     if not 1 <= len(names) <= _NAMED:
         return Fact("Data", data)
@@ -53,7 +53,7 @@ def data_fact(systems: Sequence[str], data: str) -> Fact:
 
 
 def scores_in_words(kind: str, protocol: str = "") -> Text:
-    """Return what is accepted at a threshold, and by which card."""
+    """Return the kind of scores with its side of acceptance, and the protocol card."""
     scores: Text = _SCORES.get(kind, kind)
     if protocol:
         text = "{scores}; protocol {card:name}" if kind else "protocol {card:name}"
@@ -115,7 +115,7 @@ def interval_note(
 
 
 def one_sided(*datasets: xr.Dataset) -> str:
-    """Return what is said where a number, or one at a target, is 0 or 1 and has limits."""
+    """Return a sentence on one-sided limits if a number with limits is 0 or 1; else nothing."""
     for dataset in datasets:
         for name, value in dataset.data_vars.items():
             if f"{name}_low" not in dataset or {"threshold", "rank"} & {*value.dims}:
@@ -161,7 +161,7 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
 
 
 def result_messages(dataset: xr.Dataset) -> Messages:
-    """Return the messages of a result."""
+    """Return the messages of a result as a block."""
     return Messages(messages_of_result(dataset))
 
 
@@ -225,10 +225,10 @@ def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
     """Return with how many templates probes were compared, in words, if not with the gallery."""
     if "candidates" not in attrs:
         return ""
-    least, most = int(attrs["candidates_least"]), int(attrs["candidates_most"])
-    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    of = counted(int(attrs["candidates"]), "gallery templates")
-    return f"each probe was compared with {number} of {of}"
+    smallest, largest = int(attrs["candidates_least"]), int(attrs["candidates_most"])
+    number = f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+    candidates = counted(int(attrs["candidates"]), "gallery templates")
+    return f"each probe was compared with {number} of {candidates}"
 
 
 def cell_of(
@@ -247,30 +247,30 @@ def cell_of(
     if name not in variables:
         return None
 
-    def at(other: str, missing: Any = None) -> Any:
+    def value_at(other: str, missing: Any = None) -> Any:
         if other not in variables:
             return missing
         variable = variables[other]
         value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
         return value.item() if isinstance(value, np.generic) else value
 
-    value, about = at(name), variables[name].attrs
+    value, about = value_at(name), variables[name].attrs
     if isinstance(value, str | bool) or not about.get("units"):
         return Label(value)
     if name in dataset.dims and about["units"] in ("1", "proportion") and "iso_term" not in about:
         return Number(value, digits=6)
-    low, high = at(f"{name}_low", math.nan), at(f"{name}_high", math.nan)
+    low, high = value_at(f"{name}_low", math.nan), value_at(f"{name}_high", math.nan)
     out_of = str(about.get("out_of", "")).split()
     is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]
     if attempts is None and is_known and all(is_known):
-        attempts = int(sum(at(x) for x in out_of))
+        attempts = int(sum(value_at(x) for x in out_of))
     return cell_of_number(
         value,
         about,
         attempts=attempts,
         interval=None if math.isnan(low + high) else (low, high),
-        flagged=bool(at(f"{name}_flagged")),
-        next=at(f"{name}{NEXT}", math.nan),
+        flagged=bool(value_at(f"{name}_flagged")),
+        next=value_at(f"{name}{NEXT}", math.nan),
     )
 
 

@@ -31,7 +31,7 @@ VOCABULARIES = ("lecture", "iso")
 
 STANDARD = "ISO/IEC 19795-1"
 
-#: What rates of verification are of whose attempts have several tries.
+#: The task of verification rates if an attempt may have several tries.
 TRANSACTIONS = "transactions"
 
 #: The rates of each task that have a term in the standard.
@@ -52,13 +52,13 @@ def _words_of(task: str) -> dict[str, tuple[str, str]]:
         ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(symbol, "")
         words[name] = name.upper(), symbol
         words[ours] = ours, theirs or symbol  # "1 - FNMR" has no name
-        both = f"{theirs}, {symbol}" if theirs else symbol
-        words[f"{ours}, {name}"] = f"{ours}, {name.upper()}", both
+        in_full = f"{theirs}, {symbol}" if theirs else symbol
+        words[f"{ours}, {name}"] = f"{ours}, {name.upper()}", in_full
         if theirs and ours.startswith("false"):
-            single, other = ours.removesuffix(" rate"), theirs.removesuffix(" rate")
-            words[single] = single, other
-            plural = f"{other}es" if other.endswith("ch") else f"{other}s"
-            words[f"{single}s"] = f"{single}s", plural
+            our_noun, their_noun = ours.removesuffix(" rate"), theirs.removesuffix(" rate")
+            words[our_noun] = our_noun, their_noun
+            plural = f"{their_noun}es" if their_noun.endswith("ch") else f"{their_noun}s"
+            words[f"{our_noun}s"] = f"{our_noun}s", plural
     return words
 
 
@@ -69,7 +69,7 @@ _ALL = _WORDS["identification"] | _WORDS["verification"]
 
 
 def rates_are_of(attrs: Mapping[Any, Any], *, searches: bool = False) -> str:
-    """Return what the rates of a result are of: searches, transactions, or single attempts."""
+    """Return the task that names the rates of a result; `searches` are of identification."""
     if searches:
         return "identification"
     return TRANSACTIONS if int(attrs.get("most_tries", 1)) > 1 else "verification"
@@ -87,7 +87,7 @@ def rate_of_term(name: str) -> str:
 
 
 def word_for(name: str, task: str, vocabulary: str) -> str:
-    """Return a term in the words of a vocabulary; one that the task lacks as in the other task."""
+    """Return a term in a vocabulary; the other task gives a term that the task lacks."""
     pair = _WORDS[task or "verification"].get(_first_lower(name)) or _ALL[_first_lower(name)]
     word = pair[vocabulary == "iso"]
     return word if name[0].islower() else f"{word[0].upper()}{word[1:]}"
@@ -95,24 +95,24 @@ def word_for(name: str, task: str, vocabulary: str) -> str:
 
 def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
     """Return in words the other vocabulary's term for each rate of each task that is shown."""
-    of_tasks: list[str] = []
+    tasks: list[str] = []
     for task, rates in RATES.items():
         pairs = []
         for name, rate in rates.items():
             if name in shown.get(task, ()):
                 pair = (name.upper(), rate.iso)
                 pairs.append("{} is {}".format(*(pair if vocabulary == "lecture" else pair[::-1])))
-        others = of_tasks or (task == "identification" and shown.get(TRANSACTIONS))
-        if pairs and others:
+        follows_verification = tasks or (task == "identification" and shown.get(TRANSACTIONS))
+        if pairs and follows_verification:
             pairs.insert(0, "for identification")
         if pairs:
-            of_tasks.append(", ".join(pairs))
-    if not of_tasks:
+            tasks.append(", ".join(pairs))
+    if not tasks:
         return ""
     where = f"{STANDARD}; in the biometrics lecture, "
     if vocabulary == "lecture":
         where = f"in {STANDARD}, "
-    return where + "; ".join(of_tasks)
+    return where + "; ".join(tasks)
 
 
 def _first_lower(name: str) -> str:

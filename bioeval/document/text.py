@@ -106,20 +106,20 @@ def say(template: str, /, *, task: Any = "", **arguments: Any) -> Phrase:
 
 
 def _typed(value: Any, form: str) -> Text:
-    """Return an argument of a template as what its format says."""
+    """Return an argument of a template as text of its format."""
     if isinstance(value, Message | Label | Labels | Picture | Explained):
         return value
     if not form and isinstance(value, str | Phrase | Enumeration | Term | Quantity):
         return value
-    kind, _, more = form.partition(" ")
+    kind, _, details = form.partition(" ")
     if kind in _FORMATS:
-        return _FORMATS[kind](value, more)
+        return _FORMATS[kind](value, details)
     of_one = _FORMATS.get(kind.removesuffix("s"))
     if of_one is not None and isinstance(value, Mapping):
-        texts = {name: of_one(x, more) for name, x in value.items()}
+        texts = {name: of_one(x, details) for name, x in value.items()}
         return _first([say("{name:name} ({x})", name=name, x=x) for name, x in texts.items()])
     if of_one is not None:
-        return Enumeration([of_one(x, more) for x in value])
+        return Enumeration([of_one(x, details) for x in value])
     if isinstance(value, int) and not isinstance(value, bool):
         return Count(value)
     raise TypeError(f"{value!r} is no text; give its format, such as {{name:rate}}")
@@ -133,25 +133,25 @@ def _range(numbers: Sequence[int], _: str) -> Text:
 
 
 def _spread(numbers: Sequence[float], noun: str) -> Text:
-    """Return the least, the median and the largest of the numbers of things that each one has."""
-    least, median, most = numbers
-    if least == most:
-        return say("{number} each", number=Count(most, noun=noun))
+    """Return a text with the least, the median and the largest of `numbers` of a noun."""
+    least, median, largest = numbers
+    if least == largest:
+        return say("{number} each", number=Count(largest, noun=noun))
     return say(
         "{least:count} to {most} each (median {median:digits 6})",
         least=least,
-        most=Count(most, noun=noun),
+        most=Count(largest, noun=noun),
         median=median,
     )
 
 
 def _first(names: Sequence[Text]) -> Enumeration:
-    """Return names as an enumeration; of many, the first ones and the number of the others."""
+    """Return names as an enumeration; of many, the first names and the number left out."""
     lengths = itertools.accumulate(len(x.text) if isinstance(x, Label) else 0 for x in names)
-    shown = max(1, sum(length <= _LONG for length in itertools.islice(lengths, _NAMED)))
-    if len(names) <= shown:
+    number = max(1, sum(length <= _LONG for length in itertools.islice(lengths, _NAMED)))
+    if len(names) <= number:
         return Enumeration(names)
-    return Enumeration([*names[:shown], say("{number} more", number=len(names) - shown)])
+    return Enumeration([*names[:number], say("{number} more", number=len(names) - number)])
 
 
 #: What the places of a label are, by their names in it; others are numbers.
@@ -173,21 +173,24 @@ def labelled(label: str, places: Mapping[str, Any], task: str = "") -> Phrase:
 
 
 def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
-    """Return the labels of measures in a row, those of one measure at several targets as one.
+    """Return the labels of measures in a row; a measure at several targets has one label.
 
-    Each has its name, ``measure``, its ``label`` and its places, perhaps the ``task`` of its rates.
+    A measure has its name, ``measure``, its ``label`` and its places, perhaps the ``task`` of its
+    rates.
     """
     labels: list[Text] = []
-    for _name, group in itertools.groupby(measures, lambda x: (x["measure"], "target" in x)):
-        each = list(group)
-        if "target" in each[0]:
-            targets = Enumeration([Rate(x["target"]) for x in each])
-            each = [{**each[0], "target": targets}]
-        for x in each:
-            places = {k: v for k, v in x.items() if k not in ("measure", "label", "task")}
-            is_without_rank = "rank" in places and "{rank}" not in x["label"]
-            label = x["label"] + ", rank {rank}" * is_without_rank
-            labels.append(labelled(label, places, x.get("task", "verification")))
+    for _name, group in itertools.groupby(
+        measures, lambda measure: (measure["measure"], "target" in measure)
+    ):
+        members = list(group)
+        if "target" in members[0]:
+            targets = Enumeration([Rate(measure["target"]) for measure in members])
+            members = [{**members[0], "target": targets}]
+        for measure in members:
+            places = {k: v for k, v in measure.items() if k not in ("measure", "label", "task")}
+            is_without_rank = "rank" in places and "{rank}" not in measure["label"]
+            label = measure["label"] + ", rank {rank}" * is_without_rank
+            labels.append(labelled(label, places, measure.get("task", "verification")))
     return Enumeration(labels, ";")
 
 

@@ -41,9 +41,9 @@ def page_text(
     terms: str,
     threshold: float | None,
 ) -> str:
-    """Return results as the text of an HTML page, in their own terms unless others are given.
+    """Return results as the text of an HTML page, in their own vocabulary if `terms` is empty.
 
-    `origin` are names and texts about what they were made from.
+    `origin` has names and texts about the command, files and software behind the results.
     """
     page = with_shared_next(PageResults.collected(results))
     if terms:
@@ -58,7 +58,7 @@ def page_text(
     if control.leader is not None:
         table = rates_table(control, len(page.systems) > 1, lines)
     figures = PageFigures(page, control, images)
-    first, plots = figures.first(), figures.others()
+    first, plots = figures.first(), figures.other_plots()
     alarms = [*map(lines.write, doubts_of_systems(page.nodes)), *document.alarms]
     style, script = CSS + _asset("page.css"), _asset("page.js")
     points: dict[str, Any] = {"cells": [], "marks": figures.marks}
@@ -89,7 +89,7 @@ def page_text(
 
 
 def _rates_of(control: Moving) -> str:
-    """Return what the rates of the control are of."""
+    """Return the kind of attempts behind the rates of the control; empty without rates."""
     if control.leader is None:
         return ""
     dataset = control.leader.dataset
@@ -98,13 +98,13 @@ def _rates_of(control: Moving) -> str:
 
 def _about_threshold(results: PageResults, control: Moving) -> Iterator[Text]:
     """Yield at which threshold the page opens, and why, where no answer of a study says it."""
-    for system, given in control.uncounted.items():
+    for system, uncounted in control.uncounted.items():
         yield say(
             "The evaluation of {system:name} has no rates at {threshold}, so none are shown here: "
             "evaluate with extra_thresholds=[{number}].",
             system=system,
-            threshold=given,
-            number=repr(given.value),
+            threshold=uncounted,
+            number=repr(uncounted.value),
         )
     leader = control.leader
     if leader is None:
@@ -137,9 +137,9 @@ def _made_from(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
         yield "Seed", ", ".join(seeds)
 
 
-def _json(given: Any) -> str:
+def _json(data: Any) -> str:
     """Return data as JSON that cannot end its element."""
-    text = json.dumps(given, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return _ESCAPED_DIRECTIONS.sub(r"\1\\\\u\2", text)

@@ -64,7 +64,7 @@ class PageFigures:
             figures.append(self._drawn("Worst pairs", pictures))
         return [*filter(None, figures)]
 
-    def others(self) -> list[str]:
+    def other_plots(self) -> list[str]:
         """Return the other figures that the results support, histograms of scores first."""
         figures: list[str] = []
         for curve in self.control.curves:
@@ -82,26 +82,26 @@ class PageFigures:
         return figures
 
     def _alone(self, data: Mapping[str, Any]) -> Any:
-        """Return results by name, or the only one."""
+        """Return results by system, or the result of a single system."""
         return data if self.is_of_several else next(iter(data.values()))
 
     def _files(self) -> Iterator[PlotFile]:
-        """Yield the plots of the results, of each task those of several systems together."""
+        """Yield the plots of the results; the systems of a task are in one plot."""
         by_task: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
-        for x in sorted(self.results.nodes, key=lambda x: not is_evaluation(x)):
-            task, _, part = x.task.partition("/")
-            if x.task.startswith("threshold_study/"):  # a tree of its parts
-                by_task[task][x.system][part] = x.dataset
+        for node in sorted(self.results.nodes, key=lambda node: not is_evaluation(node)):
+            task, _, part = node.task.partition("/")
+            if node.task.startswith("threshold_study/"):  # a tree of its parts
+                by_task[task][node.system][part] = node.dataset
             else:
-                by_task.setdefault(x.task, {})[x.system] = {"/": x.dataset}
+                by_task.setdefault(node.task, {})[node.system] = {"/": node.dataset}
         if "verification/single" in by_task:
             by_task.pop("verification/multi", None)
-        without = _SHOWN if self.control.leader is not None else _SHOWN[:1]
+        left_out = _SHOWN if self.control.leader is not None else _SHOWN[:1]
         for by_system in by_task.values():
             data: dict[str, Any] = {}
             for system, parts in by_system.items():
                 data[system] = xr.DataTree.from_dict(parts) if len(parts) > 1 else parts["/"]
-            for file in plot_files(data if len(data) > 1 else next(iter(data.values())), without):
+            for file in plot_files(data if len(data) > 1 else next(iter(data.values())), left_out):
                 if not file.log:
                     yield file
 
@@ -112,7 +112,7 @@ class PageFigures:
         curves: Mapping[str, RatesByThreshold] | None = None,
         line: RatesByThreshold | None = None,
     ) -> str:
-        """Return a figure, with a mark on each of its `curves`, or a `line` at a threshold.
+        """Return a figure, with a mark on every curve of `curves`, or with a `line` at a threshold.
 
         Empty if nothing can be drawn.
         """
@@ -131,11 +131,13 @@ class PageFigures:
             places = places_in_svg(figure, axes, x, y)
             self.marks.append([name, places])
             place = places[self.control.start]
-            shown = 'visibility="hidden"'
+            visibility = 'visibility="hidden"'
             if place is not None:
-                shown = f'transform="translate({place[0]} {place[1]})"'
+                visibility = f'transform="translate({place[0]} {place[1]})"'
             kind = "mark" if line is None else "limit"
-            marks += f'<path id="{name}" class="{kind} c{colour % _COLOURS}" d="{shape}" {shown}/>'
+            marks += (
+                f'<path id="{name}" class="{kind} c{colour % _COLOURS}" d="{shape}" {visibility}/>'
+            )
         return text.removesuffix("</svg>") + marks + "</svg>"
 
     def _marked(

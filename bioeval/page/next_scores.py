@@ -25,7 +25,8 @@ def with_shared_next(results: PageResults) -> PageResults:
 
     A threshold that was given, and that no result chose, has none: it is printed as it is.
     """
-    by_system = {system: _shared(results, system) for system in _systems(results)}
+    systems = {x.system for x in results.nodes} | {x.system for x in results.documents}
+    by_system = {system: _shared(results, system) for system in systems}
     return PageResults(
         [x._replace(dataset=_with_next(x.dataset, by_system[x.system])) for x in results.nodes],
         [
@@ -35,29 +36,25 @@ def with_shared_next(results: PageResults) -> PageResults:
     )
 
 
-def _systems(results: PageResults) -> set[str]:
-    return {x.system for x in results.nodes} | {x.system for x in results.documents}
-
-
 def _shared(results: PageResults, system: str) -> dict[float, float]:
-    """Return the next score of each threshold of a system, NaN of one that was given."""
-    chosen, given, of_curves = set[float](), set[float](), dict[float, float]()
+    """Return the next score of each threshold of a system, NaN of thresholds that were given."""
+    chosen, without_next, of_curves = set[float](), set[float](), dict[float, float]()
     nodes = [x for x in results.nodes if x.system == system]
     is_larger = any(accepts_larger(x.dataset) for x in nodes)
     for node in nodes:
-        given |= {*asked_thresholds(node.dataset)}
+        without_next |= {*asked_thresholds(node.dataset)}
     thresholds = [x for node in nodes for x in _thresholds(node)]
     for document in results.documents:
         if document.system == system:
             thresholds += _thresholds_of_document(document.result)
-    for is_of_curve, at, after in thresholds:
+    for is_of_curve, threshold, after in thresholds:
         if math.isnan(after):
-            given.add(at)
+            without_next.add(threshold)
             continue
-        of_curves[at] = (max if is_larger else min)(after, of_curves.get(at, after))
+        of_curves[threshold] = (max if is_larger else min)(after, of_curves.get(threshold, after))
         if not is_of_curve:
-            chosen.add(at)
-    return of_curves | dict.fromkeys(given - chosen, math.nan)
+            chosen.add(threshold)
+    return of_curves | dict.fromkeys(without_next - chosen, math.nan)
 
 
 def _thresholds(node: Node) -> Iterator[tuple[bool, float, float]]:
@@ -68,16 +65,20 @@ def _thresholds(node: Node) -> Iterator[tuple[bool, float, float]]:
             is_of_curve = name == _THRESHOLD in dataset.dims
             after = dataset.variables.get(f"{name}{NEXT}", np.full(variable.shape, np.nan))
             pairs = zip(variable.values.flat, np.asarray(after).flat, strict=True)
-            yield from ((is_of_curve, float(at), float(x)) for at, x in pairs if not np.isnan(at))
-    if isinstance(at := dataset.attrs.get(_THRESHOLD), float):  # of a workload
-        yield False, at, float(dataset.attrs.get(f"{_THRESHOLD}{NEXT}", math.nan))
+            yield from (
+                (is_of_curve, float(threshold), float(x))
+                for threshold, x in pairs
+                if not np.isnan(threshold)
+            )
+    if isinstance(threshold := dataset.attrs.get(_THRESHOLD), float):  # of a workload
+        yield False, threshold, float(dataset.attrs.get(f"{_THRESHOLD}{NEXT}", math.nan))
 
 
 def _thresholds_of_document(result: Any) -> Iterator[tuple[bool, float, float]]:
     if (confusions := getattr(result, "confusions", None)) is not None:
         yield False, confusions.threshold, confusions.next
-    elif (at := getattr(result, "threshold", None)) is not None:
-        yield False, at, result.threshold_next
+    elif (threshold := getattr(result, "threshold", None)) is not None:
+        yield False, threshold, result.threshold_next
 
 
 def _with_next(dataset: xr.Dataset, shared: dict[float, float]) -> xr.Dataset:
@@ -88,17 +89,17 @@ def _with_next(dataset: xr.Dataset, shared: dict[float, float]) -> xr.Dataset:
         if variable.attrs.get("shown") == "threshold"
     }
     dataset = dataset.assign(after)
-    if isinstance(at := dataset.attrs.get(_THRESHOLD), float):
-        dataset = dataset.assign_attrs({f"{_THRESHOLD}{NEXT}": shared.get(at, math.nan)})
+    if isinstance(threshold := dataset.attrs.get(_THRESHOLD), float):
+        dataset = dataset.assign_attrs({f"{_THRESHOLD}{NEXT}": shared.get(threshold, math.nan)})
     messages = [_message_with_next(x, shared) for x in messages_of(dataset.attrs)]
     return dataset.assign_attrs(message_attrs(messages)) if messages else dataset
 
 
 def _message_with_next(message: Message, shared: dict[float, float]) -> Message:
     arguments = dict(message.arguments)
-    if isinstance(at := arguments.get(_THRESHOLD), float):
+    if isinstance(threshold := arguments.get(_THRESHOLD), float):
         arguments.pop(f"{_THRESHOLD}{NEXT}", None)
-        after = shared.get(at, math.nan)
+        after = shared.get(threshold, math.nan)
         arguments |= {} if math.isnan(after) else {f"{_THRESHOLD}{NEXT}": after}
     return Message(message.code, message.about, **arguments)
 
@@ -107,11 +108,11 @@ def _document_with_next(result: Any, shared: dict[float, float]) -> Any:
     if (confusions := getattr(result, "confusions", None)) is not None:
         after = shared.get(confusions.threshold, math.nan)
         return replace(result, confusions=replace(confusions, next=after))
-    if (at := getattr(result, "threshold", None)) is not None:
-        return replace(result, threshold_next=shared.get(at, math.nan))
+    if (threshold := getattr(result, "threshold", None)) is not None:
+        return replace(result, threshold_next=shared.get(threshold, math.nan))
     return result
 
 
 def _looked_up(thresholds: np.ndarray, shared: dict[float, float]) -> np.ndarray:
-    values = [shared.get(float(at), math.nan) for at in thresholds.flat]
+    values = [shared.get(float(threshold), math.nan) for threshold in thresholds.flat]
     return np.array(values, dtype=np.float64).reshape(thresholds.shape)

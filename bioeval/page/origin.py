@@ -21,7 +21,7 @@ _PIECE = 1 << 22  # bytes of a file that are read at a time
 
 
 def origin_of(files: Iterable[str | os.PathLike[str]], command: str) -> Iterator[tuple[str, str]]:
-    """Yield names and texts about what a page was made from."""
+    """Yield the origin of a page as names and texts: command, files, software, date."""
     if command:
         yield "Command", command
     for file in dict.fromkeys(files):
@@ -39,10 +39,10 @@ def digest_of_file(file: str | os.PathLike[str]) -> str:
     hashed = xxhash.xxh3_128()
     path = Path(file)
     inner = sorted(filter(Path.is_file, path.rglob("*"))) if path.is_dir() else [path]
-    for each in inner:
+    for inner_file in inner:
         if path.is_dir():
-            hashed.update(each.relative_to(path).as_posix().encode())
-        with open(each, "rb") as stream:
+            hashed.update(inner_file.relative_to(path).as_posix().encode())
+        with open(inner_file, "rb") as stream:
             while piece := stream.read(_PIECE):
                 hashed.update(piece)
     return hashed.hexdigest()

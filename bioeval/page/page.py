@@ -108,12 +108,12 @@ def report(
         if missing is not None:
             raise DataError(f"{missing}: no such file")
         folder = require_path("image_folder", image_folder)
-        shown = Images(require_text("images", images), folder if images else None)
+        pictures = Images(require_text("images", images), folder if images else None)
         if not isinstance(terms, str) or terms:
             require_choice("terms", terms, VOCABULARIES)
-        at = None if threshold is None else require_number("threshold", threshold)
-        text = page_text(results, title, list(origin_of(read, command)), shown, terms, at)
+        opening = None if threshold is None else require_number("threshold", threshold)
+        text = page_text(results, title, list(origin_of(read, command)), pictures, terms, opening)
         part.write_text(text, encoding="utf-8", newline="\n")
-    if shown.missing:
-        warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)
+    if pictures.missing:
+        warnings.warn(pictures.remark(), BioevalWarning, stacklevel=2)
     return Path(path)

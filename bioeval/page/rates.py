@@ -17,7 +17,7 @@ _THRESHOLD = "threshold"
 
 
 def rates_table(control: Moving, is_of_several: bool, lines: PageLines) -> dict[str, Any]:
-    """Return the table of the control, a row for each system or for each task of the only one."""
+    """Return the table of the control: a row for each system, or each task of a single system."""
     curves = control.curves
     if is_of_several:
         curves = [x for x in curves if control.is_first_of_system(x)]
@@ -45,7 +45,7 @@ def _text_of(cell: Quantity | None, lines: PageLines) -> str:
 
 
 def _notes(control: Moving, is_of_several: bool) -> Iterator[Text]:
-    """Yield what the rows of the table are, and what stands in brackets."""
+    """Yield sentences on the rows of the table and on its brackets."""
     opening = control.opening
     if is_of_several and opening.of_study:
         yield "Each system is at the threshold of its own study."

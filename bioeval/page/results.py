@@ -18,7 +18,7 @@ from bioeval.showing.nodes import Node, nodes_of
 from bioeval.views.show import Shown
 from bioeval.views.tasks import value_of
 
-#: The system of results that name none.
+#: The system of results without the name of a system.
 _UNNAMED = "results"
 
 #: The type of results that are of several systems.
@@ -48,7 +48,7 @@ class PageResults:
 
     @classmethod
     def collected(cls, results: Any) -> PageResults:
-        """Return results one by one, those that belong to no other system with the only one."""
+        """Return results as nodes; results without a system belong to the only system named."""
         nodes: list[Node] = []
         documents: list[Document] = []
         try:
@@ -66,18 +66,18 @@ class PageResults:
             only = next(iter(named))
             nodes = [x._replace(system=only) if x.system == _UNNAMED else x for x in nodes]
         systems = cls(nodes, []).systems
-        found = cls(nodes, [_of_its_system(x, systems) for x in documents])
+        page_results = cls(nodes, [_of_its_system(x, systems) for x in documents])
         if not nodes and not documents:
             raise DataError(
                 "the results hold no dataset; expected the result of a function of bioeval"
             )
         _refuse_same_names(nodes)
-        _refuse_other_data(found)
-        return found
+        _refuse_other_data(page_results)
+        return page_results
 
     @property
     def systems(self) -> list[str]:
-        """The systems in their order; a comparison is of several, and none itself."""
+        """The systems in their order; a comparison of systems is no system."""
         single = [x.system for x in self.nodes if x.result_type != COMPARISON]
         single += [x.system for x in self.documents]
         return list(dict.fromkeys(single or [x.system for x in self.nodes]))
@@ -100,30 +100,30 @@ def accepts_larger(dataset: xr.Dataset) -> bool:
 
 
 def doubts_of_systems(nodes: list[Node]) -> list[Text]:
-    """Return a sentence on each system whose attempts are not those of the first one."""
+    """Return a sentence on each system whose attempts differ from the first system's."""
     doubts: dict[str, Text] = {}
     first: dict[str, tuple[str, Text]] = {}
-    for x in filter(is_evaluation, nodes):
-        genuine = value_of(x.dataset, "genuine_attempts")
-        impostor = value_of(x.dataset, "impostor_attempts")
+    for node in filter(is_evaluation, nodes):
+        genuine = value_of(node.dataset, "genuine_attempts")
+        impostor = value_of(node.dataset, "impostor_attempts")
         if genuine is None or impostor is None:
             continue
         counts = say(
             "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
         )
-        system, counts_of_first = first.setdefault(x.task, (x.system, counts))
-        text: Text = str(x.dataset.attrs.get(NOT_SHARED, ""))
+        system, counts_of_first = first.setdefault(node.task, (node.system, counts))
+        text: Text = str(node.dataset.attrs.get(NOT_SHARED, ""))
         if not text and counts != counts_of_first:
             text = say(
                 "{a} and {b} have different attempts: {a} {of_a} impostor, {b} {of_b}",
                 a=Label(system),
-                b=Label(x.system),
+                b=Label(node.system),
                 of_a=counts_of_first,
                 of_b=counts,
             )
         if text:
-            rest = "{text}. Rates are of different data; bioeval compare uses the common data"
-            doubts.setdefault(x.system, say(rest, text=text))
+            template = "{text}. Rates are of different data; bioeval compare uses the common data"
+            doubts.setdefault(node.system, say(template, text=text))
     return list(doubts.values())
 
 
@@ -149,7 +149,7 @@ def _of_named_system(node: Node) -> Node:
 
 
 def _of_its_system(document: Document, systems: Sequence[str]) -> Document:
-    """Return a document with the system that it names, or the only one."""
+    """Return a document with its system: named by the document, or the only system of a page."""
     if document.system in systems:
         return document._replace(name="")
     only = systems[0] if len(systems) == 1 else ""
@@ -159,11 +159,11 @@ def _of_its_system(document: Document, systems: Sequence[str]) -> Document:
 
 def _refuse_same_names(nodes: list[Node]) -> None:
     names = set()
-    for x in nodes:
-        name = x.system, x.task, "fold" in x.dataset.dims
+    for node in nodes:
+        name = node.system, node.task, "fold" in node.dataset.dims
         if name in names:
             raise DataError(
-                f"two results are called {x.task!r} of {x.system!r}; name the systems in a "
+                f"two results are called {node.task!r} of {node.system!r}; name the systems in a "
                 "mapping of name to result, or with --name"
             )
         names.add(name)
@@ -174,9 +174,11 @@ def _refuse_other_data(results: PageResults) -> None:
 
     Results without a fingerprint are not checked.
     """
-    known: dict[str, tuple[str, str, Mapping[Any, Any]]] = {}
+    first_of_system: dict[str, tuple[str, str, Mapping[Any, Any]]] = {}
     for title, system, fingerprint, attrs in _fingerprints(results):
-        same, first, attrs_of_first = known.setdefault(system, (fingerprint, title, attrs))
+        same, first, attrs_of_first = first_of_system.setdefault(
+            system, (fingerprint, title, attrs)
+        )
         is_kept = "exclude" not in attrs or {*exclusions_of(attrs)} == {
             *exclusions_of(attrs_of_first)
         }
@@ -189,7 +191,7 @@ def _refuse_other_data(results: PageResults) -> None:
 
 
 def _fingerprints(results: PageResults) -> Iterator[tuple[str, str, str, Mapping[Any, Any]]]:
-    """Yield title, system, fingerprint of the scores and attributes of results that have one.
+    """Yield title, system, fingerprint and attributes of results with a fingerprint of scores.
 
     Comparisons, which have a fingerprint of each system, come last.
     """
@@ -201,9 +203,9 @@ def _fingerprints(results: PageResults) -> Iterator[tuple[str, str, str, Mapping
         fingerprint = str(attrs.get("fingerprint", ""))
         if node.result_type == COMPARISON:
             systems = node.dataset["system"].values.tolist()
-            each = fingerprint.split("; ")
-            if len(systems) == len(each):
-                compared += [(title, x, y, {}) for x, y in zip(systems, each, strict=True)]
+            fingerprints = fingerprint.split("; ")
+            if len(systems) == len(fingerprints):
+                compared += [(title, x, y, {}) for x, y in zip(systems, fingerprints, strict=True)]
         elif fingerprint:
             yield title, node.system, fingerprint, attrs
     for document in results.documents:

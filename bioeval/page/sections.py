@@ -53,7 +53,7 @@ class PageDocument:
 
     def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
         """Add a section with these blocks, if they say anything."""
-        lines = lines.within(section)
+        lines = lines.section_lines(section)
         text = body(replace(section, title="", blocks=blocks), lines).replace(
             '<div class="in"><table>', '<div class="in" tabindex="0"><table>'
         )
@@ -61,8 +61,8 @@ class PageDocument:
             self.sections.append({"title": lines.write(title), "text": text})
 
     def _rest(self, section: Section, lines: Lines) -> Iterator[Block]:
-        """Yield the blocks of a section without answers, messages, and what was said above."""
-        lines = lines.within(section)
+        """Yield the blocks of a section without answers, messages and earlier notes."""
+        lines = lines.section_lines(section)
         for block in section.blocks:
             match block:
                 case Messages():
@@ -83,7 +83,7 @@ class PageDocument:
                     yield block
 
     def _new(self, parts: Iterable[_Part]) -> list[_Part]:
-        """Return the notes or facts that no section above has; these are said now."""
+        """Return the notes or facts that no earlier section has, and note them as said."""
         new = [x for x in parts if repr(x) not in self._said]
         self._said |= {repr(x) for x in new}
         return new
@@ -113,7 +113,7 @@ def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
 
 
 def _of_system(systems: Sequence[str], system: str, title: Text) -> Text:
-    """Return a title, of one of several systems with its name."""
+    """Return a title, with the name of the system if there are several systems."""
     if len(systems) == 1 or system not in systems:
         return title
     return say("{title}: {system}", title=title, system=Label(system))

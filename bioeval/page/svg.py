@@ -115,11 +115,13 @@ def places_in_svg(
     """
     box = axes.get_window_extent()
     with np.errstate(all="ignore"):
-        at = axes.transData.transform(np.column_stack([x, y]))
-    at = np.clip(at, (box.x0, box.y0), (box.x1, box.y1))
+        pixels = axes.transData.transform(np.column_stack([x, y]))
+    pixels = np.clip(pixels, (box.x0, box.y0), (box.x1, box.y1))
     scale, height = 72 / figure.dpi, 72 * figure.get_size_inches()[1]
     places: list[list[float] | None] = []
-    for right, up in at.tolist():
-        known = math.isfinite(right) and math.isfinite(up)
-        places.append([round(right * scale, 1), round(height - up * scale, 1)] if known else None)
+    for right, up in pixels.tolist():
+        is_defined = math.isfinite(right) and math.isfinite(up)
+        places.append(
+            [round(right * scale, 1), round(height - up * scale, 1)] if is_defined else None
+        )
     return places

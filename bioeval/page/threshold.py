@@ -62,7 +62,7 @@ class RatesByThreshold:
 
     @property
     def points(self) -> np.ndarray:
-        """The rows from the strictest, the strictest of those with the same rates."""
+        """The rows from the strictest; of rows with the same rates, the strictest."""
         rows = np.arange(len(self.thresholds))
         rows = rows[:: -1 if self.accepts_larger else 1]
         rows = rows[np.isfinite(self.thresholds[rows])]
@@ -70,7 +70,7 @@ class RatesByThreshold:
         return rows[np.append(True, (far[1:] != far[:-1]) | (frr[1:] != frr[:-1]))[: len(rows)]]
 
     def row_at_far(self, far: float) -> int:
-        """Return the loosest point whose FAR is at most this; -1 without one."""
+        """Return the row of the loosest point with at most this FAR; -1 if all points have more."""
         points = self.points
         within = points[self.far[points] <= far]
         return int(within[-1]) if len(within) else -1
@@ -78,9 +78,9 @@ class RatesByThreshold:
     def cells(self, row: int) -> dict[str, Quantity]:
         """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
         dataset = self.dataset
-        at = float(self.thresholds[row]) if row >= 0 else np.nan
+        threshold = float(self.thresholds[row]) if row >= 0 else np.nan
         after = dataset["threshold_next"].values[row] if "threshold_next" in dataset else np.nan
-        cells: dict[str, Quantity] = {"threshold": Threshold(at, next=float(after))}
+        cells: dict[str, Quantity] = {"threshold": Threshold(threshold, next=float(after))}
         for name in RATES:
             cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
             if isinstance(cell, Rate):
@@ -107,7 +107,7 @@ class Opening:
 class Stated:
     """A threshold that was given for a page, or at which its results are."""
 
-    at: Threshold
+    threshold: Threshold
     why: Text = ""  # after "the threshold"; nothing where the answer of a study names it
     is_chosen: bool = False  # on these data
 
@@ -138,8 +138,8 @@ class Moving:
             stated = _stated(anchor, nodes, given)
             if stated is not None:
                 self.opened[system] = stated
-                if not anchor.has(stated.at.value):
-                    self.uncounted[system] = stated.at
+                if not anchor.has(stated.threshold.value):
+                    self.uncounted[system] = stated.threshold
         if self.uncounted:
             self.curves = []
         if not self.curves:
@@ -147,8 +147,8 @@ class Moving:
         self.leader = leader = self._first_of(self.curves[0].system)
         self.opening = _opening(leader, nodes, self.opened.get(leader.system))
         points = leader.points
-        some = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
-        rows = [int(x) for x in points[some]] if len(points) else []
+        spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
+        rows = [int(x) for x in points[spaced]] if len(points) else []
         if self.opening.row not in rows:
             rows.append(self.opening.row)
         rows.sort(reverse=leader.accepts_larger)
@@ -160,7 +160,7 @@ class Moving:
                 row_at = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
                 stated = self.opened.get(system)
                 if i == self.start and anchor is not leader and stated is not None:
-                    row_at = anchor.row(stated.at.value)
+                    row_at = anchor.row(stated.threshold.value)
                 threshold = anchor.thresholds[row_at] if row_at >= 0 else np.nan
                 for curve in self.curves:
                     if curve.system == system:
@@ -174,7 +174,7 @@ class Moving:
         return curve is anchor or (row >= 0 and curve.has(float(anchor.thresholds[row])))
 
     def is_first_of_system(self, curve: RatesByThreshold) -> bool:
-        """Whether the others of its system follow the threshold of a curve."""
+        """Whether the other curves of its system follow the threshold of a curve."""
         return curve is self._first_of(curve.system)
 
     def _first_of(self, system: str) -> RatesByThreshold:
@@ -186,9 +186,9 @@ class Moving:
         """Return the threshold and the rates of a curve at each point."""
         stated = self.opened.get(curve.system)
         cells = [curve.cells(row) for row in self.rows[id(curve)]]
-        for each in cells:
-            if stated is not None and each["threshold"].value == stated.at.value:
-                each["threshold"] = stated.at
+        for cell in cells:
+            if stated is not None and cell["threshold"].value == stated.threshold.value:
+                cell["threshold"] = stated.threshold
         return cells
 
     def row_of(self, curve: RatesByThreshold) -> int:
@@ -200,99 +200,108 @@ class Moving:
 class Opens:
     """The threshold with which the page of results opens, and the rule that chose it."""
 
-    at: float
+    threshold: float
     rule: str
 
     @staticmethod
-    def of(results: Any, given: float | None = None) -> Opens | None:
-        """Return the threshold of a page of results, the one given if any; None without rates."""
+    def from_results(results: Any, given: float | None = None) -> Opens | None:
+        """Return the threshold of a page, `given` if not None; None without rates at thresholds."""
         moving = Moving(with_shared_next(PageResults.collected(results)).nodes, given)
         if moving.leader is None:
             return None
-        at = float(moving.leader.thresholds[moving.opening.row])
-        return Opens(at, moving.opening.rule)
+        threshold = float(moving.leader.thresholds[moving.opening.row])
+        return Opens(threshold, moving.opening.rule)
 
 
 def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
     """Return the threshold that a study of the system answers with, as it shows it."""
-    for x in nodes:
-        of_searches = "unenrolled_people" in x.dataset
-        if x.system != curve.system or x.result_type != THRESHOLD_STUDY:
+    for node in nodes:
+        of_searches = "unenrolled_people" in node.dataset
+        if node.system != curve.system or node.result_type != THRESHOLD_STUDY:
             continue
         if of_searches == (curve.node.task == "open_set"):
             for name in ("assured_threshold", "threshold"):
-                if name in x.dataset and np.isfinite(float(x.dataset[name])):
-                    return threshold_of(x.dataset, name)
+                if name in node.dataset and np.isfinite(float(node.dataset[name])):
+                    return threshold_of(node.dataset, name)
     return None
 
 
 def _stated(curve: RatesByThreshold, nodes: list[Node], given: float | None) -> Stated | None:
-    """Return the threshold that is given, or that of a study, of promises or of all results."""
+    """Return the threshold stated for a page; None if its results have no single threshold.
+
+    The threshold given comes first, then the threshold of a study, of promises, of other results.
+    """
     if given is not None:
         return Stated(Threshold(given), "the one given")
     if (study := _of_study(curve, nodes)) is not None:
         return Stated(study)
     of_promises = dict[float, Stated]()
     of_others = dict[float, Stated]()
-    for x in nodes:
-        if x.system != curve.system:
+    for node in nodes:
+        if node.system != curve.system:
             continue
-        for at in _thresholds_of(x.dataset):
-            stated = Stated(Threshold(at), "that of these results")
-            if x.result_type == "promise":
-                of_promises[at] = stated
-            elif str(x.dataset.attrs.get("chosen_on", "")).startswith("the same data"):
-                of_others[at] = replace(stated, at=threshold_of(x.dataset), is_chosen=True)
+        for threshold in _thresholds_of(node.dataset):
+            stated = Stated(Threshold(threshold), "that of these results")
+            if node.result_type == "promise":
+                of_promises[threshold] = stated
+            elif str(node.dataset.attrs.get("chosen_on", "")).startswith("the same data"):
+                of_others[threshold] = replace(
+                    stated, threshold=threshold_of(node.dataset), is_chosen=True
+                )
             else:
-                of_others.setdefault(at, stated)
-    found = of_promises or of_others
-    if len(found) != 1:
+                of_others.setdefault(threshold, stated)
+    candidates = of_promises or of_others
+    if len(candidates) != 1:
         return None
-    ((at, stated),) = found.items()
-    return stated if of_promises or curve.has(at) else None
+    ((threshold, stated),) = candidates.items()
+    return stated if of_promises or curve.has(threshold) else None
 
 
 def _thresholds_of(dataset: xr.Dataset) -> list[float]:
-    """Return the threshold of a result; of rates over thresholds the only one, or those asked."""
+    """Return the threshold of a result; of rates over thresholds, the thresholds asked for.
+
+    Empty where nobody asked for thresholds and there are several.
+    """
     if RatesByThreshold.fits(dataset):
-        asked = asked_thresholds(dataset)
-        values = asked or dataset["threshold"].values.tolist()
-        return values if asked or len(values) == 1 else []
-    at = value_of(dataset, "threshold")
-    if at is None:
-        at = dataset.attrs.get("threshold")  # of a workload
-    return [float(at)] if isinstance(at, float) and np.isfinite(at) else []
+        requested = asked_thresholds(dataset)
+        values = requested or dataset["threshold"].values.tolist()
+        return values if requested or len(values) == 1 else []
+    threshold = value_of(dataset, "threshold")
+    if threshold is None:
+        threshold = dataset.attrs.get("threshold")  # of a workload
+    return [float(threshold)] if isinstance(threshold, float) and np.isfinite(threshold) else []
 
 
 def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) -> Opening:
-    """Return where a page opens: at the threshold that is stated, else at one the data support.
+    """Return where a page opens: at the stated threshold, else at a threshold the data support.
 
-    That is the one of the smallest FAR target for which 30 false accepts are expected with one
-    attempt of each pair of people, or else 3; without one, that of the equal error rate. Where the
-    thresholds of the curve were given, it is the loosest of them with at most this FAR.
+    The data support the smallest FAR target for which 30 false accepts are expected with one
+    attempt of each pair of people, or else 3; without such a target, the page opens at the equal
+    error rate. Where the thresholds of the curve were given, the page opens at the loosest given
+    threshold with at most this FAR.
     """
     dataset = curve.dataset
     target, exact, support = _supported(curve)
     if stated is not None and stated.why:
-        row, at = curve.row(stated.at.value), repr(stated.at.value)
-        return Opening(row, at, stated.why, is_chosen=stated.is_chosen)
+        row, number = curve.row(stated.threshold.value), repr(stated.threshold.value)
+        return Opening(row, number, stated.why, is_chosen=stated.is_chosen)
     if stated is not None:
-        row = curve.row(stated.at.value)
+        row = curve.row(stated.threshold.value)
         rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
-        why: Text = ""
+        reason: Text = ""
         if str(Rule("far", (float(target),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
-            why = say(text, target=target, support=support)
-        return Opening(row, repr(stated.at.value), why, True)
+            reason = say(text, target=target, support=support)
+        return Opening(row, repr(stated.threshold.value), reason, True)
     if not np.isnan(target):
-        row, rule, which = curve.row(exact), f"far={target!r}", "the loosest"
+        row, rule, loosest = curve.row(exact), f"far={target!r}", "the loosest"
         if not curve.has(exact):
-            row, which = curve.row_at_far(target), "the loosest of these results"
+            row, loosest = curve.row_at_far(target), "the loosest of these results"
             rule = repr(float(curve.thresholds[row]))
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
         if row >= 0:
-            why = say(text, which=which, target=target, support=support)
-            return Opening(row, rule, why)
+            reason = say(text, which=loosest, target=target, support=support)
+            return Opening(row, rule, reason)
     eer = value_of(dataset, "eer_threshold")
     if eer is not None and curve.has(eer):
         return Opening(curve.row(eer), "eer", "that of the equal error rate")
@@ -318,9 +327,11 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
         if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
             uncertain += message.arguments["targets"]
     rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
-    for support, without in (("enough", uncertain), ("just enough", [])):
-        for target, at in sorted(zip(dataset["far_target"].values.tolist(), exact, strict=True)):
-            enough = is_supported(dataset, rate, {"far_target": target}) and target not in without
-            if target > 0 and enough and np.isfinite(at) and curve.row(at) >= 0:
-                return target, at, f"{support} people or attempts"
+    for support, excluded in (("enough", uncertain), ("just enough", [])):
+        for target, threshold in sorted(
+            zip(dataset["far_target"].values.tolist(), exact, strict=True)
+        ):
+            enough = is_supported(dataset, rate, {"far_target": target}) and target not in excluded
+            if target > 0 and enough and np.isfinite(threshold) and curve.row(threshold) >= 0:
+                return target, threshold, f"{support} people or attempts"
     return np.nan, np.nan, ""

@@ -17,10 +17,10 @@ _SUMS = ("genuine_attempts", "impostor_attempts", "attempts", "skipped", "querie
 
 
 def each_gallery(results: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Return the results of each gallery by its name, and their mean as that of another."""
+    """Return the results of each gallery by its name, and their mean as a further gallery."""
     names = results["gallery"].values.tolist()
     sizes = [name for name in GALLERY if name in results]
-    found = {}
+    by_name = {}
     for place, name in enumerate(names):
         of_gallery = results.isel(gallery=place, drop=True)
         if "rank" in of_gallery.dims:  # a smaller gallery has fewer
@@ -31,10 +31,9 @@ def each_gallery(results: xr.Dataset) -> dict[str, xr.Dataset]:
                 messages.append(_without_galleries(message, names))
         attrs = {**results.attrs, **message_attrs(messages)}
         attrs |= {size: int(of_gallery[size]) for size in sizes}
-        found[name] = of_gallery.drop_vars(sizes)
-        found[name].attrs = attrs
-    found[MEAN] = _mean(results)
-    return found
+        by_name[name] = of_gallery.drop_vars(sizes).assign_attrs(attrs)
+    by_name[MEAN] = _mean(results)
+    return by_name
 
 
 def _without_galleries(message: Message, names: list[str]) -> Message:
@@ -53,9 +52,9 @@ def _mean(results: xr.Dataset) -> xr.Dataset:
     ``docs/definitions.md``, "Several galleries".
     """
     rates = results[[name for name in _MEANS if name in results]]
-    found = aggregate(rates, "gallery")
-    in_all = found.sel(statistic="number", drop=True) == results.sizes["gallery"]
-    means = found.sel(statistic="mean", drop=True).where(in_all)
+    statistics = aggregate(rates, "gallery")
+    in_all = statistics.sel(statistic="number", drop=True) == results.sizes["gallery"]
+    means = statistics.sel(statistic="mean", drop=True).where(in_all)
     if "rank" in means.dims:
         means = means.dropna("rank", how="all")
     counts = results[[name for name in _SUMS if name in results]].sum("gallery", keep_attrs=True)

@@ -65,9 +65,9 @@ class Images:
         Without a name for the column, it is one with the faces that come with bioeval.
         """
         column = self.column or shipped_column(dataset, sides)
-        known = [meta_columns(dataset, side) for side in sides]
-        if all(column in names for names in known):
-            return [names[column] for names in known]
+        columns_of_sides = [meta_columns(dataset, side) for side in sides]
+        if all(column in names for names in columns_of_sides):
+            return [names[column] for names in columns_of_sides]
         if self.column:
             have = ", ".join(meta_columns(dataset, "probe")) or "none"
             raise DataError(
@@ -105,13 +105,13 @@ class Images:
         return column
 
     def remark(self) -> str:
-        """Return one sentence on the names without a picture; empty where each has one."""
+        """Return a sentence on the names without a picture; empty if no picture is missing."""
         if not self.missing:
             return ""
-        first, why = next(iter(self.missing.items()))
+        first, reason = next(iter(self.missing.items()))
         return (
             f"{counted(len(self.missing), 'images')} could not be shown, such as "
-            f"{short_name(first)}: {why}"
+            f"{short_name(first)}: {reason}"
         )
 
     def _of_file(self, name: str) -> Image.Image:
@@ -167,13 +167,13 @@ def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "galler
 def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
     """Return the metadata columns of text that all sides have, with their distinct values."""
     columns = {}
-    first, *others = (meta_columns(dataset, side) for side in sides)
+    first, *other_columns = (meta_columns(dataset, side) for side in sides)
     for column in first:
-        if not all(column in names for names in others):
+        if not all(column in names for names in other_columns):
             continue
-        both = [names[column] for names in (first, *others)]
+        variables = [names[column] for names in (first, *other_columns)]
         values: dict[str, None] = {}
-        for variable in both:
+        for variable in variables:
             if dataset[variable].dtype.kind in "OUT":
                 values |= dict.fromkeys(map(str, dataset[variable].values.tolist()))
         if values:

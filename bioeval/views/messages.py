@@ -74,7 +74,6 @@ def messages(result: Any) -> list[ResultMessage]:
 
 
 def _messages_in(result: Any) -> Iterator[Message]:
-    """Yield the messages of a result."""
     if isinstance(result, Shown):
         yield from result.messages
         return
@@ -83,12 +82,12 @@ def _messages_in(result: Any) -> Iterator[Message]:
 
 
 def sentences(dataset: xr.Dataset | xr.DataTree) -> list[str]:
-    """Return the sentences of the messages of a dataset, each once, after what they are about."""
+    """Return the sentences of the messages of a dataset, each once, after the parts of the data."""
     return list(dict.fromkeys(map(sentence_about, messages_of_result(dataset))))
 
 
 def sentence_about(message: Message) -> str:
-    """Return the sentence of a message, after the names of what it is about."""
+    """Return the sentence of a message, after the names of the parts of the data."""
     lines = Lines()
     about = [lines.literal(printable(escaped(name))) for name in message.about]
     return ": ".join([*about, lines.message(message)])

@@ -48,7 +48,7 @@ class Shown:
         return ()
 
     def _section(self) -> Section:
-        """Return what a reader is shown."""
+        """Return the section that readers are shown."""
         raise NotImplementedError
 
     def _records(self) -> list[dict[str, Any]]:

@@ -18,22 +18,22 @@ _BOTH = "verification, single- and multi-template (one template per subject)"
 
 
 def each_once(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return the datasets of tasks, equal single- and multi-template verification as one."""
-    shown = dict(results)
+    """Return the datasets of tasks; equal single- and multi-template verification is one task."""
+    distinct = dict(results)
     for path, single in results.items():
-        multi = shown.get(f"{path.removesuffix('single')}multi")
+        multi = distinct.get(f"{path.removesuffix('single')}multi")
         if not path.endswith("single") or multi is None or not _equal(single, multi):
             continue
-        del shown[f"{path.removesuffix('single')}multi"]
-        shown[path] = single.assign_attrs(task=_BOTH)
-    return shown
+        del distinct[f"{path.removesuffix('single')}multi"]
+        distinct[path] = single.assign_attrs(task=_BOTH)
+    return distinct
 
 
 def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     """Whether two datasets are equal; the attempts first, for xarray loads dask to compare."""
     name = "impostor_attempts"
-    there = name in single and name in multi
-    if there and not np.array_equal(single[name].values, multi[name].values):
+    have_attempts = name in single and name in multi
+    if have_attempts and not np.array_equal(single[name].values, multi[name].values):
         return False
     return single.equals(multi)
 
@@ -84,20 +84,20 @@ def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]
 
 
 def _galleries_as_systems(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return results by path, those over several galleries by the galleries and their mean."""
+    """Return results by path; every gallery of several, and their mean, is a system."""
     if not any("gallery" in dataset.dims for dataset in results.values()):
         return dict(results)
-    found = {}
+    by_path = {}
     for path, dataset in results.items():
         if "gallery" not in dataset.dims:
-            found[path] = dataset
+            by_path[path] = dataset
             continue
         system = system_of(path)
         for name, of_gallery in each_gallery(dataset).items():
             names = system, name, path.removeprefix(system).strip("/")
-            found["/".join(filter(None, names))] = of_gallery
-    order = list(dict.fromkeys(map(system_of, found)))
-    return dict(sorted(found.items(), key=lambda item: order.index(system_of(item[0]))))
+            by_path["/".join(filter(None, names))] = of_gallery
+    order = list(dict.fromkeys(map(system_of, by_path)))
+    return dict(sorted(by_path.items(), key=lambda item: order.index(system_of(item[0]))))
 
 
 def system_of(path: str) -> str:
@@ -107,7 +107,7 @@ def system_of(path: str) -> str:
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
-    """Return the ranks to show: those of the protocol card that the results reach."""
+    """Return the ranks to show: the ranks of the protocol card that the results reach."""
     if "rank" not in dataset.coords:
         return []
     ranks = map(int, str(dataset.attrs.get("report_ranks", "")).split())
@@ -115,13 +115,13 @@ def report_ranks(dataset: xr.Dataset) -> list[int]:
 
 
 def with_asked_thresholds(tree: xr.DataTree, thresholds: Sequence[float]) -> xr.DataTree:
-    """Return results whose tables show the rates at these thresholds, among those of the curves."""
-    asked = " ".join(repr(float(x)) for x in thresholds)
+    """Return results whose tables show the rates at these thresholds of their curves."""
+    listed = " ".join(repr(float(x)) for x in thresholds)
     datasets = {}
     for node in tree.subtree:
         dataset = node.to_dataset()
         if "threshold" in dataset.coords:
-            dataset.attrs["report_thresholds"] = asked
+            dataset.attrs["report_thresholds"] = listed
             note_thresholds_beyond_scores(dataset, thresholds)
         datasets[node.path] = dataset
     return xr.DataTree.from_dict(datasets)

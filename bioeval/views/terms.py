@@ -22,7 +22,7 @@ _OF_SEARCHES = "unenrolled_people"
 
 
 def in_terms(results: Results, words: str) -> Results:
-    """Return results whose tables and plots use the terms `words`, one of `TERMS`."""
+    """Return results whose tables and plots use a vocabulary of `TERMS`, such as ``"iso"``."""
     if words == "lecture":
         return results
     if hasattr(results, "map_over_datasets"):

@@ -76,13 +76,13 @@ def calibration_command(
     if calibrate is not None:
         train_set = run.read_set(train, Path(train[0]).stem) if train else evaluated
         run.stages("calibrating")
-        made = Calibrator(calibrate, prior).fit(train_set).transform(evaluated)
-        read[f"{evaluated.name}, calibrated"] = made
-        run.save_scores(made, save_to)
+        calibrated = Calibrator(calibrate, prior).fit(train_set).transform(evaluated)
+        read[f"{evaluated.name}, calibrated"] = calibrated
+        run.save_scores(calibrated, save_to)
     datasets = {}
-    for called, scores in read.items():
+    for name, scores in read.items():
         # Beside ratios made of them, scores have minima alone.
         minima = scores.kind != "llr" and len(read) > 1
-        datasets[called] = calibration(scores, interval=None if minima else limits, **options)
+        datasets[name] = calibration(scores, interval=None if minima else limits, **options)
     require_defined([ds["min_cllr"] for ds in datasets.values()], read.values())
     run.finish(datasets, Extras(overlaid=True))

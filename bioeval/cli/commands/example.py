@@ -73,7 +73,6 @@ def example_command(
 
 
 def _listing() -> str:
-    """Return the data and the systems, with the command that writes each."""
     from bioeval.datasets.face_images import SYSTEMS
 
     width = max(map(len, SYSTEMS)) + 2

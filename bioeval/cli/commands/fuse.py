@@ -94,30 +94,36 @@ def fuse_command(
         raise click.UsageError(
             "give --train or --protocol, not both: each selects the training data"
         )
-    how: dict[str, Any] = {"method": method, "normalise": normalise, "weights": _weights(weights)}
+    fusion_options: dict[str, Any] = {
+        "method": method,
+        "normalise": normalise,
+        "weights": _weights(weights),
+    }
     names = run.names(systems)
     if "fused" in names:
         raise click.UsageError("a system is called 'fused'; name each with --name")
     if save_to is not None and Path(save_to).suffix.lower() != ".npz":
         raise DataError(f"{save_to}: fused scores are written as .npz")
     run.file_to_write(save_to)
-    every = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}
-    taught = {name: run.read(file, name=name) for name, file in zip(names, train, strict=False)}
-    read = dict(every)
+    by_name = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}
+    train_by_name = {
+        name: run.read(file, name=name) for name, file in zip(names, train, strict=False)
+    }
+    read = dict(by_name)
     if save_to is not None or protocol is None:
         run.stages("fusing")
         with warnings.catch_warnings():  # the table has them
             warnings.simplefilter("ignore", BioevalWarning)
-            every["fused"] = fuse(read, **how, train=taught or None)
+            by_name["fused"] = fuse(read, **fusion_options, train=train_by_name or None)
     run.stages("counting")
     options = {"far_targets": FAR_TARGETS, "frr_targets": ()} | options
     if protocol is None:
-        datasets = {name: verification(scores, **options) for name, scores in every.items()}
+        datasets = {name: verification(scores, **options) for name, scores in by_name.items()}
         require_defined([ds["eer"] for ds in datasets.values()], read.values())
     else:
-        datasets = _in_folds(read, SystemFusion(**how), protocol, options)
+        datasets = _in_folds(read, SystemFusion(**fusion_options), protocol, options)
     if save_to is not None:
-        run.save_scores(every["fused"], save_to)
+        run.save_scores(by_name["fused"], save_to)
     run.finish(datasets, Extras(overlaid=True))
 
 
@@ -133,7 +139,7 @@ def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, floa
 def _in_folds(
     systems: dict[str, Scores], fusion: SystemFusion, protocol: str, options: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
-    """Return the verification of each system and of the fused one in the same folds."""
+    """Return the verification of all systems and of their fusion in the same folds, by name."""
     from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.cross_evaluate import cross_evaluate
     from bioeval.studies.partitions.cards import splitter_of
@@ -143,7 +149,7 @@ def _in_folds(
     splitter = splitter_of(chosen, first)
     options["threshold"] = chosen.section("decision").as_rule()
     datasets = {
-        called: cross_evaluate(scores, splitter, **options) for called, scores in systems.items()
+        name: cross_evaluate(scores, splitter, **options) for name, scores in systems.items()
     }
     datasets["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **options)
     for dataset in datasets.values():

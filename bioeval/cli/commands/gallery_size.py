@@ -26,8 +26,8 @@ def _refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> No
 
 def _refused(name: str) -> Callable[[F], F]:
     """Return an option that says why the command does not have it."""
-    how: dict[str, Any] = {"hidden": True, "expose_value": False, "callback": _refuse}
-    return click.option(name, help="Refused: it is of claims.", **how)
+    settings: dict[str, Any] = {"hidden": True, "expose_value": False, "callback": _refuse}
+    return click.option(name, help="Refused: it is of claims.", **settings)
 
 
 @click.command("gallery-size", cls=Command)

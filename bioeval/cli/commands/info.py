@@ -60,12 +60,12 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"bioeval {document['bioeval']}, Python {document['python']}"
     yield document["system"]
     versions = document["packages"]
-    there, missing = [], []
+    installed, missing = [], []
     for name, version in versions.items():
         if version:
-            there.append(f"{name} {version}")
+            installed.append(f"{name} {version}")
         else:
             missing.append(name)
-    yield f"packages: {', '.join(there)}"
+    yield f"packages: {', '.join(installed)}"
     if missing:
         yield f"not installed: {', '.join(missing)}"

@@ -87,14 +87,14 @@ def normalise_command(
         )
     run.stages("normalising")
     enrolled, probes = _cohorts(cohort, scores, labels, run)
-    made = normalise(scores, method, enrolled, probe_cohort=probes, top=top)
-    run.save_scores(made, save_to)
+    normalised = normalise(scores, method, enrolled, probe_cohort=probes, top=top)
+    run.save_scores(normalised, save_to)
     run.stages("counting")
     options["costs"] = [(prior, 1.0, 1.0) for prior in min_dcf]
     options = {"far_targets": (0.01,), "frr_targets": ()} | options
     datasets = {}
-    for name, each in ((scores.name, scores), (f"{scores.name}, {method}-norm", made)):
-        datasets[str(name)] = verification(each.replace(name=name), **options)
+    for name, trials in ((scores.name, scores), (f"{scores.name}, {method}-norm", normalised)):
+        datasets[str(name)] = verification(trials.replace(name=name), **options)
     require_defined([ds["eer"] for ds in datasets.values()], [scores])
     run.finish(datasets, Extras(overlaid=True))
 
@@ -110,12 +110,12 @@ def _cohorts(
     from bioeval.scores.formats.reading import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
-    whose = {"labels": labels}
+    label_options = {"labels": labels}
     if run.reading["subject_from"] is not None:
-        whose = {"subject_from": run.reading["subject_from"]}
+        label_options = {"subject_from": run.reading["subject_from"]}
     read = []
     for file in files:
-        options = whose if is_text(existing_file(file, "cohort scores")) else {}
+        options = label_options if is_text(existing_file(file, "cohort scores")) else {}
         run.add_files(file)
         read.append(read_cohort(file, kind=scores.kind, nan=scores.nan, **options))
     return read[0], read[1] if len(read) > 1 else None

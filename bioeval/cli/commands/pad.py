@@ -72,9 +72,9 @@ def pad_command(
     limits, listed = run.interval(interval), read_presentations(data, key)
     kinds, train_set = {kind, listed.kind}, None
     if train is not None:
-        other = read_presentations(train, key)
-        train_set = other.values, other.attack
-        kinds.add(other.kind)
+        training = read_presentations(train, key)
+        train_set = training.values, training.attack
+        kinds.add(training.kind)
     kinds -= {None, ""}
     if len(kinds) > 1:
         raise DataError(

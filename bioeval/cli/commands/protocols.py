@@ -53,10 +53,10 @@ def _explained(card: Protocol, terms: Any) -> str:
     def in_terms(template: str, task: str) -> str:
         if terms == "iso":  # has no other name for 1 - FNMR
             template = re.sub(r" = 1 - \{[a-z]+\}$", "", template)
-        of = "verification"
+        task_of_rates = "verification"
         if task.endswith("_set") or re.search(r"\{(dir|cms)\}", template):
-            of = "identification"
-        return Lines(terms, of).write(say(template))
+            task_of_rates = "identification"
+        return Lines(terms, task_of_rates).write(say(template))
 
     return explain(card, max(width, _LEAST_WIDTH), say=in_terms).rstrip("\n") + "\n"
 

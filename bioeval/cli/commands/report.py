@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bioeval.page.threshold import Opens
     from bioeval.scores.matrix import Scores
 
-# What is read again to be shown.
+# The kind of file that `read_results` asks for.
 _RESULTS = "results of a command of bioeval"
 
 #: Options of what a page has besides the evaluation; some need scores, some show images.
@@ -115,28 +115,30 @@ def report_command(
 
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
-    wanted = {name: options.pop(name, None) for name in _FURTHER}
-    if threshold is None and wanted["promise"]:
+    requested = {name: options.pop(name, None) for name in _FURTHER}
+    if threshold is None and requested["promise"]:
         raise DataError("--promise needs the threshold that it is about: --threshold T")
-    if threshold is not None and wanted["assure"] is not None:
+    if threshold is not None and requested["assure"] is not None:
         raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
     saved = list(filter(_is_saved, data))  # the worst pairs among them have images
-    if (images or images_root) and not saved and not any(map(wanted.get, _WITH_IMAGES)):
+    if (images or images_root) and not saved and not any(map(requested.get, _WITH_IMAGES)):
         raise click.UsageError("--images needs --worst N or --explain or --check")
     folder = image_folder(images_root, data[0])
-    for name in filter(wanted.get, _OF_SCORES if saved else ()):
+    for name in filter(requested.get, _OF_SCORES if saved else ()):
         raise click.UsageError(in_options(f"`{name}` needs scores; {saved[0]} holds results"))
     read: dict[str, Scores] = {}
     as_read: dict[str, Scores] = {}  # before they were in use
-    kept: list[Any] = []
+    saved_results: list[Any] = []
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
         if _is_saved(file):
             run.add_files(file)
             tree = read_results(file, _RESULTS)
-            tree = _with(tree, _workload(tree, Opens.of(tree, threshold), wanted["workload"]))
+            tree = _with(
+                tree, _workload(tree, Opens.from_results(tree, threshold), requested["workload"])
+            )
             result = run.in_terms(tree)
             # Without a name of the user, it says whose results it has.
-            kept.append({name: result} if i < len(names) else result)
+            saved_results.append({name: result} if i < len(names) else result)
         else:
             of_file, in_use, _ = run.read_system(file, name=name)
             require_images(of_file, images)
@@ -146,36 +148,41 @@ def report_command(
     rows: list[Any] = []
     evaluated: dict[str, Any] = {}
     for name, scores in read.items():
-        given = [] if threshold is None else [threshold]
-        results = _evaluated(scores, options, given, run)
+        extra_thresholds = [] if threshold is None else [threshold]
+        results = _evaluated(scores, options, extra_thresholds, run)
         opens = None
-        if given or "verification" in results.children:
-            opens = Opens.of(results, threshold)
+        if extra_thresholds or "verification" in results.children:
+            opens = Opens.from_results(results, threshold)
         if threshold is None:
-            further = _study(under_card[name], opens, wanted, run)
+            further = _study(under_card[name], opens, requested, run)
         else:
-            further = _promise(under_card[name], threshold, wanted["promise"], run)
+            further = _promise(under_card[name], threshold, requested["promise"], run)
         for study in further.values():
             promised = float(study.get("assured_threshold", math.nan))
             if math.isfinite(promised):  # the answer of the page, whose rates are counted
                 results = _evaluated(scores, options, [promised], run)
                 opens = Opens(promised, repr(promised))
         rule = None if opens is None else opens.rule
-        further |= _studies(under_card[name], rule, wanted, run)
-        further |= _workload(results, opens, wanted["workload"])
-        rows += _rows(scores, as_read[name], rule, wanted, options, run)
+        further |= _studies(under_card[name], rule, requested, run)
+        further |= _workload(results, opens, requested["workload"])
+        rows += _rows(scores, as_read[name], rule, requested, options, run)
         evaluated[name] = run.in_terms(_with(results, further))
     if len(read) > 1:
-        apart = differences(read)
-        for name, text in apart.items():
+        not_shared = differences(read)
+        for name, text in not_shared.items():
             for node in evaluated[name].leaves:
                 node.attrs[NOT_SHARED] = text
-        if not kept:
+        if not saved_results:
             evaluated |= _comparison(under_card, options, run)
-    shown = [evaluated, *kept, *rows]
-    doubts = list(map(written, doubts_of_systems(PageResults.collected(shown).nodes)))
-    how = {"threshold": threshold, "title": title, "images": images, "image_folder": folder}
-    left_out = run.write_page(shown, **how)
+    contents = [evaluated, *saved_results, *rows]
+    doubts = list(map(written, doubts_of_systems(PageResults.collected(contents).nodes)))
+    page_options = {
+        "threshold": threshold,
+        "title": title,
+        "images": images,
+        "image_folder": folder,
+    }
+    left_out = run.write_page(contents, **page_options)
     run.remark(*(f"bioeval: warning: {line}" for line in (*doubts, *left_out)))
 
 
@@ -192,34 +199,38 @@ def _promise(
     return {"promise": checked}
 
 
-def _study(scores: Scores, opens: Opens | None, wanted: dict[str, Any], run: Run) -> dict[str, Any]:
+def _study(
+    scores: Scores, opens: Opens | None, requested: dict[str, Any], run: Run
+) -> dict[str, Any]:
     """Return the study of the rule of the threshold that the page opens with, by its name."""
-    if wanted["folds"] <= 1 or opens is None:
+    if requested["folds"] <= 1 or opens is None:
         return {}
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     run.stages("trying the threshold on other people")
-    how: dict[str, Any] = {"folds": None if scores.layout == "pairs" else wanted["folds"]}
-    how |= {"random_state": run.settings["random_state"], "assure": wanted["assure"]}
+    study_options: dict[str, Any] = {
+        "folds": None if scores.layout == "pairs" else requested["folds"]
+    }
+    study_options |= {"random_state": run.settings["random_state"], "assure": requested["assure"]}
     try:
-        return {"threshold_study": study_threshold(scores, opens.rule, **how)}
+        return {"threshold_study": study_threshold(scores, opens.rule, **study_options)}
     except BioevalError:
-        if wanted["assure"] is not None:  # else the page says that it was not estimated
+        if requested["assure"] is not None:  # else the page says that it was not estimated
             raise
     return {}
 
 
 def _studies(
-    scores: Scores, target: str | None, wanted: dict[str, Any], run: Run
+    scores: Scores, target: str | None, requested: dict[str, Any], run: Run
 ) -> dict[str, xr.Dataset]:
     """Return further results of a system by name, at the threshold that the page opens with."""
     results: dict[str, xr.Dataset] = {}
-    if wanted["worst"] is not None:
+    if requested["worst"] is not None:
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
         run.stages("listing the worst pairs")
-        results["worst_pairs"] = worst_pairs(scores, wanted["worst"])
-    if wanted["zoo"]:
+        results["worst_pairs"] = worst_pairs(scores, requested["worst"])
+    if requested["zoo"]:
         from bioeval.studies.zoo.zoo import zoo
 
         run.stages("evaluating each subject")
@@ -229,7 +240,7 @@ def _studies(
 
 
 def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, xr.Dataset]:
-    """Return the errors of a day at the threshold, if they are asked for."""
+    """Return the errors of a day at the threshold; empty if `use` is None."""
     if use is None:
         return {}
     from bioeval.studies.planning.workload import workload
@@ -239,27 +250,27 @@ def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, 
         raise DataError(
             "--workload needs FAR and FRR at a threshold: verification or open-set identification"
         )
-    return {"workload": workload(results[task].to_dataset(), **use, threshold=opens.at)}
+    return {"workload": workload(results[task].to_dataset(), **use, threshold=opens.threshold)}
 
 
 def _rows(
     scores: Scores,
     as_read: Scores,
     target: str | None,
-    wanted: dict[str, Any],
+    requested: dict[str, Any],
     options: dict[str, Any],
     run: Run,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what is no dataset by name: the check of the data, and explained rows."""
-    if wanted["check"]:
+    """Yield the check of the data and the explained rows, by name."""
+    if requested["check"]:
         from bioeval.studies.check.check_data import check_data
 
         run.stages("checking the data")
         claims = scores if scores.claims else None
-        how: dict[str, Any] = {"threshold": target or "far=0.001"}
-        how["far_targets"] = options.get("far_targets")
-        yield {"": check_data(as_read, options["protocol"], claims=claims, **how)}
-    for probe in wanted["probe"] or ():
+        check_options: dict[str, Any] = {"threshold": target or "far=0.001"}
+        check_options["far_targets"] = options.get("far_targets")
+        yield {"": check_data(as_read, options["protocol"], claims=claims, **check_options)}
+    for probe in requested["probe"] or ():
         from bioeval.studies.explain.explain import explain
 
         run.stages(f"explaining {probe}")
@@ -268,18 +279,22 @@ def _rows(
 
 
 def _comparison(
-    systems: Mapping[str, Scores], given: Mapping[str, Any], run: Run
+    systems: Mapping[str, Scores], evaluation_options: Mapping[str, Any], run: Run
 ) -> dict[str, xr.Dataset]:
     """Return the comparison of the systems by its name.
 
-    Nothing where the systems cannot be compared, as those that have different attempts: the
+    Empty where the systems cannot be compared, for example because their attempts differ; the
     page says so.
     """
     from bioeval.studies.compare.compare import compare
     from bioeval.tasks.plan import resolve_card
 
-    options = {name: given[name] for name in ("far_targets", "frr_targets") if name in given}
-    card = resolve_card(next(iter(systems.values())), given["protocol"])
+    options = {
+        name: evaluation_options[name]
+        for name in ("far_targets", "frr_targets")
+        if name in evaluation_options
+    }
+    card = resolve_card(next(iter(systems.values())), evaluation_options["protocol"])
     if {*card.tasks} == {"gom"}:
         return {}
     protocol = card if card.reid is not None else None
@@ -293,7 +308,7 @@ def _comparison(
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
-    """Return the name of each system: the one given, else that of its file, or its path."""
+    """Return the names of the systems: `given`, then the names or paths of the other files."""
     stems = [Path(file).stem for file in data]
     names = list(given)
     for file, stem in zip(data[len(given) :], stems[len(given) :], strict=True):
@@ -311,7 +326,7 @@ def _is_saved(file: str) -> bool:
 
 
 def _with(results: xr.DataTree, further: Mapping[str, Any]) -> xr.DataTree:
-    """Return results with further ones, datasets or trees, beside them."""
+    """Return results with further datasets or trees as children."""
     tree = type(results)
     nodes = {name: x if isinstance(x, tree) else tree(x) for name, x in further.items()}
     return results.assign(nodes)
@@ -324,21 +339,21 @@ def _compared(scores: Scores, protocol: Any) -> Scores:
 
 
 def _evaluated(
-    scores: Scores, given: Mapping[str, Any], points: list[float], run: Run
+    scores: Scores, evaluation_options: Mapping[str, Any], extra_thresholds: list[float], run: Run
 ) -> xr.DataTree:
-    """Return the results of the tasks of the card, also at these points.
+    """Return the results of the tasks of the card, also at `extra_thresholds`.
 
     All tasks of a system share their thresholds.
     """
     from bioeval.evaluation import evaluate
     from bioeval.tasks.plan import resolve_card
 
-    options = {"interval": None, **given}
+    options = {"interval": None, **evaluation_options}
     protocol, method = options.pop("protocol"), options.pop("interval")
     run.stages("counting")
     limits = None
     if method != "none" and (method or not resolve_card(scores, protocol).has_folds):
         limits = run.interval_for(scores, method)
-    tree = evaluate(scores, protocol, interval=limits, extra_thresholds=points, **options)
+    tree = evaluate(scores, protocol, interval=limits, extra_thresholds=extra_thresholds, **options)
     require_rates(tree, scores, protocol, "thresholds" in options)
     return tree

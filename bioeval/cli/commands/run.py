@@ -129,7 +129,7 @@ def run_command(
     files, second = _systems_and_second(data, more_files, run.reading["trials"])
     if len(files) > 1 and run.given_name is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
-    given = take_card_options(options, run.settings["random_state"]) | run.take_use()
+    card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
     several = len(files) > 1
@@ -138,7 +138,7 @@ def run_command(
     findings, lines, queries = [], [], []
     for file, name in zip(files, run.names(files) if several else [None], strict=True):
         as_read, scores, _ = run.read_system(file, second, name)
-        divided = with_gallery(protocol, scores, of_system := dict(given))
+        divided = with_gallery(protocol, scores, of_system := dict(card_options))
         if divided is not scores:
             scores = as_read = divided
         card = resolve(protocol, scores, of_system)
@@ -152,11 +152,11 @@ def run_command(
         if options["per_query"]:
             queries.append(_queries(tree["reid"].to_dataset(), scores))
         system = {"system": scores.name} if several else {}
-        found = _findings(as_read, protocol)
-        findings += [{**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in found]
-        named = "{name:name}: {line}" if several else "{line}"
-        said = [*_lines(found), *map(_worst_queries, queries[-1:])]
-        lines += [say(named, name=scores.name, line=x) for x in said]
+        system_findings = _findings(as_read, protocol)
+        findings += [{**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in system_findings]
+        template = "{name:name}: {line}" if several else "{line}"
+        system_lines = [*_lines(system_findings), *map(_worst_queries, queries[-1:])]
+        lines += [say(template, name=scores.name, line=x) for x in system_lines]
         trees[str(scores.name)] = tree
         evaluated[str(scores.name)] = scores, card
     records = {"check": findings} | ({"queries": sum(queries, [])} if queries else {})
@@ -193,7 +193,7 @@ def _tries(
 
 
 def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
-    """Return the values of each query, by rising average precision; undefined ones last."""
+    """Return the values of queries by rising average precision; undefined precision comes last."""
     import numpy as np
 
     from bioeval.showing.data import rows_of
@@ -217,27 +217,29 @@ def _worst_queries(queries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _findings(scores: Scores, protocol: str) -> list[Finding]:
-    """Return what a check finds in labels and metadata, under the card without its options."""
+    """Return the findings on labels and metadata, under the card without its options."""
     from bioeval.studies.check.check_data import check_data
     from bioeval.studies.check.failure_codes import sampled_codes
 
     if scores.layout == "top-k":
         return []
-    found = check_data(scores, protocol, read_scores=False).of("error", "warning", "note")
+    findings = check_data(scores, protocol, read_scores=False).of("error", "warning", "note")
     codes = sampled_codes(scores)
-    return found if codes.severity == "ok" else [*found, codes]
+    return findings if codes.severity == "ok" else [*findings, codes]
 
 
 def _lines(findings: Sequence[Finding]) -> list[str]:
     """Return one line on the findings of the check, and doubtful labels themselves."""
     lines = []
-    for x in findings:
-        if x.check == "sentinels":
-            lines.append(f"Scores: {x.message}")
-        if x.check == "labels" and x.severity == "warning":
-            lines.append(f"Labels: {x.message} ({x.where})")
+    for finding in findings:
+        if finding.check == "sentinels":
+            lines.append(f"Scores: {finding.message}")
+        if finding.check == "labels" and finding.severity == "warning":
+            lines.append(f"Labels: {finding.message} ({finding.where})")
     # The tables show what the people do not support.
-    if named := [x.check for x in findings if x.check not in ("people", "sentinels")]:
+    if named := [
+        finding.check for finding in findings if finding.check not in ("people", "sentinels")
+    ]:
         lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
     return lines
 
@@ -265,7 +267,7 @@ def _draw(
 def _systems_and_second(
     data: str, more: tuple[str, ...], trials: str | None
 ) -> tuple[list[str], str | None]:
-    """Return the files of the systems, and the second file of the only one.
+    """Return the files of the systems, and the second file of a single system.
 
     Lists of scores of the same `trials` are systems, too.
     """
@@ -280,8 +282,8 @@ def _systems_and_second(
             return files, None
     if len(files) > 2:
         text = "several systems need files that hold scores with their labels, such as .npz"
-        without = next(file for file in files if not holds_labels(file))
-        raise click.UsageError(f"{text}; {without} does not")
+        unlabelled = next(file for file in files if not holds_labels(file))
+        raise click.UsageError(f"{text}; {unlabelled} does not")
     return [data], files[1]
 
 
@@ -310,22 +312,26 @@ def _has_limits(scores: Scores, card: Any) -> bool:
 
 
 def _evaluated(
-    run: Run, scores: Scores, card: Any, interval: IntervalMethod | None, given: dict[str, Any]
+    run: Run,
+    scores: Scores,
+    card: Any,
+    interval: IntervalMethod | None,
+    evaluation_options: dict[str, Any],
 ) -> xr.DataTree:
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures
     from bioeval.views.tasks import with_asked_thresholds
 
-    options = dict(given)
-    asked = options.get("thresholds")
+    options = dict(evaluation_options)
+    thresholds = options.get("thresholds")
     failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
-    besides = asked is not None and _has_curves(scores, card)
-    if besides:  # rows besides those of the curves, which plots draw
+    are_beside_curves = thresholds is not None and _has_curves(scores, card)
+    if are_beside_curves:  # rows besides those of the curves, which plots draw
         options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
     tree = evaluate(scores, card, interval=interval, **options)
     run.stages("checking the scores")
-    if besides and asked is not None:
-        tree = with_asked_thresholds(tree, asked)
-    require_rates(tree, scores, card, asked is not None)
+    if are_beside_curves and thresholds is not None:
+        tree = with_asked_thresholds(tree, thresholds)
+    require_rates(tree, scores, card, thresholds is not None)
     return with_failures(tree, **failures) if any(failures.values()) else tree

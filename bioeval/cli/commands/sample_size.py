@@ -66,7 +66,8 @@ def sample_size_command(
     from bioeval.studies.planning.sample_size import sample_size
 
     if n_templates == "multi":
-        n_templates, run.use["templates"] = None, "multi"
+        n_templates = None
+        run.claim_all_templates()
     if pilot is None and run.use:
         raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
     scores = None if pilot is None else run.read(pilot, second)

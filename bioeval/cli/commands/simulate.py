@@ -140,11 +140,14 @@ def simulate_command(out: str, force: bool, as_json: bool, within: Any, **option
     if options["first_subject"] is None:
         options["first_subject"] = 1 + PEOPLE_OF_A_SEED * (options["random_state"] % MOST_SEEDS)
     scores = simulate(**options)
-    m, n = scores.shape
-    needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free
+    probes, templates = scores.shape
+    needed, free = (
+        probes * templates * scores.dtype.itemsize,
+        shutil.disk_usage(Path(out).parent).free,
+    )
     if needed > free:
         raise DataError(
-            f"{out}: {m:,} x {n:,} scores would take {needed / 2**30:,.2f} GiB, and "
+            f"{out}: {probes:,} x {templates:,} scores would take {needed / 2**30:,.2f} GiB, and "
             f"{free / 2**30:,.2f} GiB are free; expected fewer subjects or templates"
         )
     save(scores, out)

@@ -134,7 +134,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     if options["task"] == "open_set":  # whose subjects are ranked
-        options["fusion"] = run.use.pop("fusion", "best")
+        options["fusion"] = run.take_fusion()
     limits, seed = run.interval("people"), run.settings["random_state"]
     scores = run.read(data, second)
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
@@ -161,8 +161,8 @@ def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
     from bioeval.studies.assurance.promise import check_promise
 
     threshold = _threshold_of("promise", options)
-    how = {"tries": options.get("tries"), "confidence": run.settings["confidence"]}
-    checked = check_promise(scores, threshold, options["promise"], **how)
+    settings = {"tries": options.get("tries"), "confidence": run.settings["confidence"]}
+    checked = check_promise(scores, threshold, options["promise"], **settings)
     page: Any = None
     if run.page is not None and "tries" not in options:  # the curves are of single attempts
         page = {scores.name: run.in_terms(_with_curves(checked, scores, options))}

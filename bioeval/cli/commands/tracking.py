@@ -99,7 +99,7 @@ def tracking_command(
         dataset = tracking(truth, trackers, interval=limits, **options)
         run.finish(dataset, Extras(name=name))
         return
-    del run.settings["random_state"]
+    run.drop_seed()  # a jackknife has none
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
     run.finish(dataset, Extras(name=name))
 

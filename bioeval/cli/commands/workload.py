@@ -123,6 +123,6 @@ def _evaluated(
     targets = {"far_targets": rule.values} if rule.name == "far" else {}
     if rule.name == "fixed":
         return evaluate(scores, thresholds=rule.values, interval=interval), {}
-    at = ResultThresholds(evaluate(scores, **targets)).of_rule(rule)
-    rates = evaluate(scores, thresholds=[at], interval=interval)
+    point = ResultThresholds(evaluate(scores, **targets)).of_rule(rule)
+    rates = evaluate(scores, thresholds=[point], interval=interval)
     return rates, {"threshold_rule": str(rule), "chosen_on": "these data"}

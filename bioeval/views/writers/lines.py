@@ -30,7 +30,7 @@ class Lines:
         self.vocabulary, self.task = vocabulary, task
         self.rates: dict[str, set[str]] = {}  # whose terms were written, by their task
 
-    def within(self, section: Section) -> Lines:
+    def section_lines(self, section: Section) -> Lines:
         """Return the writer of the lines of a section."""
         return self._of_task(section.task) if section.task else self
 
@@ -47,7 +47,7 @@ class Lines:
         return text
 
     def code(self, text: str) -> str:
-        """Return what a sentence has in backquotes, such as an argument."""
+        """Return the text between backquotes in a sentence, such as an argument."""
         return f"`{text}`"
 
     def number(self, text: str) -> str:
@@ -63,7 +63,7 @@ class Lines:
         return ""
 
     def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
-        """Return a text in this form; `rates` are those that the same sentence has."""
+        """Return a text in this form; `rates` are all rates of the same sentence."""
         match text:
             case None:
                 return ""
@@ -89,8 +89,8 @@ class Lines:
             case Picture():
                 return self.picture(text)
             case Quantity():
-                others = [x for x in rates if x != text.value]
-                return self.number(printed_in_sentence(text, others).text)
+                compared = [x for x in rates if x != text.value]
+                return self.number(printed_in_sentence(text, compared).text)
         raise TypeError(f"{type(text).__name__} is no text")
 
     def _prose(self, text: str) -> str:
@@ -120,7 +120,7 @@ class Lines:
         return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
     def sentences_about(self, messages: Iterable[Message]) -> dict[str, list[str]]:
-        """Return the sentences of messages by what they are about, those about everything first."""
+        """Return the sentences of messages by parts of the data; ``""``, for all data, is first."""
         groups: dict[str, dict[str, None]] = {"": {}}
         for message in messages:
             about = "; ".join(self.literal(escaped(x)) for x in message.about)

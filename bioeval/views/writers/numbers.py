@@ -45,12 +45,12 @@ class Printed:
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """The text before the decimal point, from it on, and that of the limits."""
-        whole, point, decimals = self.number.partition(".")
+        """The text before the decimal point, the text from the point on, and the limits."""
+        integer, point, decimals = self.number.partition(".")
         before = f"{self.before} " if self.before else ""
         unit = f" {self.unit}" if self.unit else ""
         limits = "" if self.limits is None else " [{}, {}]".format(*self.limits)
-        return f"{before}{whole}", f"{point}{decimals}{unit}{self.mark}", limits
+        return f"{before}{integer}", f"{point}{decimals}{unit}{self.mark}", limits
 
 
 def decimals_of_rate(rate: Rate) -> int:
@@ -65,10 +65,10 @@ def decimals_of_rate(rate: Rate) -> int:
         width = 100 * (rate.interval[1] - rate.interval[0]) if rate.interval else 0.0
         return _within(1 - math.floor(math.log10(width)) if 0 < width < math.inf else 2, 4)
     distance = 100 * min(abs(rate.value), abs(1 - rate.value))
-    most = 4
+    limit = 4
     if rate.attempts is not None:
-        most = min(4, max(2, len(str(int(rate.attempts))) - 2))
-    return _within(1 - math.floor(math.log10(distance)) if distance > 0 else 2, most)
+        limit = min(4, max(2, len(str(int(rate.attempts))) - 2))
+    return _within(1 - math.floor(math.log10(distance)) if distance > 0 else 2, limit)
 
 
 def _within(decimals: int, most: int) -> int:
@@ -88,7 +88,7 @@ def decimals_between(rate: float, others: Sequence[float], least: int = 2) -> in
 
 
 def _order(a: float, b: float) -> int:
-    """Return 1 where a number is above another one, -1 below, 0 where they are equal or nearly."""
+    """Return 1 if `a` is above `b`, -1 if below, 0 if the numbers are equal or nearly so."""
     return 0 if math.isclose(a, b, rel_tol=1e-12) else int(a > b) - int(a < b)
 
 
@@ -112,7 +112,7 @@ def _is_plain_score(cell: Quantity) -> bool:
 
 
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
-    """Return a number by itself; a rate with these `decimals`, or those that it needs."""
+    """Return a number by itself; a rate has `decimals`, or, if None, as many as it needs."""
     if not cell.is_defined:
         return Printed(NOT_DEFINED)
     mark = FLAG if cell.flagged else ""
@@ -121,32 +121,34 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             text = threshold_text(cell.value, cell.next)
             return Printed(text, limits=_limits(cell, score_text), mark=mark)
         case Score():
-            return Printed(_score_of(cell), limits=_limits(cell, score_text), mark=mark)
+            text = _whole_or(cell.value, f".{cell.digits or _DIGITS_OF_SCORE}g")
+            return Printed(text, limits=_limits(cell, score_text), mark=mark)
         case Probability():
             if cell.value < 1e-4:
                 return Printed("0.0001", before="<", mark=mark)
             return Printed(f"{cell.value:.2g}", mark=mark)
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
-            form, one = ",.0f", 0.0
+            form, full = ",.0f", 0.0
         case Rate():
-            unit, one = "pp" if cell.difference else "%", 100.0
+            unit, full = "pp" if cell.difference else "%", 100.0
             form = f".{decimals_of_rate(cell) if decimals is None else decimals}f"
         case _:
-            unit, one = "", float(cell.digits is None)
+            unit, full = "", float(cell.digits is None)
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
                 form = ",.0f"  # all digits of a large number
-    number = _decimal(cell, form, one)
+    number = _decimal(cell, form, full)
     return replace(number, unit=unit, mark=mark)
 
 
-def _decimal(cell: Quantity, form: str, one: float) -> Printed:
-    """Return a number in a form, written as 0 or 1 only if it is that; `one` is 100 in per cent.
+def _decimal(cell: Quantity, form: str, full: float) -> Printed:
+    """Return a number in a form, written as 0 or 1 only if the number is exactly 0 or 1.
 
-    With `one` of 0, a number may be rounded to 0 or 1.
+    `full` is 1 in the unit of the text, 100 in per cent. With `full` of 0, a number may be
+    rounded to 0 or 1.
     """
-    scale = one or 1.0
+    scale = full or 1.0
 
     def text_of(x: float) -> str:
         sign = "+" if cell.difference and x else ""
@@ -154,13 +156,13 @@ def _decimal(cell: Quantity, form: str, one: float) -> Printed:
         return text if x != cell.value or float(text.replace(",", "")) else text.lstrip("+")
 
     text, limits = text_of(cell.value), _limits(cell, text_of)
-    if not one or cell.difference:
+    if not full or cell.difference:
         return Printed(text, limits=limits)
     least = 10.0 ** -int(form[1:-1])
     if float(text) == 0 < cell.value:
         return Printed(f"{least:{form}}", limits=limits, before="<")
-    if float(text) == one and _order(cell.value, 1.0) < 0:
-        return Printed(f"{one - least:{form}}", limits=limits, before=">")
+    if float(text) == full and _order(cell.value, 1.0) < 0:
+        return Printed(f"{full - least:{form}}", limits=limits, before=">")
     return Printed(text, limits=limits)
 
 
@@ -171,7 +173,7 @@ def _limits(cell: Quantity, text_of: Callable[[float], str]) -> tuple[str, str] 
 
 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
-    """Return a number of a sentence, which may compare it with other `rates`.
+    """Return a number for a sentence that has `rates`, which differ from the number.
 
     A rate has three significant digits, and so has its distance from 100 %, without zeros at the
     end; or more where fewer would hide which of the rates is larger.
@@ -190,10 +192,6 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return Printed(text, "%")
-
-
-def _score_of(cell: Score) -> str:
-    return _whole_or(cell.value, f".{cell.digits or _DIGITS_OF_SCORE}g")
 
 
 def score_text(value: float) -> str:
@@ -228,7 +226,7 @@ def threshold_text(value: float, next_score: float = math.nan) -> str:
 
 
 def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
-    """Return numbers with equal decimals: as many as a number of these `digits` has at most."""
+    """Return numbers with equal decimals: the most that a number needs for `digits` digits."""
     texts = [_whole_or(value, f".{digits}g") for value in values]
     decimals = 0
     for text in texts:
@@ -239,5 +237,5 @@ def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
 
 
 def _whole_or(value: float, digits: str) -> str:
-    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    return str(int(value)) if whole else f"{value:{digits}}"
+    is_whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return str(int(value)) if is_whole else f"{value:{digits}}"

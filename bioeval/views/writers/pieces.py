@@ -91,7 +91,7 @@ def _pieces(
     section: Section, cells: Lines, words: Lines, other_terms: str, level: int
 ) -> Iterator[Piece]:
     """Yield the pieces of a section, with the terms of the other vocabulary."""
-    cells, words = cells.within(section), words.within(section)
+    cells, words = cells.section_lines(section), words.section_lines(section)
     if title := words.write(section.title):
         yield Line(title, "title", level)
         level += 1
