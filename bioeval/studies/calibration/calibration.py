@@ -188,7 +188,10 @@ def check_costs_of_errors(costs: Any) -> tuple[float, float]:
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the ratios at or above which accepting has the lower expected cost."""
+    """Return the ratios at or above which accepting has the lower expected cost.
+
+    The Bayes threshold is ``log(c_fa (1 - prior) / (c_miss prior))``: Bruemmer and du Preez (2006).
+    """
     miss, accept = costs
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
@@ -209,7 +212,7 @@ def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarra
 
 
 def _last_distances(ratios: np.ndarray) -> np.ndarray:
-    """Return, for each of `ratios`, the largest distance of a larger ratio."""
+    """Return the largest distances whose ratios are larger than `ratios`."""
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
@@ -452,7 +455,7 @@ class LossesOfPeople(Reducer):
         return other
 
     def add(self, block: Block) -> None:
-        """Add the losses of the impostor attempts; a failed one has no loss."""
+        """Add the losses of the impostor attempts; a failed comparison has no loss."""
         people = self.people.number
         for side, part in enumerate(block.sides()):
             probe, claimed = self._sides[0][part.probe], self._sides[1][part.gallery]

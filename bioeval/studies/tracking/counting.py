@@ -129,7 +129,7 @@ class TrackingOptions:
         frames: Mapping[str, int],
         role: str = "result",
     ) -> Evaluated:
-        """Read and match each sequence; errors name the result by its `role`."""
+        """Read and match each sequence; errors name the result by `role`."""
         pairs, messages = read_pairs(
             truths, results, frames, self.columns, role, self.classes is not None
         )

@@ -48,7 +48,7 @@ class HalvesTest(NamedTuple):
 
 
 def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
-    """Divide the templates of each `person` into two halves at random.
+    """Divide the templates of each subject into two halves at random.
 
     Whole sessions are drawn where the data have a metadata column ``session``. A template or
     session on both sides is in the same half on both sides; otherwise the sides are drawn apart.

@@ -186,7 +186,8 @@ def zoo(
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
     """Return the mean finite distances of each subject, and the number of attempts in no mean."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
-    subjects, finite = len(as_probe.attempts), np.isfinite(genuine.distance)
+    subjects = len(as_probe.attempts)
+    finite = np.isfinite(genuine.distance)
     person = genuine.person[finite]
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {
@@ -201,7 +202,8 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
             "the scores are too large to be averaged: their sum exceeds the largest float64; "
             "divide all scores by a constant"
         )
-    probing, claiming = as_probe.finite.sum(axis=(1, 2)), as_claimed.finite.sum(axis=(1, 2))
+    probing = as_probe.finite.sum(axis=(1, 2))
+    claiming = as_claimed.finite.sum(axis=(1, 2))
     number = (np.bincount(person, minlength=subjects), probing, claiming, probing + claiming)
     means = {name: ratio(x, n) for (name, x), n in zip(sums.items(), number, strict=True)}
     infinite = int((~finite).sum() + (as_probe.attempts - probing).sum())
@@ -468,7 +470,7 @@ def _by_subject(
     person: np.ndarray,
     half: np.ndarray,
 ) -> Impostors:
-    """Add up rows or columns by subject; groups have `group_sizes` scores less the lacking ones."""
+    """Add up rows or columns by subject; groups have `group_sizes` scores less `lacking`."""
     subjects = len(accepted)
     sums_of_halves = np.zeros((subjects, 2, GROUPS))
     finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
