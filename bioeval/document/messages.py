@@ -61,10 +61,14 @@ ANSWERS: dict[str, str] = {
         "{low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people} would "
         "settle it.]"
     ),
-    "system-better": "{best:name} is better than {worse:names}: {measures:measures}.",
+    "system-better": (
+        "{best:name} is better than {worse:names}: {measures:measures}."
+        "[ Uncertain, as fewer than 30 errors are expected: {uncertain:measures}.]"
+    ),
     "systems-better": (
         "One of {best:names} is the best, with {number:count other systems} shown to be worse "
         "({worse:names}): {measures:measures}."
+        "[ Uncertain, as fewer than 30 errors are expected: {uncertain:measures}.]"
     ),
     "systems-not-different": (
         "No significant difference between {systems:names}: {measures:measures}."

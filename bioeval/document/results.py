@@ -132,7 +132,7 @@ def one_sided(*datasets: xr.Dataset) -> str:
 _OF_INTERVALS = {
     "left_out": "left out in turn: ",
     "interval_threshold": "",
-    "interval_of_test": "of new people: ",
+    "interval_of_test": "new people: ",
     "interval_of_largest": "of the largest over species: ",
     "interval_of_measures": "of measures that compare groups: ",
 }
@@ -145,6 +145,8 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
         limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
     population = " for {population}" if attrs.get("interval_for") else ""
     text = f"{{level:rate}} {limits}{population}, by {{method}}"
+    if "interval_of_test" in attrs:  # of a threshold study: columns say the populations
+        text = f"{{level:rate}} {limits}; same data: {{method}}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),
         "method": method_in_words(str(attrs["interval_method"])),

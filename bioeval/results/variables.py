@@ -609,6 +609,7 @@ CLOSED_SET = _table(
         "TPIR(N, R, no threshold)",
         R,
         label="{cms}",
+        also="recognition rate",
         quotient=(("cms_count",), ("attempts",)),
         direction="larger",
     ),

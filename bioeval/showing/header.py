@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.errors import counted, enumerated
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.document.blocks import Fact, Facts, Vocabulary
-from bioeval.document.cells import Count, Label
+from bioeval.document.cells import Count, Label, Threshold
 from bioeval.document.results import (
     candidates_in_words,
     data_fact,
@@ -352,7 +352,7 @@ _RULES: dict[str, Callable[[str], str] | None] = {
         "independent, so these are the least to ask for"
     ),
     "fold_thresholds": lambda x: (
-        f"same data: optimistic; new people: mean over the test parts of "
+        f"same data: optimistic; new people: mean and sd over the test parts of "
         f"folds, at thresholds from {x}"
     ),
     "fta": _percent("FTA"),
@@ -418,7 +418,14 @@ def _removed(attrs: Attributes) -> str:
 
 
 def sample_size(dataset: xr.Dataset) -> Text:
-    """Return the attempts and subjects of a result in words; of folds, those of all test parts."""
+    """Return the attempts and subjects of a result in words; of folds, those of all test parts.
+
+    Of the rates at a threshold, the threshold.
+    """
+    attrs = dataset.attrs
+    if "rates_at_threshold" in attrs:
+        after = attrs.get("rates_at_threshold_next", np.nan)
+        return Threshold(attrs["rates_at_threshold"], next=after)
     counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
     people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
     if "queries" in counts:

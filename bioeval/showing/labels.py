@@ -87,7 +87,9 @@ def cell_of_point(at: str, point: Any) -> Text:
 
 
 def _also(row: Row) -> str:
-    """Return another name in use; of several that end in a number, the name with 1 / target."""
+    """Return another name in use: at a rank, of rank 1; of several, the name with 1 / target."""
+    if row.places.get("rank", 1) != 1:
+        return ""
     names = str(row.about.get("also", "")).split()
     if len(names) < 2 or not row.at:
         return " ".join(names)

@@ -26,7 +26,7 @@ _STATISTICS = {
 def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     """Yield what explains the numbers that are shown."""
     headings: set[str] = set()
-    if any(row.statistic == "mean" for row in rows):
+    if any(row.statistic in ("mean", "pooled") for row in rows):
         headings = {str(column.heading) for table in tables for column in table.columns}
     yield from (text for heading, text in _STATISTICS.items() if heading in headings)
     if any(_is_chosen_here(row) for row in rows):

@@ -143,10 +143,8 @@ def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
         cells.setdefault(key, {})[name] = row.cell
         if row.statistic == "":
             of_threshold = f"threshold_{row.system}" if several else "threshold"
-            text = (
-                say("threshold of {system}", system=Label(row.system)) if several else "threshold"
-            )
-            columns.setdefault(of_threshold, Column(of_threshold, text, is_attached=True))
+            column = Column(of_threshold, _heading_of_threshold(row, several), is_attached=True)
+            columns.setdefault(of_threshold, column)
             if (threshold := row.threshold_cell) is not None:
                 cells[key][of_threshold] = threshold
     own_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
@@ -176,7 +174,14 @@ def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
     heading = _STATISTICS.get((statistic, part), None if part == "train" else _words(statistic))
     if heading is None or (several and statistic != "sd"):
         return None
-    return f"{heading}_{row.system}" if several else heading, heading
+    if several:
+        text = say("{statistic} of {system}", statistic=heading, system=Label(row.system))
+        return f"{heading}_{row.system}", text
+    return heading, heading
+
+
+def _heading_of_threshold(row: Row, several: bool) -> Text:
+    return say("threshold of {system}", system=Label(row.system)) if several else "threshold"
 
 
 def _part(row: Row) -> str:
@@ -279,19 +284,20 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         labels_of_row = (row.point if x == point else row.places[x] for x in dims)
         places.append((row.system, *labels_of_row) if in_rows else tuple(labels_of_row))
     with_threshold = _has_thresholds(rows, places)
+    in_columns = n_systems > 1 and not in_rows
     for row, place in zip(rows, places, strict=True):
-        key = _key_of_column(row, point), "" if in_rows else row.system
-        if key not in columns:
-            heading = _heading_in_grid(row, point, n_systems > 1 and not in_rows)
-            columns[key] = Column(_name_of_column(row), heading)
-            first_of_column[key] = row
+        system = row.system if in_columns else ""
+        key = _key_of_column(row, point), system
         of_place = cells.setdefault(place, {})
-        of_place[key] = row.cell
         if with_threshold and (threshold := row.threshold_cell) is not None:
-            of_place["threshold"] = threshold
+            of_threshold = Column("threshold", _heading_of_threshold(row, in_columns))
+            columns.setdefault(("threshold", system), of_threshold)
+            of_place["threshold", system] = threshold
+        if key not in columns:
+            columns[key] = Column(_name_of_column(row), _heading_in_grid(row, point, in_columns))
+            first_of_column[key] = row
+        of_place[key] = row.cell
     shown = _chosen(cells, first_of_column, bool(point))
-    if with_threshold:
-        columns = {"threshold": Column("threshold", "threshold"), **columns}
     coordinates = rows[0].node.dataset.variables
     heads = [Column(x, _words(x)) for x in names]
     if shown:
@@ -351,7 +357,7 @@ def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:
     known: dict[Hashable, set[float]] = {}
     for row, place in zip(rows, places, strict=True):
         if row.threshold_cell is not None:
-            known.setdefault(place, set()).add(row.threshold)
+            known.setdefault((row.system, place), set()).add(row.threshold)
     every = {x for each in known.values() for x in each}
     return len(every) > 1 and all(len(each) == 1 for each in known.values())
 

@@ -92,7 +92,7 @@ def test_measures_by_the_names_of_variables():
     assert headings("verification/multi/eer") == ["EER"]
     assert len(headings("frr_at_far")) == 2 * 2  # 0.1 % and 0.01 % are not supported
     assert headings("recognition_rate") == ["recognition rate"]
-    assert headings("cms=1") == headings("cms@rank=1") == ["CMS, rank 1"]
+    assert headings("cms=1") == headings("cms@rank=1") == ["CMS, rank 1 (recognition rate)"]
     assert headings("dir_at_far=0.1@rank=5") == ["DIR at FAR <= 10 %, rank 5"]
     with pytest.raises(be.DataError, match="`measures` is 'frr_at_far=0.5'"):
         headings("frr_at_far=0.5")

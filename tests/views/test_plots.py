@@ -405,7 +405,7 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
     means = be.repeat(scores, galleries)["closed_set"]
     assert list(plot.spread(means).drawn) == [
-        "CMS, rank 1 (in %)",
+        "CMS, rank 1 (recognition rate) (in %)",
         "CMS, rank 5 (in %)",
         "CMS, rank 10 (in %)",
     ]

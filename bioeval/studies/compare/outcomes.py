@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text
 from bioeval.studies.compare.results import PLACES, scalar_of
@@ -120,12 +120,22 @@ def with_answers(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield each outcome, with its measures."""
+    """Yield each outcome, with its measures; of a difference, also those with uncertain values."""
+    uncertain = {
+        (f"{x.arguments['rate']}_at_{x.arguments['chosen']}", target)
+        for x in messages_of(ds.attrs)
+        if x.code == "target-uncertain"
+        for target in x.arguments["targets"]
+    }
     by_outcome: dict[Message, list[dict[str, Any]]] = {}
     for measure in measures_of(ds):
         by_outcome.setdefault(measure.outcome, []).append(measure.argument)
     for outcome, measures in by_outcome.items():
-        yield Message(outcome.code, **outcome.arguments, measures=measures)
+        about = {**outcome.arguments, "measures": measures}
+        doubted = [x for x in measures if (x["measure"], x.get("target")) in uncertain]
+        if doubted and "best" in about:
+            about["uncertain"] = doubted
+        yield Message(outcome.code, **about)
 
 
 def has_limits(ds: xr.Dataset) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +32,7 @@ from bioeval.results.dataset import (
     about_attrs,
     along,
     dataset,
+    threshold_with_next,
     tree_of,
 )
 from bioeval.results.support import RULES, beyond_scores, people_with
@@ -71,6 +73,9 @@ from bioeval.views.messages import warns_of_doubts
 #: The rates of a study.
 RATES = ("far", "frr", "hter")
 
+#: Their statistics over the test parts of the folds, beside the means.
+OF_FOLDS = ("sd", "pooled")
+
 STUDY = {
     "threshold": Variable(
         "threshold chosen on all data",
@@ -80,6 +85,13 @@ STUDY = {
         label="threshold without assurance",
     ),
     **entries(VERIFICATION | FOLDS, *RATES),
+    **{
+        f"{rate}_{statistic}": replace(
+            (VERIFICATION | FOLDS)[rate], name="", measure=rate, statistic=statistic
+        )
+        for rate in RATES
+        for statistic in OF_FOLDS
+    },
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
     "unenrolled_people": Variable(
@@ -186,7 +198,7 @@ def study_threshold(
         are those of all data at this threshold, and optimistic; the limits are those for other
         subjects of the same population at this very threshold (NaN where the subjects are not
         known). At ``"test"`` they are expected with new subjects: the means over the test parts of
-        the folds, with their intervals over folds.
+        the folds, with their intervals over folds; ``_sd`` and ``_pooled`` are beside them.
 
         ``folds`` is the dataset of :func:`cross_evaluate`; :func:`aggregate` over ``("repeat",
         "fold")`` has its means, standard deviations and pooled rates.
@@ -306,6 +318,7 @@ def study_threshold(
         is_shown = all(message.code != "target-not-shown" for message in support)
         of_parts[f"{rule.name}{SUPPORTED}"] = int(is_shown)
     about_parts = {"task": STUDY_PARTS["rates"], **_intervals_of_parts(counted, method)}
+    about_parts |= {f"rates_at_{x}": y for x, y in threshold_with_next(study).items()}
     table = {
         **STUDY,
         "part": replace(
@@ -369,6 +382,9 @@ class _Counted(NamedTuple):
             far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
             for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
                 rates[f"{rate}{end}"] = [on_all, of_test[f"{rate}{end}"].item()]
+        for rate, statistic in itertools.product(RATES, OF_FOLDS):
+            of_rate = over_folds[rate].sel(part="test", statistic=statistic)
+            rates[f"{rate}_{statistic}"] = [math.nan, of_rate.item()]
         return rates
 
 
