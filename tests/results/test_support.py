@@ -9,6 +9,16 @@ from result_messages import arguments
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.results.support import (
+    RuleOf,
+    actual_costs_above_1,
+    beyond_scores,
+    people_with as smallest_number_of_people,
+    rank_message,
+    supported,
+    tie_message,
+)
+from bioeval.scores.people import ComparedPeople
 
 SUPPORT = {"target-not-supported": 3, "target-uncertain": 30}
 
@@ -241,3 +251,60 @@ def test_identification(impostors, expected):
         assert units(ds) == {"genuine_subjects": 3, "impostor_subjects": expected}
         assert units(be.closed_set(scores, unmated="skip", gallery=size)) == {"subjects": 3}
     assert units(be.reid(scores, removed="none")) == {"subjects": 3}  # x and y are skipped
+
+
+def test_a_target_is_supported_by_exactly_as_many_attempts_as_the_rule_says():
+    targets = [0.25, 0.125, 0.0]
+    assert supported(targets, 12).tolist() == [1, 0, 1]
+    assert supported(targets, [11, 24]).tolist() == [[0, 0, 1], [1, 1, 1]]
+    rule = RuleOf(3)
+    assert [rule.supports(0.25, attempts) for attempts in (11, 12)] == [False, True]
+    assert not rule.supports(0.25, 1000, ComparedPeople(5, 10))  # pairs of people are fewer
+    assert rule.attempts_for(0.25) == 12 and rule.attempts_for(3 / 1000) == 1000
+
+
+@pytest.mark.parametrize(("pairs", "people"), [(1, 2), (3, 3), (4, 4), (6, 4), (7, 5), (300, 25)])
+def test_the_fewest_people_with_so_many_pairs(pairs, people):
+    assert smallest_number_of_people(pairs) == people
+
+
+def test_what_a_rate_needs_is_named_by_what_is_short():
+    """Twelve attempts, or pairs: six people form 15 pairs, and five form 10."""
+    needed = RuleOf(3).needed
+    assert needed(0.25, 10, None) == {"impostor attempts": 12}
+    assert needed(0.25, 10, ComparedPeople(20, 11)) == {"impostor attempts": 12}
+    assert needed(0.25, 10, ComparedPeople(5, 10)) == {"people": 6, "pairs of people": 12}
+    assert needed(0.25, 10, ComparedPeople(6, 10)) == {"pairs of people": 12}
+
+
+@pytest.mark.parametrize(
+    ("far", "frr", "does", "part"),
+    [
+        (1.0, 0.0, "accepts", "all"), (0.0, 1.0, "rejects", "all"),
+        (0.9995, 0.0, "accepts", "at least 99.9 % of the"), (0.9985, 0.0, None, None),
+        (1.0, 0.0015, None, None), (0.0, 0.9985, None, None), (0.0015, 1.0, None, None),
+        (0.0, 0.0, None, None), (1.0, 1.0, None, None),
+    ],
+)  # fmt: skip
+def test_a_threshold_is_beyond_the_scores_if_it_tells_neither_class_apart(far, frr, does, part):
+    found = beyond_scores(0.5, far, frr)
+    assert len(found) == (does is not None)
+    for message in found:
+        assert (message.arguments["does"], message.arguments["part"]) == (does, part)
+        assert message.arguments["outside"] == (part == "all")
+
+
+def test_ties_are_remarked_where_the_first_three_digits_differ_at_ranks_that_are_there():
+    assert not [*tie_message("eer", (0.12345, 0.1234), "EER")]
+    assert [*tie_message("eer", (0.1236, 0.1234), "EER")]
+    rates = {"pessimistic": np.array([0.5, 0.6, 0.7, 0.8, 0.85])}
+    rates["optimistic"] = rates["pessimistic"] + [0, 0, 0, 0, 0.1]
+    (message,) = rank_message("cms", rates.get, ("RR", "CMS"))
+    assert message.arguments["rank"] == 5
+    assert not [*rank_message("cms", lambda ties: rates[ties][:4], ("RR", "CMS"))]
+
+
+def test_an_actual_cost_above_1_names_the_cheaper_constant_answer():
+    found = actual_costs_above_1([1.0, 1.5, 2.0, 3.0], [0.5, 0.1, 0.9, 0.5], 1.0, 1.0)
+    answers = [(x.arguments["prior"], x.arguments["answer"]) for x in found]
+    assert answers == [(0.1, "rejects"), (0.9, "accepts"), (0.5, "rejects")]
