@@ -98,7 +98,7 @@ def test_what_is_said_of_the_test_of_a_difference(printed):
     summary = json.loads(Path("both/summary.json").read_text())
     assert (summary["replicates"], summary["seed"]) == (100, "7")
     shown = squeezed(printed(*words, "--adjust", "holm"))
-    assert "p adjusted" in shown and "p value" not in shown
+    assert "p adjusted" in shown and "p value" not in shown.replace("p values", "")
 
 
 @pytest.mark.parametrize(
