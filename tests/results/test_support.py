@@ -1,6 +1,7 @@
 """Independent units beside attempts, people and pairs of them; and how many people a rate needs."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from bioeval.results.support import (
     beyond_scores,
     people_with as smallest_number_of_people,
     rank_message,
+    searching_people,
+    support_messages,
     supported,
     tie_message,
 )
@@ -308,3 +311,28 @@ def test_an_actual_cost_above_1_names_the_cheaper_constant_answer():
     found = actual_costs_above_1([1.0, 1.5, 2.0, 3.0], [0.5, 0.1, 0.9, 0.5], 1.0, 1.0)
     answers = [(x.arguments["prior"], x.arguments["answer"]) for x in found]
     assert answers == [(0.1, "rejects"), (0.9, "accepts"), (0.5, "rejects")]
+
+
+@pytest.mark.parametrize(
+    ("people", "have", "needed"),
+    [
+        (ComparedPeople(5, 10), {"people": 5}, 6),  # as many pairs as attempts
+        (ComparedPeople(6, 10), {"pairs of people": 10}, 12),  # six people could form 15 pairs
+        (ComparedPeople(6, 11), {"impostor attempts": 10}, 12),
+        (None, {"impostor attempts": 10}, 12),
+    ],
+)
+def test_a_message_of_support_names_what_is_short(people, have, needed):
+    (message,) = support_messages([0.25], 10, False, "frr", people)
+    assert message.code == "target-not-supported"
+    assert (message.arguments["have"], message.arguments["needed"]) == (have, [needed])
+
+
+def test_people_who_search_are_the_people_of_the_role():
+    """Ten people search, eight are enrolled, twelve in all: six are on both sides."""
+    about = SimpleNamespace(people=(10, 8, 12))
+    numbers = {"unenrolled": 4, "leave-subject-out": 6, "both": 10}
+    for role, number in numbers.items():
+        assert searching_people(about, role) == ComparedPeople(number, number)
+    assert searching_people(SimpleNamespace(people=(8, 8, 8)), "unenrolled") is None
+    assert searching_people(SimpleNamespace(people=None), "both") is None
