@@ -9,6 +9,7 @@ import pytest
 from result_messages import arguments
 
 import bioeval as be
+from bioeval.stats.limits import jackknife, moved_by_many
 
 PEOPLE = 12
 
@@ -290,3 +291,13 @@ def test_of_many_people_groups_are_left_out(monkeypatch):
     ]
     expected = naive_limits.student([float(ds.auc), *values], 4)
     assert (ds.auc_low, ds.auc_high) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("people", "degrees", "is_moved"), [(11, 4.06, True), (12, 4.0, False)])
+def test_few_people_move_rates_from_two_fifths_of_the_degrees_of_freedom(people, degrees, is_moved):
+    """One person moves the rate by three parts, and three move the rate by one part each."""
+    columns = np.full(1 + people, 0.5)
+    columns[1:5] += [0.03, -0.01, -0.01, -0.01]
+    _, freedom = jackknife(columns)
+    assert freedom == pytest.approx(degrees, abs=0.01)
+    assert moved_by_many(columns) == is_moved
