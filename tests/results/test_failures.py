@@ -25,7 +25,6 @@ def by_people(far, frr, fta, fte):
     )
 
 
-@pytest.mark.slow
 @given(st.floats(0, 1), st.floats(0, 0.99))
 def test_the_rates_count_people(fta, fte):
     ds = be.with_failures(

@@ -133,6 +133,13 @@ def test_a_rate_that_misses_1_by_a_rounding_is_1():
     assert high.tolist() == [bound, 0.6, 1.0]
 
 
+def test_two_folds_have_an_interval():
+    found = stats.nadeau_bengio([0.1, 0.3], 1, 3)
+    half = 12.706204736 * 0.02**0.5 * (1 / 2 + 1 / 3) ** 0.5  # Student's quantile of one degree
+    assert (found.mean, found.folds) == (pytest.approx(0.2), 2)
+    assert [found.low, found.high] == pytest.approx([0.2 - half, 0.2 + half])
+
+
 def test_empty_folds_are_left_out_of_their_mean():
     nan = math.nan
     some = stats.nadeau_bengio([[0.1, nan], [0.3, 0.2]], 1, 3)
