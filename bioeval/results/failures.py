@@ -100,8 +100,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
             "`fta` is of single tries, and these attempts are of several: an attempt "
             "fails where all of its tries do. Leave it out"
         )
-    if ds.attrs.get("nan_policy") == "reject" and ds.attrs.get("failed_attempts", 1):
-        failed = ds.attrs.get("failed_attempts", "some")
+    if failed := ds.attrs.get("failed_attempts", 0):  # an attribute where failures are rejected
         raise ProtocolError(
             f"{failed} failed comparisons are rejected attempts already, and `fta` "
             'would count failures twice; give `nan="exclude"`, or leave it out'

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from limits import people_drawn
 from named_arguments import raises_about
+from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
@@ -131,6 +132,15 @@ def test_a_rate_that_misses_1_by_a_rounding_is_1():
     bound = float(stats.zero_error_bound(20))
     assert low.tolist() == [0.0, 0.4, 1 - bound]
     assert high.tolist() == [bound, 0.6, 1.0]
+
+
+@pytest.mark.parametrize(("errors", "attempts"), [(0, 7), (3, 100), (5, 9), (12, 12)])
+@pytest.mark.parametrize("method", ["wilson", "exact"])
+def test_limits_of_independent_attempts_are_those_of_scipy(errors, attempts, method):
+    expected = binomtest(errors, attempts).proportion_ci(0.9, method)
+    function = {"wilson": stats.wilson, "exact": stats.clopper_pearson}[method]
+    found = function(errors, attempts, 0.9)
+    np.testing.assert_allclose(found, (expected.low, expected.high), rtol=1e-9, atol=1e-15)
 
 
 def test_two_folds_have_an_interval():
