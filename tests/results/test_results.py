@@ -16,6 +16,7 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.results import variables
 from bioeval.results.dataset import dataset
+from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
 
 SESSIONS = {"session": ["1", "2"] * 10}
@@ -316,3 +317,13 @@ def test_a_coordinate_keeps_its_labels_and_is_an_index(labels):
     for place, label in enumerate(values.tolist()):
         if label == label:  # a NaN selects nothing
             assert ds["value"].sel(item=label) == place
+
+
+@pytest.mark.parametrize(
+    ("target", "nearest"),
+    [(0.05, "are far=0.01 and far=0.1"), (0.5, "is far=0.2"), (0.0005, "is far=0.001")],
+)
+def test_a_missing_target_names_the_nearest_ones(target, nearest):
+    ds = be.verification(be.simulate(8, 3), far_targets=[0.1, 0.001, 0.2, 0.01])
+    words = ResultThresholds(ds).other_targets(target)
+    assert words.startswith(f"the nearest {nearest}; evaluate with")
