@@ -59,7 +59,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Legend:
-    """Labels with their explanations, for a form without pointers."""
+    """Labels with their explanations, for terminals; a page has pointers."""
 
     explanations: Sequence[tuple[Text, Text]]
 

@@ -6,6 +6,7 @@ Results name their rates as the lecture does, and each name has its ISO term in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,12 +68,22 @@ _WORDS = {task: _words_of(task) for task in RATES}
 _WORDS[TRANSACTIONS] = {x: (ours, ours) for x, (ours, _) in _WORDS["verification"].items()}
 _ALL = _WORDS["identification"] | _WORDS["verification"]
 
+#: The terms in the lecture's words, with their names; a name such as FAR-net is none.
+_NAMES = {ours: name for name, (ours, _) in _ALL.items() if "," not in name}
+_IN_PROSE = re.compile(rf"(?<![\w-])({'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![\w-])")
+
 
 def rates_are_of(attrs: Mapping[Any, Any], *, searches: bool = False) -> str:
     """Return the task that names the rates of a result; `searches` are of identification."""
     if searches:
         return "identification"
     return TRANSACTIONS if int(attrs.get("most_tries", 1)) > 1 else "verification"
+
+
+def template_of(sentence: str) -> str:
+    """Return a sentence in the lecture's words as a template with its terms."""
+    literal = sentence.replace("{", "{{").replace("}", "}}")
+    return _IN_PROSE.sub(lambda found: f"{{{_NAMES[found[0]]}}}", literal)
 
 
 def is_term(name: str) -> bool:

@@ -90,7 +90,7 @@ class Explained:
     """A name with its explanation, which HTML shows below a pointer."""
 
     text: Text
-    about: str
+    about: Text
 
 
 #: What a table has in its rows, besides text.

@@ -13,8 +13,8 @@ from bioeval.document.blocks import Block, Legend, Messages, Paragraph, Section,
 from bioeval.document.cells import Label
 from bioeval.document.messages import ANSWERS
 from bioeval.document.results import is_doubt
-from bioeval.document.terms import rates_are_of
-from bioeval.document.text import Text, say
+from bioeval.document.terms import rates_are_of, template_of
+from bioeval.document.text import Phrase, Text, say
 from bioeval.showing.header import header_of, lacking, rules_of, sample_size
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
@@ -182,7 +182,7 @@ def _why_undefined(task: _Task) -> list[Text]:
 
 def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
     """Return the labels of the measures of tables with their long names."""
-    labels: dict[str, Text] = {}
+    labels: dict[str, Phrase] = {}
     for task in tasks:
         rates_of = _rates_of(task.nodes[0])
         for row in task.rows:
@@ -190,7 +190,7 @@ def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
             label = label_of_measure(row)
             if text and text != label.template and row.statistic in ("", "mean"):
                 labels.setdefault(text, replace(label, task=rates_of))
-    return [(label, text) for text, label in labels.items()]
+    return [(label, say(template_of(text), task=label.task)) for text, label in labels.items()]
 
 
 def _titles(of_task: Text, of_table: Text) -> Text:

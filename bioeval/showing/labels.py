@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from bioeval.document.cells import Count, Label, Number, Rate, Threshold
+from bioeval.document.terms import template_of
 from bioeval.document.text import Explained, Phrase, Text, say
 from bioeval.showing.rows import Row
 
@@ -46,7 +47,7 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     label = Phrase(template, places)
     also = _also(row) if with_also else ""
     text = say("{label} ({also})", label=label, also=also) if also else label
-    return Explained(text, str(about.get("long_name", "")))
+    return Explained(text, say(template_of(str(about.get("long_name", "")))))
 
 
 #: The places of a label where it stands for all of them.

@@ -10,11 +10,13 @@ from every_result import CALLS, result_of, square
 import bioeval as be
 from bioeval.document.blocks import Legend, Messages, Paragraph, Section, tables, walk
 from bioeval.document.cells import Quantity, Rate, Threshold
+from bioeval.document.terms import template_of
 from bioeval.showing.document import section_of
 from bioeval.showing.nodes import nodes_of
 from bioeval.showing.records import RECORDS
 from bioeval.showing.sections import document_of
 from bioeval.views.tasks import OVER
+from bioeval.views.writers.lines import written
 
 #: Results of numbers; the others are records.
 NAMES = [name for name in CALLS if name.replace(" ", "-") not in RECORDS]
@@ -153,7 +155,7 @@ def test_systems_of_a_grid_are_rows_where_they_would_be_many_columns(measures, i
 def test_a_legend_explains_each_measure_of_a_long_text_once_and_pointers_need_none():
     ds = be.verification(square())
     (legend,) = blocks_of(section_of(nodes_of(ds)), Legend)
-    texts = [text for _, text in legend.explanations]
+    texts = [written(text) for _, text in legend.explanations]
     assert texts.count(ds.frr_at_far.attrs["long_name"]) == 1
     assert ds.d_prime.attrs["long_name"] in texts
     assert not blocks_of(section_of(nodes_of(ds), verbose=False), Legend)
@@ -161,6 +163,13 @@ def test_a_legend_explains_each_measure_of_a_long_text_once_and_pointers_need_no
     about = ds.auc.attrs["long_name"]
     assert f"AUC{' ' * 19}{about[:40]}" in document.text(100)
     assert document.html().count(about) == 1
+
+
+def test_explanations_are_in_the_words_of_the_vocabulary():
+    document = document_of(be.verification(square()), "iso")
+    for text in (document.text(200), document.html()):
+        assert "smallest FNMR without any false match" in text
+    assert template_of("FAR {x} of FAR-net, far_iso") == "{far} {{x}} of FAR-net, far_iso"
 
 
 def test_a_number_that_is_not_defined_says_why():

@@ -85,7 +85,8 @@ class Lines:
                 names = [self.literal(escaped(str(x))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
             case Explained():
-                return self.explained(self.write(text.text, rates), text.about)
+                about = Lines(self.vocabulary, self.task).write(text.about)
+                return self.explained(self.write(text.text, rates), about)
             case Picture():
                 return self.picture(text)
             case Quantity():
