@@ -92,20 +92,20 @@ class ResultData:
     def document(self) -> dict[str, Any]:
         """Return attributes, rows and messages, as one JSON document has them.
 
-        Attributes that all tasks have are there once. NaN of a value stays; a row has no other
-        empty columns.
+        Attributes that all tasks have are there once; rates and needs of a study, which have no
+        type, are no tasks. NaN of a value stays; a row has no other empty columns.
         """
         of_tasks = {}
         for name, of_task in self._attributes["results"].items():
             own = {k: x for k, x in of_task.items() if k not in _NOT_IN_JSON}
             if own:
                 of_tasks[name] = own
-        first, *others = of_tasks.values()
-        shared = {k: x for k, x in first.items() if all(y.get(k) == x for y in others)}
+        typed = [x for x in of_tasks.values() if "result_type" in x] or [*of_tasks.values()]
+        shared = {k: x for k, x in typed[0].items() if all(y.get(k) == x for y in typed)}
         document = dict(shared)
-        if others:
+        if len(of_tasks) > 1:
             document["tasks"] = {
-                name: {k: x for k, x in own.items() if k not in shared}
+                name: {k: x for k, x in own.items() if shared.get(k) != x}
                 for name, own in of_tasks.items()
             }
         if self._numbers:
@@ -146,7 +146,7 @@ def _curves(dataset: xr.Dataset, dim: str) -> Iterator[tuple[str, xr.DataArray]]
             continue
         for place in np.ndindex(*shape):
             column = values.isel(dict(zip(others, place, strict=True)))
-            labels = [f"{x}={dataset[x].values[i]}" for x, i in zip(others, place, strict=True)]
+            labels = [f"{x}={values[x].values[i]}" for x, i in zip(others, place, strict=True)]
             at = f"@{','.join(labels)}" if labels else ""
             yield f"{name}{at}", column.reset_coords(drop=True)
 

@@ -14,7 +14,7 @@ from bioeval.document.cells import Label
 from bioeval.document.messages import ANSWERS
 from bioeval.document.results import is_doubt
 from bioeval.document.terms import rates_are_of, template_of
-from bioeval.document.text import Phrase, Text, say
+from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.showing.header import header_of, lacking, rules_of, sample_size
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
@@ -168,16 +168,23 @@ def _section(task: _Task, several: bool, said: list[Text]) -> Section:
 
 
 def _why_undefined(task: _Task) -> list[Text]:
-    """Return why numbers of a task are not defined although others are."""
-    reasons: list[Text] = []
+    """Return why numbers of a task are not defined, each reason once, with its measures if several.
+
+    The classes without attempts are a reason of all numbers that lack a value.
+    """
+    labels: dict[str, list[Text]] = {}
     for row in task.rows:
         if row.is_defined or row.statistic:
             continue
         classes = " and ".join(lacking(row.node.dataset))
-        why = classes or str(row.about.get("undefined", ""))
-        if why:
-            reasons.append(say("{label}: not defined, as {why}", label=label_of(row), why=say(why)))
-    return list({repr(x): x for x in reasons}.values())
+        if why := classes or str(row.about.get("undefined", "")):
+            labels.setdefault(why, []).append(label_of(row))
+    if len(labels) == 1:
+        return [say("n/a: {why}", why=say(why)) for why in labels]
+    return [
+        say("n/a, {labels}: {why}", labels=Enumeration(measures), why=say(why))
+        for why, measures in labels.items()
+    ]
 
 
 def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:

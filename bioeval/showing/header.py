@@ -331,7 +331,7 @@ def _of_attrs(attribute: str, value: str, attrs: Attributes) -> str:
 
 
 #: The rules of a task by attribute, and how each reads.
-_RULES: dict[str, Callable[[str], str] | None] = {
+_RULES: dict[str, Callable[[str], Text] | None] = {
     "genuine_gallery_subjects": None,
     "gallery": lambda _: (
         "1 template of each subject, drawn anew for each probe; exact mean over all draws"
@@ -357,7 +357,7 @@ _RULES: dict[str, Callable[[str], str] | None] = {
     ),
     "fta": _percent("FTA"),
     "fte": _percent("FTE"),
-    "alpha": lambda x: f"weight of FAR in FDR and GARBE: {float(x):g}",
+    "alpha": lambda x: say("weight of {far} in FDR and GARBE: {x:digits 6}", x=float(x)),
 }
 
 

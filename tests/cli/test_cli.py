@@ -271,7 +271,7 @@ def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
     single = partial(value, document, task="verification/single")
     assert (single("genuine_attempts"), single("impostor_attempts")) == (2, 0)
     assert single("eer") is None
-    assert run("run", "one.npz") == 0
+    assert run("run", "one.npz", "--verbose") == 0
     assert "n/a: 0 impostor attempts" in capsys.readouterr().out
 
 
@@ -322,6 +322,7 @@ def test_nan_policy(tmp_path, capsys):
 # ------------------------------------------------------------------------ --out
 
 FILES = [
+    "check.csv",
     "closed_set_rank.csv",
     "numbers.csv",
     "open_set_rank.csv",

@@ -213,10 +213,11 @@ OF_THE_PAGE = (
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", [name for name in SHOWN if name not in OF_THE_PAGE])
 def test_a_page_has_each_table_of_a_study(name, tmp_path):
-    text = be.report(SHOWN[name][0](), tmp_path / "page.html").read_text(encoding="utf-8")
+    result = SHOWN[name][0]()
+    text = be.report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     shown = [
         table
-        for section in sections(name)
+        for section in sections_of(result, verbose=False)
         for table in tables(supported(section))
         if grid_of(table, Lines()).columns
     ]
