@@ -163,10 +163,10 @@ def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
     beside: list[GridColumn] = []
     for attached in together:
         if beside and _taken([*names, *beside, *attached], heading) > width:
-            yield _table(_with_values(names, beside), heading, grid.has_headings)
+            yield _table(_with_values(names, beside), heading, grid.has_headings, width)
             beside = []
         beside += attached
-    yield _table(_with_values(names, beside), heading, grid.has_headings)
+    yield _table(_with_values(names, beside), heading, grid.has_headings, width)
 
 
 def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
@@ -191,9 +191,20 @@ def _least_width(column: GridColumn, heading: int) -> int:
     return max([text, min(whole, heading), *words])
 
 
-def _table(columns: Sequence[GridColumn], heading: int, has_headings: bool) -> RichTable:
-    """Return columns as a table without lines, numbers at the right and never broken."""
+def _whole_width(column: GridColumn) -> int:
+    """Return the width of a column without a line that is broken."""
+    return max(map(cell_len, (column.heading, *column.texts)))
+
+
+def _table(
+    columns: Sequence[GridColumn], heading: int, has_headings: bool, width: int
+) -> RichTable:
+    """Return columns as a table without lines, numbers at the right and never broken.
+
+    Where texts do not fit beside the numbers, each is as narrow as its words allow.
+    """
     padding = (0, _GAP, 0, 0)
+    is_narrow = sum(_whole_width(column) + _GAP for column in columns) - _GAP > width
     table = RichTable(
         box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
@@ -204,7 +215,7 @@ def _table(columns: Sequence[GridColumn], heading: int, has_headings: bool) -> R
         table.add_column(
             RichText(column.heading, justify=justify, no_wrap=False),
             no_wrap=is_numeric,
-            width=least if is_numeric else None,
+            width=least if is_numeric or is_narrow else None,
             min_width=least,
             overflow="fold",
         )
