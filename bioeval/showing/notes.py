@@ -31,8 +31,9 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     yield from (text for heading, text in _STATISTICS.items() if heading in headings)
     if any(_is_chosen_here(row) for row in rows):
         yield "Thresholds were chosen on these data, so the rates at them are optimistic."
-    if "training" in headings and any(_is_of_test_alone(row) for row in rows):
-        labels = _labels_of(row for row in rows if _is_of_test_alone(row))
+    of_test = [row for row in rows if row.supported is not False and _is_of_test_alone(row)]
+    if "training" in headings and of_test:
+        labels = _labels_of(of_test)
         yield say(
             "{labels}: at thresholds chosen on the same test part (optimistic).", labels=labels
         )
