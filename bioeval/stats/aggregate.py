@@ -243,8 +243,10 @@ class _Aggregation:
         """Return 1 where all numbers that are averaged are supported, else 0."""
         inner = [str(dim) for dim in support.dims if dim not in self.over]
         number = self.results[str(support.name).removesuffix(SUPPORTED)]
-        further = [dim for dim in number.dims if dim not in support.dims]
-        is_averaged = self._in_front(number.notnull().any(further), like=support) == 1
+        further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
+        is_defined = (~np.isnan(number.values)).any(axis=further)  # xarray would load dask
+        dims = [dim for dim in number.dims if dim in support.dims]
+        is_averaged = self._in_front(xr.DataArray(is_defined, dims=dims), like=support) == 1
         values = np.where(is_averaged, self._in_front(support), np.nan)
         return xr.Variable(inner, np.fmin.reduce(values), support.attrs, fastpath=True)
 

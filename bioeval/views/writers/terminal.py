@@ -191,9 +191,18 @@ def _least_width(column: GridColumn, heading: int) -> int:
     return max([text, min(whole, heading), *words])
 
 
-def _whole_width(column: GridColumn) -> int:
-    """Return the width of a column without a line that is broken."""
-    return max(map(cell_len, (column.heading, *column.texts)))
+def _widths(columns: Sequence[GridColumn], heading: int, width: int) -> list[int]:
+    """Return the widths of columns; the widest texts are broken until a table fits."""
+    least = [_least_width(column, heading) for column in columns]
+    widths = []
+    for column, needed in zip(columns, least, strict=True):
+        whole = max(map(cell_len, (column.heading, *column.texts)))
+        widths.append(needed if column.is_numeric else max(needed, whole))
+    room = width - _GAP * (len(columns) - 1)
+    while sum(widths) > room and widths != least:
+        broken = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
+        widths[broken.index(max(broken))] -= 1
+    return widths
 
 
 def _table(
@@ -201,26 +210,24 @@ def _table(
 ) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
-    Where texts do not fit beside the numbers, each is as narrow as its words allow.
+    Texts are broken where they do not fit beside the numbers.
     """
     padding = (0, _GAP, 0, 0)
-    is_narrow = sum(_whole_width(column) + _GAP for column in columns) - _GAP > width
     table = RichTable(
         box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
     cells = []
-    for column in columns:
-        least, is_numeric = _least_width(column, heading), column.is_numeric
+    for column, needed in zip(columns, _widths(columns, heading, width), strict=True):
+        is_numeric = column.is_numeric
         justify: Literal["right", "left"] = "right" if is_numeric else "left"
         table.add_column(
             RichText(column.heading, justify=justify, no_wrap=False),
             no_wrap=is_numeric,
-            width=least if is_numeric or is_narrow else None,
-            min_width=least,
+            width=needed,
             overflow="fold",
         )
         # Filled up here: rich drops the blanks behind a text that is at the right.
-        cells.append([x.rjust(least) if is_numeric else x for x in column.texts])
+        cells.append([x.rjust(needed) if is_numeric else x for x in column.texts])
     for row in zip(*cells, strict=True):
         table.add_row(*map(RichText, row))
     return table
