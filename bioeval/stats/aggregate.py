@@ -204,7 +204,9 @@ class _Aggregation:
             labels += ["repeats_mean", "repeats_sd"]
         return labels
 
-    def _in_front(self, array: xr.DataArray, like: xr.DataArray | None = None) -> np.ndarray:
+    def _in_front(
+        self, array: xr.DataArray | xr.Variable, like: xr.DataArray | None = None
+    ) -> np.ndarray:
         """Return values in float64, with the aggregated dimensions joined in front.
 
         Values are repeated over the dimensions of another variable, in its order. NumPy does it:
@@ -214,7 +216,8 @@ class _Aggregation:
         inner = [dim for dim in template.dims if dim not in self.over]
         dims = [*(dim for dim in self.over if dim in template.dims), *inner]
         shared = [dim for dim in dims if dim in array.dims]
-        values = array.variable.transpose(*shared).values.astype(np.float64, copy=False)
+        variable = array.variable if isinstance(array, xr.DataArray) else array
+        values = variable.transpose(*shared).values.astype(np.float64, copy=False)
         values = values.reshape([template.sizes[dim] if dim in shared else 1 for dim in dims])
         values = np.broadcast_to(values, [template.sizes[dim] for dim in dims])
         return values.reshape(-1, *values.shape[len(dims) - len(inner) :])
@@ -246,7 +249,9 @@ class _Aggregation:
         further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
         is_defined = (~np.isnan(number.values)).any(axis=further)  # xarray would load dask
         dims = [dim for dim in number.dims if dim in support.dims]
-        is_averaged = self._in_front(xr.DataArray(is_defined, dims=dims), like=support) == 1
+        is_averaged = (
+            self._in_front(xr.Variable(dims, is_defined, fastpath=True), like=support) == 1
+        )
         values = np.where(is_averaged, self._in_front(support), np.nan)
         return xr.Variable(inner, np.fmin.reduce(values), support.attrs, fastpath=True)
 
