@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
@@ -88,7 +87,7 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
     Raise :class:`DataError` for measures that the results lack.
     """
     nodes = _each_once(nodes)
-    rows = [row for node in nodes for row in rows_of(_summed(node), data=True)]
+    rows = [row for node in nodes for row in _rows(node, data=True)]
     chosen = chosen_rows(rows, measures)
     tables: list[Table] = []
     sections: list[Block] = []
@@ -122,8 +121,17 @@ def _by_task(nodes: Iterable[Node]) -> list[list[Node]]:
 
 def _task(nodes: Sequence[Node], verbose: bool) -> _Task:
     """Return the results of a task with the rows that are shown."""
-    rows = (row for node in nodes for row in rows_of(_summed(node)))
+    rows = (row for node in nodes for row in _rows(node))
     return _Task(nodes, [x for x in rows if verbose or (x.is_brief and x.supported is not False)])
+
+
+def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
+    """Yield the numbers of a result; of folds and partitions, the statistics that are shown."""
+    summed = _summed(node)
+    shown = str(summed.dataset.attrs.get("statistics_shown", "")).split()
+    for row in rows_of(summed, data=data):
+        if not shown or row.statistic in ("", *shown):
+            yield row
 
 
 def _summed(node: Node) -> Node:
@@ -138,8 +146,9 @@ def _summed(node: Node) -> Node:
         shown = ["mean", "sd", "repeats_sd", "pooled"]
         if node.dataset.attrs.get("splitter_class") == "PredefinedPairFolds":
             shown.append("se")  # of the lists of LFW and others
-    places = np.flatnonzero(np.isin(statistics["statistic"].values, shown))
-    return node._replace(dataset=statistics.isel(statistic=places))
+    # Rows are chosen, and no places of the dataset: xarray would load dask.
+    statistics.attrs["statistics_shown"] = " ".join(shown)
+    return node._replace(dataset=statistics)
 
 
 def _section(task: _Task, several: bool, said: list[Text]) -> Section:
