@@ -332,6 +332,7 @@ class AttemptCounter:
             self.flags[:] = 0
             return self.moments is None
         needed = self.cells_with_points()
+        needed[0] |= bool(by_cell[0])  # -inf may be among the scores below all cells
         missing = needed & ~self.kept_cells
         needed[[0, -2]] = True  # beyond the cells anything may lie
         self.kept_cells &= needed

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from limits import blocks_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -292,3 +293,19 @@ def test_places_among_thresholds_are_those_of_a_search(seed, dtype):
                 values = np.append(rng.choice(numbers, 99), [INF, -INF, 0.0]).astype(dtype)
             expected = [sum(t < x for t in thresholds.tolist()) for x in values.tolist()]
             assert places_among(values, thresholds).tolist() == expected
+
+
+# ------------------------------------------------------------------------------- infinite scores
+
+
+@pytest.mark.parametrize("gallery", ["c", "cd"])
+@pytest.mark.parametrize(("kind", "nearest"), [("distance", -INF), ("similarity", INF)])
+def test_infinite_scores_without_a_mate_are_accepted_at_infinity(kind, nearest, gallery):
+    """Counted in blocks: without genuine attempts no cell of scores needs to be kept."""
+    values = np.zeros((2, len(gallery)))
+    values[0, 0] = nearest
+    with blocks_of():
+        found = be.verification(be.Scores(values, ["a", "b"], [*gallery], kind=kind))
+    at_infinity = found.far.values[found.threshold.values == nearest]
+    assert at_infinity.tolist() == [1 / values.size]
+    assert found.far.values.max() == 1
