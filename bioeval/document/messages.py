@@ -104,7 +104,7 @@ ANSWERS: dict[str, str] = {
         "{group_with_most:name})."
     ),
     "groups-tested": (
-        "A permutation test over people shows {finding} between the groups: p {frr_p:digits 2} "
+        "A permutation test over people finds {finding} between the groups: p {frr_p:digits 2} "
         "for the {frr}, {far_p:digits 2} for the {far} within groups."
     ),
     "most-errors": (
@@ -461,8 +461,8 @@ SENTENCES: dict[str, str] = {
         "probe: for groups of people, give all templates of a subject one value"
     ),
     "few-expected-errors-in-groups": (
-        "fewer than {needed:count} {errors:term} are expected at the overall {rate:term} of "
-        "{overall:rate} (rule of {needed:count}): {groups:names}"
+        "at the overall {rate:term} of {overall:rate}, fewer than {needed:count} {errors:term} are "
+        "expected (rule of {needed:count}[; {once}]): {groups:names}"
     ),
     "groups-not-compared": "whether {what:template} is not concluded: {why}",
     # A zoo

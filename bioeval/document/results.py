@@ -134,7 +134,14 @@ _OF_INTERVALS = {
     "interval_threshold": "",
     "interval_of_test": "new people: ",
     "interval_of_largest": "of the largest over species: ",
-    "interval_of_measures": "of measures that compare groups: ",
+    "interval_of_inequality": "FDR, GARBE and quotients of rates: ",
+    "interval_of_differences": "differences: ",
+}
+
+#: What intervals are of, where the population that data name does not say it to readers.
+_POPULATIONS = {
+    "new people": "for the population of such people",
+    "folds like these": "of the test mean",
 }
 
 
@@ -143,14 +150,15 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     limits = "one-sided confidence limits"
     if attrs.get("limits") != "one-sided":
         limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
-    population = " for {population}" if attrs.get("interval_for") else ""
-    text = f"{{level:rate}} {limits}{population}, by {{method}}"
+    population = str(attrs.get("interval_for", ""))
+    of_population = " {population}" if population else ""
+    text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
     if "interval_of_test" in attrs:  # of a threshold study: columns say the populations
         text = f"{{level:rate}} {limits}; same data: {{method}}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),
         "method": method_in_words(str(attrs["interval_method"])),
-        "population": str(attrs.get("interval_for", "")),
+        "population": _POPULATIONS.get(population, f"for {population}"),
     }
     for name, words in _OF_INTERVALS.items():
         if name in attrs:

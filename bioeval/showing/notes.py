@@ -40,8 +40,14 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     cells = [x for table in tables for row in table.rows for x in row if isinstance(x, Quantity)]
     if any(x.flagged for x in cells):
         yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
-    if any(row.name.endswith("_letters") and row.text for row in rows):
-        yield "What shares a letter in a column cannot be told apart; a: the smallest value."
+    lettered = [row for row in rows if row.name.endswith("_letters") and row.text]
+    for of_what in dict.fromkeys(
+        "Groups" if row.places.get("group") else "Systems" for row in lettered
+    ):
+        yield (
+            f"{of_what} that share a letter in a column are not significantly different; a: the "
+            "best value."
+        )
     if any(x.interval for x in cells):
         of_tasks = {row.node.name: row.node.dataset for row in rows}
         yield from (note.text for note in interval_note(of_tasks))

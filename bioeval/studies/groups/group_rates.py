@@ -44,7 +44,9 @@ _FEW = "fewer than 30 subjects, or than 30 expected"
 
 GROUPS: dict[str, Variable] = {
     "claimed_group": Variable("group of the claimed subject; all: any subject"),
-    "other_group": Variable("group whose rate is subtracted"),
+    "other_group": Variable(
+        "group whose rate is subtracted", title="Differences: the group minus the other group"
+    ),
     "group": Variable("group of the probe; all: all groups together"),
     "threshold": Variable("threshold of all groups", "score", label="threshold", shown="threshold"),
     "subjects": Variable(
@@ -123,13 +125,14 @@ for _rate, _attempts, _words, _label in (
             for _end, _word in (("low", "lower"), ("high", "upper"))
         },
         f"{_rate}_letters": Variable(
-            f"groups that share a letter cannot be told apart by {_words}; empty: not compared",
+            f"groups that share a letter are not significantly different in {_words}; empty: not "
+            "compared",
             label=f"{_label}, letters",
         ),
         f"{_rate}_difference": Variable(
             f"{_words}: the group minus the other group",
             "proportion",
-            label=f"difference of {_label}",
+            label=f"{_label}, difference",
             measure=_rate,
             statistic="difference",
         ),
@@ -232,9 +235,10 @@ def groups_dataset(
         remarks += _undefined(defined, groups, frr[:-1], within)
     is_small, frr_flagged = is_small[:-1], frr_flagged[:-1]
     remarks += few_subjects(groups, is_small)
-    remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged)
+    remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged, symmetric)
     of_groups = (slice(-1),) * far.ndim
-    remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), far_flagged[of_groups])
+    flagged = far_flagged[of_groups]
+    remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), flagged, symmetric)
     attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
     return dataset(variables, GROUPS, coordinates, attrs)
 
@@ -298,12 +302,17 @@ def few_subjects(groups: np.ndarray, few: np.ndarray) -> list[Message]:
 
 
 def few_errors(
-    groups: np.ndarray, few: np.ndarray, rate: str, overall: float, flags: np.ndarray
+    groups: np.ndarray,
+    few: np.ndarray,
+    rate: str,
+    overall: float,
+    flags: np.ndarray,
+    symmetric: bool,
 ) -> list[Message]:
     """Return the warning of groups, or of pairs of groups, with too few errors to be ranked.
 
-    The errors are those that are expected at the `overall` rate. Groups with `few` subjects have a
-    warning of their own.
+    The errors are those that are expected at the `overall` rate, of `symmetric` data with each pair
+    of templates once. Groups with `few` subjects have a warning of their own.
     """
     rare = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
     if not rare.any() or math.isnan(overall):
@@ -315,6 +324,8 @@ def few_errors(
         "rate": rate,
         "overall": overall,
     }
+    if symmetric:
+        expected["once"] = "each pair of templates counts once"
     if rare.ndim == 1:
         listed = groups[rare].tolist()
     else:
@@ -396,8 +407,8 @@ def group_intervals(
             variables |= {f"{rate}_{key}": x for key, x in between.items()}
     out = with_limits_of_groups(dataset, options, limits, variables, remarks)
     return out.assign_attrs(
-        interval_of_measures="all values within the simultaneous limits of the rates, by the "
-        "jackknife over people of each group"
+        interval_of_inequality="all values within limits of the rates that hold for all groups "
+        "together, by the jackknife over people of each group"
     )
 
 
@@ -427,7 +438,10 @@ def with_limits_of_groups(
         result[name] = dims, values, GROUPS[name].attrs
     if variables:
         columns = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
-        result = result.assign_coords(other_group=columns)
+        result = result.assign_coords(other_group=columns).assign_attrs(
+            interval_of_differences="limits that hold for all pairs of groups together, by the "
+            "jackknife over people"
+        )
     return result
 
 

@@ -219,7 +219,7 @@ def _answer_of_test(ds: xr.Dataset) -> Iterator[Message]:
     if any(map(math.isnan, p_values.values())):
         return
     is_shown = min(p_values.values()) <= 1 - float(ds.attrs["confidence"])
-    finding = "a difference" if is_shown else "no difference"
+    finding = "a significant difference" if is_shown else "no significant difference"
     yield Message("groups-tested", finding=finding, **p_values)
 
 
