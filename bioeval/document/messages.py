@@ -38,8 +38,8 @@ ANSWERS: dict[str, str] = {
         "these errors twice."
     ),
     "no-threshold-promised": (
-        "No threshold can be promised: {why}.[ To promise a strict threshold, with a {far} of "
-        "{people_far:rate} on these data, takes about {people:count people}.]"
+        "No threshold can be promised: {why}.[ About {people:count people} would suffice, but only "
+        "for a much stricter threshold, whose {far} on these data is {people_far:rate}.]"
     ),
     "nothing-to-install": "No threshold to install: {why}.",
     "threshold-accepts": (
@@ -63,12 +63,12 @@ ANSWERS: dict[str, str] = {
     ),
     "system-better": (
         "{best:name} is better than {worse:names}: {measures:measures}."
-        "[ Uncertain, as fewer than 30 errors are expected: {uncertain:measures}.]"
+        "[ Of these, fewer than 30 errors are expected for: {uncertain:measures}.]"
     ),
     "systems-better": (
         "One of {best:names} is the best, with {number:count other systems} shown to be worse "
         "({worse:names}): {measures:measures}."
-        "[ Uncertain, as fewer than 30 errors are expected: {uncertain:measures}.]"
+        "[ Of these, fewer than 30 errors are expected for: {uncertain:measures}.]"
     ),
     "systems-not-different": (
         "No significant difference between {systems:names}: {measures:measures}."
@@ -90,8 +90,8 @@ ANSWERS: dict[str, str] = {
     "people-needed": (
         "To show a {far} of at most {target:rate} without a {false accept} takes "
         "{rule_of_3:count people} (rule of 3); to expect 30 {false accepts}, {rule_of_30:count} "
-        "(rule of 30)[; to promise it with {confidence:rate} confidence by a strict threshold, "
-        "about {promise:count}]."
+        "(rule of 30)[; to promise it with {confidence:rate} confidence, about {promise:count}, "
+        "but only by a much stricter threshold]."
     ),
     "rates-of-tries": (
         "At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far} of "

@@ -210,7 +210,7 @@ def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
 
 
 def _titles(of_task: Text, of_table: Text) -> Text:
-    return say("{task}. {table}", task=of_task, table=of_table) if of_table else of_task
+    return say("{whole}. {table}", whole=of_task, table=of_table) if of_table else of_task
 
 
 def _rates_of(node: Node) -> str:

@@ -64,7 +64,9 @@ def _threshold(attrs: Attributes) -> Text:
     if not is_chosen:
         return ""
     choice = threshold_choice(attrs)
-    return say("without assurance: {choice}", choice=choice) if "assure" in attrs else choice
+    if "assure" in attrs:
+        return say("only for comparison, without assurance: {choice}", choice=choice)
+    return choice
 
 
 def _groups(attrs: Attributes) -> Text:
@@ -349,7 +351,7 @@ _RULES: dict[str, Callable[[str], Text] | None] = {
     "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
     "people_here": lambda x: (
         f"these data have {x}; attempts that share a person are not "
-        "independent, so these are the least to ask for"
+        "independent, so these are lower bounds"
     ),
     "fold_thresholds": lambda x: (
         f"same data: optimistic; new people: mean and sd over the test parts of "
@@ -513,7 +515,21 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
     for part in ("train", "test"):
         of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
         sizes[part] = _range(of_part)
+    if "threshold" in dataset.variables and (thresholds := _range_of_thresholds(dataset)):
+        text += "; thresholds from {least} to {most}"
+        sizes |= thresholds
     return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
+
+
+def _range_of_thresholds(dataset: xr.Dataset) -> dict[str, Threshold]:
+    """Return the least and the most of the thresholds of folds; empty if all are equal."""
+    after = dataset.variables.get("threshold_next", np.nan * dataset.variables["threshold"])
+    pairs = zip(dataset.variables["threshold"].values.flat, after.values.flat, strict=True)
+    thresholds = sorted(x for x in pairs if np.isfinite(x[0]))
+    if not thresholds or thresholds[0][0] == thresholds[-1][0]:
+        return {}
+    least, most = (Threshold(x, next=after) for x, after in (thresholds[0], thresholds[-1]))
+    return {"least": least, "most": most}
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:

@@ -5,11 +5,10 @@ Descriptions and dimensions decide, and no type of results has a line here.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bioeval.document.blocks import Column, Table
 from bioeval.document.cells import Label, Labels, Rate
@@ -305,9 +304,12 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         worst = "worst " if is_ranked and not point else ""
         heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, cells, shown))
     made: list[list[Text | None]] = []
-    for place in shown or cells:
+    for place, tie in (shown or dict.fromkeys(cells)).items():
         labels = [label_of_place(coordinates, x, y) for x, y in zip(names, place, strict=True)]
         made.append([*labels, *map(cells[place].get, columns)])
+        if tie is not None:
+            rates = (tie.rate if x == tie.column else None for x in columns)
+            made.append([*labels[:-1], say("{number} more", number=tie.number), *rates])
     title = _title(coordinates, dims[-1])
     return Table(id, [*heads, *columns.values()], made, title=title, names=len(names))
 
@@ -323,7 +325,7 @@ def _key_of_column(row: Row, point: str) -> Hashable:
 
 
 def _heading_of_some(
-    dim: str, worst: str, places: Iterable[_Place], shown: Sequence[_Place]
+    dim: str, worst: str, places: Iterable[_Place], shown: Collection[_Place]
 ) -> Text:
     """Return the heading of a dimension of which some places are shown, with their number."""
     of_groups = Counter(place[:-1] for place in places)
@@ -382,20 +384,30 @@ def _says_statistic(row: Row) -> bool:
     )
 
 
+class _Tie(NamedTuple):
+    """A rate that further places have, beside the last one of a group that is shown."""
+
+    number: int
+    column: Hashable
+    rate: Rate
+
+
 def _chosen(
     cells: Mapping[_Place, Mapping[Hashable, Text]],
     first_of_column: Mapping[Hashable, Row],
     is_numeric: bool,
-) -> list[_Place]:
+) -> dict[_Place, _Tie | None]:
     """Return the places of many that are shown: the worst of a group, or some evenly spread.
 
-    Of few there is no choice.
+    The last place of a group has the number of places with an equal rate. Of few places there is no
+    choice.
     """
     if len(cells) <= 2 * _MOST:
-        return []
+        return {}
     places = list(cells)
     if is_numeric:
-        return [places[round(i * (len(places) - 1) / (_MOST - 1))] for i in range(_MOST)]
+        spread = (round(i * (len(places) - 1) / (_MOST - 1)) for i in range(_MOST))
+        return dict.fromkeys(places[i] for i in spread)
     rates = (k for k, row in first_of_column.items() if isinstance(row.cell, Rate))
     rate = next(rates, None)
     sign = 1.0
@@ -409,5 +421,13 @@ def _chosen(
         if isinstance(cell, Rate) and cell.is_defined:
             badness[place] = sign * cell.value
     most = max(3, _MOST // len(groups))
-    worst = (sorted(group, key=lambda x: -badness[x])[:most] for group in groups.values())
-    return list(itertools.chain.from_iterable(worst))
+    shown: dict[_Place, _Tie | None] = {}
+    for group in groups.values():
+        ranked = sorted(group, key=lambda x: -badness[x])
+        last = ranked[:most][-1]
+        shown |= dict.fromkeys(ranked[:most])
+        tied = sum(badness[x] == badness[last] for x in ranked[most:])
+        cell = cells[last].get(rate)
+        if tied and isinstance(cell, Rate) and cell.is_defined:
+            shown[last] = _Tie(tied, rate, Rate(cell.value))
+    return shown

@@ -83,13 +83,14 @@ ASSURED: dict[str, Variable] = {
         "about how many people are needed to promise the target by a strict threshold, whose FAR "
         "here is people_far; a looser one needs more",
         "subjects",
-        label="people to promise the target by a strict threshold, about",
+        label="people who suffice, about, but only for a much stricter threshold",
+        detail="verbose",
     ),
     "people_far": Variable(
         "FAR of the threshold for which people_estimated is given",
         "proportion",
         "FMR",
-        label="{far} of this strict threshold",
+        label="{far} on these data at this much stricter threshold",
         detail="verbose",
     ),
     "assured_people": Variable(

@@ -41,7 +41,7 @@ ZOO = {
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
         "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)",
         label="error",
-        title="Errors, and how few subjects have them",
+        title="Concentration of errors",
         labels={
             "fr": "{false rejects}",
             "fa_as_probe": "{false accepts} by probe",
@@ -64,6 +64,7 @@ ZOO = {
         "threshold T",
         shown="threshold",
         label="threshold",
+        detail="verbose",
     ),
     "genuine_mean": Variable(
         "mean finite score of the genuine attempts of the subject",
@@ -120,7 +121,7 @@ ZOO = {
         "FNMR, FMR",
         _EACH,
         threshold="threshold",
-        label="rate without",
+        label="rate of all others",
         direction="smaller",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
