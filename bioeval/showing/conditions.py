@@ -142,9 +142,11 @@ class Condition:
             raise DataError(bad_choice("fail_if", f"@{dim}", [f"@{x}" for x in dims]))
         labels = rows[dim]
         if labels.dtype == object or labels.dtype.kind not in "iuf":
-            is_meant = labels.astype(str).str.casefold() == label.casefold()
+            is_meant = labels.astype(str) == label
+            if not is_meant.any():
+                is_meant = labels.astype(str).str.casefold() == label.casefold()
         else:
-            is_meant = np.isclose(labels.astype(float), _number(label))
+            is_meant = _is_at(labels.astype(float), label)
         if not is_meant.any():
             named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
             raise DataError(bad_choice("fail_if", f"{dim}={label}", named))
@@ -160,7 +162,7 @@ class Condition:
             points = points[rows.index]
         is_meant = points.isna()
         if self.point:
-            is_meant = np.isclose(points, _number(self.point))
+            is_meant = _is_at(points, self.point)
         if not is_meant.any():
             known = points.dropna().unique()[:_MOST_NAMED]
             named = [f"{self._name}={x:g}" for x in known] or [self._name]
@@ -169,12 +171,13 @@ class Condition:
         return rows[is_meant]
 
 
-def _number(text: str) -> float:
-    """Return a number or a proportion; NaN of other text, which no place has."""
+def _is_at(places: pd.Series[float], text: str) -> np.ndarray:
+    """Return which places are a number or a proportion as written; none of other text."""
     try:
-        return rate_in(text)
+        place = rate_in(text)
     except ValueError:
-        return np.nan
+        place = np.nan
+    return np.isclose(places, place, rtol=1e-12, atol=0)
 
 
 def _systems(rows: pd.DataFrame) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.showing.conditions import Condition
 
 #: Three people with two templates: of 6 genuine attempts 2 are at distance 5, and of 24 impostor
 #: attempts 2 at distance 1; all others are at 1 and 9. At a threshold of 1, FRR is 1/3, FAR 1/12.
@@ -237,3 +238,15 @@ def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
 def test_what_is_no_condition_is_refused(condition, expected, said):
     code, error = said("run", "apart.npz", "--fail-if", condition)
     assert code == 2 and expected in error
+
+
+def test_a_condition_is_about_the_point_and_the_system_as_written():
+    """And about no other FAR that is small, nor a name in other letters while one is the same."""
+    scores = be.Scores(distances(), WHO)
+    results = {x: be.verification(scores, thresholds=[1.0, 1.0000001, 6.0]) for x in ("a", "A")}
+    for system in results.values():
+        system["frr"][:] = [0.3, 0.2, 0.1]
+    frame = be.to_frame(results)
+    for text in ("frr=1.0000001@system=a > 0", "frr=1@system=A > 0"):
+        assert len([*Condition.parse(text).reasons(frame)]) == 1
+    assert len([*Condition.parse("frr=6@task=Verification/Single > 0").reasons(frame)]) == 2
