@@ -32,7 +32,8 @@ class Quantity:
     difference: bool = False
     attempts: float | None = None  # of a rate, of which one is to be visible
     decimals: int = 2  # of a plain number
-    digits: int | None = None  # of a plain number, in place of its decimals; of a score
+    #: Of a plain number, in place of its decimals; of a score; of a rate in a label.
+    digits: int | None = None
     noun: str = ""  # of a count, in the plural
     next: float = math.nan  # of a threshold
 

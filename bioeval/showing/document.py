@@ -20,7 +20,7 @@ from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import Node
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
-from bioeval.showing.tables import systems_in_rows, tables_of
+from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
 from bioeval.stats.aggregate import aggregate
 from bioeval.views.tasks import OVER, each_once
 from bioeval.views.terms import task_of
@@ -88,6 +88,7 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
     """
     nodes = _each_once(nodes)
     rows = [row for node in nodes for row in _rows(node, data=True)]
+    rows = [row for row in rows if row.statistic in STATISTICS_IN_ROWS]
     chosen = chosen_rows(rows, measures)
     tables: list[Table] = []
     sections: list[Block] = []
@@ -269,7 +270,7 @@ def _of_each(nodes: Sequence[Node], texts: Callable[[xr.Dataset], Iterable[Text]
     for node in nodes:
         for text in texts(node.dataset):
             if text != "":
-                by_text.setdefault(repr(text), (text, []))[1].append(node.system)
+                by_text.setdefault(repr(text), (text, []))[1].append(node.name_of_system())
     every = []
     for text, names in by_text.values():
         of_some = say("{names:names}: {text}", names=names, text=text)
@@ -301,8 +302,8 @@ def _about(message: Message, names: Sequence[str], nodes: Sequence[Node], severa
     if len(names) == len(nodes) and not (several and message.code in ANSWERS):
         return message
     about: list[str] = []
-    for system in dict.fromkeys(x.system for x in nodes if x.name in names):
-        of_system = [x for x in nodes if x.system == system]
+    for system in dict.fromkeys(x.name_of_system() for x in nodes if x.name in names):
+        of_system = [x for x in nodes if x.name_of_system() == system]
         having = [x for x in of_system if x.name in names]
         if several and len(having) == len(of_system):
             about.append(system)

@@ -118,6 +118,10 @@ def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:
                 "without them"
             )
         for block in NumbersOfDataset(node.dataset, curves).blocks():
+            for name in {"system", "other_system"} & block.keys():
+                without_condition = node._replace(condition="")
+                names = map(without_condition.name_of_system, block[name].tolist())
+                block[name] = np.array([*names], dtype=object)
             yield node.columns | block
 
 

@@ -259,7 +259,7 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     """
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
-        by_system.setdefault("/".join(filter(None, (node.system, node.condition))), node.dataset)
+        by_system.setdefault(node.name_of_system(), node.dataset)
     names = [x for x in by_system if x] or _systems_of(nodes[0].dataset)
     sides = {sides_in_words(x.attrs) for x in by_system.values()}
     facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]

@@ -43,7 +43,8 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     for name in fields:
         if name in ("target", "rank", "level", "prior", "threshold") and name not in places:
             cut = row.node.dataset.attrs.get(f"{name}_k")
-            places[name] = "K" if cut is None else Count(int(cut))
+            at_no_rank = "K" if name == "rank" else _EVERY_PLACE[name]
+            places[name] = at_no_rank if cut is None else Count(int(cut))
     label = Phrase(template, places)
     also = _also(row) if with_also else ""
     text = say("{label} ({also})", label=label, also=also) if also else label
@@ -71,7 +72,11 @@ def label_of_place(coordinates: Mapping[Hashable, Any], dim: str, label: Any) ->
     """Return a label of a dimension as tables have it."""
     about = coordinates[dim].attrs if dim in coordinates else {}
     text = about.get(f"label_{label}")
-    return cell_of_point(dim, label) if text is None else say(text)
+    if text is not None:
+        return say(text)
+    place = cell_of_point(dim, label)
+    # A target is exact, and is not rounded as the numbers of a column are.
+    return say("{place}", place=place) if isinstance(place, Rate) else place
 
 
 def cell_of_point(at: str, point: Any) -> Text:
@@ -79,7 +84,7 @@ def cell_of_point(at: str, point: Any) -> Text:
     if isinstance(point, str):
         return Label(point)
     if at.endswith("_target"):
-        return Rate(point)
+        return Rate(point, digits=6)
     if at == "threshold":
         return Threshold(point)
     if isinstance(point, float):

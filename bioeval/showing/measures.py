@@ -39,10 +39,12 @@ class Measure:
         return cls(match["measure"], match["task"] or "", point, places)
 
     def is_of(self, row: Row) -> bool:
-        """Whether a number is one of the measure."""
+        """Whether a number is one of the measure; of parts the test part unless one is named."""
         if row.measure != self.name or (self.task and row.node.task != self.task):
             return False
         if any(str(row.places.get(dim)) != label for dim, label in self.places.items()):
+            return False
+        if row.places.get("part") == "train" and "part" not in self.places:
             return False
         if self.point is None:
             return True

@@ -30,6 +30,10 @@ class Node(NamedTuple):
         """System, condition and task, as far as there are such."""
         return "/".join(filter(None, (self.system, self.condition, self.task)))
 
+    def name_of_system(self, label: Any = "") -> str:
+        """Return the system with its condition; a `label` is of one that the dataset is over."""
+        return "/".join(filter(None, (self.system, str(label), self.condition)))
+
     @property
     def columns(self) -> dict[str, str]:
         """The columns of a frame that say where the dataset is."""

@@ -32,7 +32,7 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
     if any(_is_chosen_here(row) for row in rows):
         yield "Thresholds were chosen on these data, so the rates at them are optimistic."
     of_test = [row for row in rows if row.supported is not False and _is_of_test_alone(row)]
-    if "training" in headings and of_test:
+    if of_test:
         labels = _labels_of(of_test)
         yield say(
             "{labels}: at thresholds chosen on the same test part (optimistic).", labels=labels
@@ -99,4 +99,5 @@ def _is_chosen_here(row: Row) -> bool:
 
 def _is_of_test_alone(row: Row) -> bool:
     is_rate = row.about.get("units") == "proportion"
-    return row.statistic == "mean" and "part" not in row.places and is_rate
+    is_over_parts = "part" in row.node.dataset.dims
+    return row.statistic == "mean" and is_over_parts and "part" not in row.places and is_rate

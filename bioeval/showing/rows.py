@@ -130,10 +130,10 @@ def _rows(
         if values is None:
             values = itertools.repeat(missing.get(column, math.nan), size)
         every.append(values)
-    system = "/".join(filter(None, (node.system, node.condition)))
     labels = zip(*(columns[x] for x in dims), strict=True) if dims else itertools.repeat((), size)
     for place, fields in zip(labels, zip(*every, strict=True), strict=True):
         places: dict[str, Any] = dict(zip(dims, place, strict=True))
-        of_system = str(places.pop("system", system))
+        of_system = node.name_of_system(places.pop("system", ""))
         other = str(places.pop("other_system", ""))
+        other = node.name_of_system(other) if other else ""
         yield Row(node, name, about, about_threshold, of_system, other, places, *fields)

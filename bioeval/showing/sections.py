@@ -7,13 +7,15 @@ worst pairs, it is a document of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Paragraph, Section
-from bioeval.document.text import Text
+from bioeval.document.cells import Label
+from bioeval.document.text import Text, say
 from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.record_documents import (
@@ -68,7 +70,14 @@ def sections_of_nodes(nodes: Sequence[Node], *, verbose: bool = True) -> list[Se
     records = [x for x in nodes if x.result_type in _OF_RECORDS]
     numbers = [x for x in nodes if x.result_type not in _OF_RECORDS]
     sections = [section_of(numbers, verbose=verbose)] if numbers else []
-    return sections + [_OF_RECORDS[x.result_type](x.dataset) for x in records]
+    for node in records:
+        section = _OF_RECORDS[node.result_type](node.dataset)
+        if len(records) > 1 and node.name_of_system():
+            name = Label(node.name_of_system())
+            title = say("{name}: {title}", name=name, title=section.title)
+            section = replace(section, title=title if section.title else name)
+        sections.append(section)
+    return sections
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:

@@ -20,6 +20,9 @@ from bioeval.showing.rows import Row
 #: Systems, at most, that are columns; more of them are rows.
 FEW = 4
 
+#: Statistics that a table with a row for each system has.
+STATISTICS_IN_ROWS = ("", "mean", "sd")
+
 #: Rows of a grid with many places, of which data have all.
 _MOST = 11
 
@@ -73,7 +76,8 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     for dims, some in by_dims.items():
         id_of_grid = f"{id}_{'_'.join(dims)}"
         if not dims and in_rows:
-            yield systems_in_rows(some, id)
+            of_test = [row for row in some if row.places.get("part") != "train"]
+            yield systems_in_rows(of_test, id)
         elif not dims:
             yield _list(some, id, systems)
         elif len(dims) == len(systems) == 1 and all(row.text is not None for row in some):
@@ -222,20 +226,25 @@ def _pairs(rows: Sequence[Row], id: str) -> Table:
 def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
     """Return a table with a row for each system, and a column for each measure.
 
-    A mean has its standard deviation in the next column.
+    A mean has its standard deviation in the next column; numbers of the training part have columns
+    of their own, where there are such.
     """
     columns: dict[Hashable, Column] = {}
     cells: dict[tuple[str, str], dict[Hashable, Text]] = {}
     for row in rows:
-        if row.statistic not in ("", "mean", "sd") or row.places.get("part") == "train":
+        if row.statistic not in STATISTICS_IN_ROWS:
             continue
-        key = (_key(row), row.statistic)
+        is_of_training = row.places.get("part") == "train"
+        key = (_key(row), is_of_training, row.statistic)
         if key not in columns:
             places = [str(x) for dim, x in row.places.items() if dim not in ("rank", "part")]
             name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
-            columns[key] = Column(name, "sd" if row.statistic == "sd" else _label_with_places(row))
+            label = _label_with_places(row)
+            if is_of_training:
+                label = say("{part} {label}", part=_label_of_part(row), label=label)
+            columns[key] = Column(name, "sd" if row.statistic == "sd" else label)
         condition = row.node.condition
-        system = row.node.system if condition else row.system
+        system = row.system[: -len(condition)].rstrip("/") if condition else row.system
         system = system or str(row.node.dataset.attrs.get("system", ""))
         cells.setdefault((system, condition), {})[key] = row.cell
     has_conditions = any(condition for _, condition in cells)
@@ -329,12 +338,13 @@ def _heading_of_some(
 ) -> Text:
     """Return the heading of a dimension of which some places are shown, with their number."""
     of_groups = Counter(place[:-1] for place in places)
+    shown_of_groups = Counter(place[:-1] for place in shown)
+    up_to = "up to " if len({*of_groups.values()}) > 1 else ""
     each = " each" if len(of_groups) > 1 else ""
-    text = f"{{name}} ({worst}{{shown}} of {{all}}{each})"
     return say(
-        text,
+        f"{{name}} ({worst}{{shown}} of {up_to}{{all}}{each})",
         name=_words(dim),
-        shown=len(shown) // len(of_groups),
+        shown=max(shown_of_groups.values()),
         all=max(of_groups.values()),
     )
 

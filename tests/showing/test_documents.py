@@ -218,3 +218,49 @@ def test_a_difference_of_two_groups_is_shown_once():
     ds = be.by_group(square(), (light, None), interval="people")
     (table,) = (x for x in tables(section_of(nodes_of(ds))) if x.id.endswith("other_group"))
     assert [x.value for row in table.rows for x in row[:2]] == ["day", "night"]
+
+
+def test_results_over_equal_systems_stand_side_by_side_under_names_of_their_own():
+    """No number of a comparison is in the place of the other one's, with conditions too."""
+    first, second = be.simulate(12, 3, random_state=1), be.simulate(12, 3, random_state=2)
+    compared = be.compare({"x": first, "y": second})
+    other = be.compare({"x": second, "y": first})
+    eer = {x: compared["eer"].sel(system=x).item() for x in "xy"}
+    for results in ({"A": compared, "B": other}, {"A": {"day": compared, "night": other}}):
+        frame = be.to_frame(results)
+        values = ("value", "low", "high", "threshold", "attempts", "supported", "unit", "text")
+        assert not frame.duplicated([x for x in frame if x not in values]).any()
+        every = list(tables(section_of(nodes_of(results))))
+        cells = [x for table in every[:1] for row in table.rows for x in row]
+        found = sorted(
+            x.value for x in cells if isinstance(x, Quantity) and x.value in eer.values()
+        )
+        assert found == sorted(2 * [*eer.values()])
+
+
+def test_each_target_has_a_label_of_its_own():
+    targets = [1e-7, 2e-7, 0.12345, 0.12347, *np.linspace(0.2, 0.3, 8)]
+    for some in (targets[:5], targets):
+        result = be.verification(square(), far_targets=some)
+        made = tables(section_of(nodes_of(result)))
+        rows = [written(row[0]) for table in made for row in table.rows]
+        assert len({*rows}) == len(rows)
+        assert any("12.345 %" in x for x in rows)
+
+
+def test_records_of_several_systems_say_of_which_they_are():
+    pairs = be.worst_pairs(square(), 2)
+    text = document_of({"ours": pairs, "theirs": pairs}).text(100)
+    assert "ours" in text
+    assert "theirs" in text
+
+
+def test_a_measure_of_the_training_part_has_a_column_of_its_own():
+    folds = be.cross_evaluate(square(), be.partition.SubjectKFold(2))
+    measures = ["far@part=train", "far@part=test"]
+    _, _, line = (x for x in be.to_markdown(folds, measures).splitlines() if x.startswith("|"))
+    train, test = (folds["far"].sel(part=x).mean().item() for x in ("train", "test"))
+    cells = [x.strip().split(" %")[0] for x in line.split("|")[1:-1]]
+    assert [float(cells[0]), float(cells[2])] == pytest.approx([100 * train, 100 * test], abs=0.01)
+    _, _, line = (x for x in be.to_markdown(folds, ["far"]).splitlines() if x.startswith("|"))
+    assert line.split("|")[1].strip().split(" %")[0] == cells[2]

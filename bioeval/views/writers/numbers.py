@@ -175,8 +175,8 @@ def _limits(cell: Quantity, text_of: Callable[[float], str]) -> tuple[str, str] 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     """Return a number for a sentence that has `rates`, which differ from the number.
 
-    A rate has three significant digits, and so has its distance from 100 %, without zeros at the
-    end; or more where fewer would hide which of the rates is larger.
+    A rate has three significant digits, or its `digits`, and so has its distance from 100 %,
+    without zeros at the end; or more where fewer would hide which of the rates is larger.
     """
     if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
         return printed(cell)
@@ -186,7 +186,8 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     distance = 100 * min(abs(cell.value), abs(1 - cell.value))
     if distance < _ROUNDING:  # of sums: no rate of fewer than a billion attempts is so near
         return Printed(f"{value:.0f}", "%")
-    least = max(0, 2 - math.floor(math.log10(distance))) if distance > 0 else 0
+    digits = cell.digits or 3
+    least = max(0, digits - 1 - math.floor(math.log10(distance))) if distance > 0 else 0
     least = min(least, _MOST_DECIMALS)
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
