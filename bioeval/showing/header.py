@@ -523,8 +523,11 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
 
 def _range_of_thresholds(dataset: xr.Dataset) -> dict[str, Threshold]:
     """Return the least and the most of the thresholds of folds; empty if all are equal."""
-    after = dataset.variables.get("threshold_next", np.nan * dataset.variables["threshold"])
-    pairs = zip(dataset.variables["threshold"].values.flat, after.values.flat, strict=True)
+    values = dataset.variables["threshold"].values
+    after = np.full(values.shape, np.nan)
+    if "threshold_next" in dataset.variables:
+        after = dataset.variables["threshold_next"].values
+    pairs = zip(values.flat, after.flat, strict=True)
     thresholds = sorted(x for x in pairs if np.isfinite(x[0]))
     if not thresholds or thresholds[0][0] == thresholds[-1][0]:
         return {}

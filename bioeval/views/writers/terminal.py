@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -21,8 +22,16 @@ from bioeval.views.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, P
 #: Columns of the terminal between those of a table, and by which it is set in.
 _GAP, _INDENT = 2, 2
 
-#: A column of text is not made narrower than this, nor a heading that is no wider broken.
-_LEAST_TEXT = 24
+
+class _Least(NamedTuple):
+    """Widths to which a heading, and a text of a table, may be broken."""
+
+    heading: int
+    text: int
+
+
+#: From the first on, until the columns fit that stand together; numbers are never broken.
+_LEAST = (_Least(24, 24), _Least(1, 24), _Least(1, 12))
 
 #: A console of rich that finds no marks in text.
 AS_IT_IS: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
@@ -151,8 +160,6 @@ def _pairs(pairs: Sequence[tuple[str, str]], gap: int) -> RichTable:
 
 def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
     """Yield a grid as tables that fit a width, each with the names of the rows."""
-    lengths = (width, _LEAST_TEXT, 1)  # of headings that are not broken
-    heading = next((x for x in lengths if _taken(grid.columns, x) <= width), _LEAST_TEXT)
     names, columns = grid.columns[: grid.names], grid.columns[grid.names :]
     together: list[list[GridColumn]] = []
     for column in columns:
@@ -160,13 +167,18 @@ def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
             together[-1].append(column)
         else:
             together.append([column])
+    unbroken = _Least(width, _LEAST[0].text)
+    smallest = [[*names, *attached] for attached in together] or [names]
+    whole = (x for x in (unbroken, *_LEAST[:2]) if _taken(grid.columns, x) <= width)
+    parts = (x for x in _LEAST if all(_taken(part, x) <= width for part in smallest))
+    least = next(chain(whole, parts), _LEAST[-1])
     beside: list[GridColumn] = []
     for attached in together:
-        if beside and _taken([*names, *beside, *attached], heading) > width:
-            yield _table(_with_values(names, beside), heading, grid.has_headings, width)
+        if beside and _taken([*names, *beside, *attached], least) > width:
+            yield _table(_with_values(names, beside), least, grid.has_headings, width)
             beside = []
         beside += attached
-    yield _table(_with_values(names, beside), heading, grid.has_headings, width)
+    yield _table(_with_values(names, beside), least, grid.has_headings, width)
 
 
 def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
@@ -179,34 +191,34 @@ def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> 
     return [column._replace(texts=[column.texts[i] for i in rows]) for column in every]
 
 
-def _taken(columns: Sequence[GridColumn], heading: int) -> int:
-    return sum(_least_width(column, heading) + _GAP for column in columns) - _GAP
+def _taken(columns: Sequence[GridColumn], least: _Least) -> int:
+    return sum(_least_width(column, least) + _GAP for column in columns) - _GAP
 
 
-def _least_width(column: GridColumn, heading: int) -> int:
-    """Return the width without which a number, or a word, or a `heading` so long would be cut."""
+def _least_width(column: GridColumn, least: _Least) -> int:
+    """Return the width of a column whose heading and texts are broken as far as they may be."""
     whole, *words = map(cell_len, (column.heading, *column.heading.split()))
     longest = max(map(cell_len, column.texts), default=0)
-    text = longest if column.is_numeric else min(longest, _LEAST_TEXT)
-    return max([text, min(whole, heading), *words])
+    text = longest if column.is_numeric else min(longest, least.text)
+    return max([text, min(whole, least.heading), *words])
 
 
-def _widths(columns: Sequence[GridColumn], heading: int, width: int) -> list[int]:
+def _widths(columns: Sequence[GridColumn], least: _Least, width: int) -> list[int]:
     """Return the widths of columns; the widest texts are broken until a table fits."""
-    least = [_least_width(column, heading) for column in columns]
+    narrowest = [_least_width(column, least) for column in columns]
     widths = []
-    for column, needed in zip(columns, least, strict=True):
+    for column, needed in zip(columns, narrowest, strict=True):
         whole = max(map(cell_len, (column.heading, *column.texts)))
         widths.append(needed if column.is_numeric else max(needed, whole))
     room = width - _GAP * (len(columns) - 1)
-    while sum(widths) > room and widths != least:
-        broken = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
+    while sum(widths) > room and widths != narrowest:
+        broken = [full if full > few else 0 for full, few in zip(widths, narrowest, strict=True)]
         widths[broken.index(max(broken))] -= 1
     return widths
 
 
 def _table(
-    columns: Sequence[GridColumn], heading: int, has_headings: bool, width: int
+    columns: Sequence[GridColumn], least: _Least, has_headings: bool, width: int
 ) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
@@ -217,7 +229,7 @@ def _table(
         box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
     cells = []
-    for column, needed in zip(columns, _widths(columns, heading, width), strict=True):
+    for column, needed in zip(columns, _widths(columns, least, width), strict=True):
         is_numeric = column.is_numeric
         justify: Literal["right", "left"] = "right" if is_numeric else "left"
         table.add_column(
