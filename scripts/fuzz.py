@@ -136,14 +136,14 @@ def run_here(found: Input) -> Outcome:
     seconds = time.process_time() - start
     output, expected = out.getvalue(), None
     if found.same_as:
-        twin = run_here(found.same_as)
-        expected = twin.output
+        run_of_same_scores = run_here(found.same_as)
+        expected = run_of_same_scores.output
         if found.names:  # a line may end within a name
             output, expected = (" ".join(text.split()) for text in (output, expected))
         for other, name in found.names.items():
             expected = expected.replace(other, name)
-        if found.names and code != twin.code:
-            err.write(f"exit code {code}, and {twin.code} with other names\n")
+        if found.names and code != run_of_same_scores.code:
+            err.write(f"exit code {code}, and {run_of_same_scores.code} with other names\n")
     return Outcome(code, err.getvalue(), seconds, max(0, peak), output, expected)
 
 

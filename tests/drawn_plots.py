@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from offers import offered
+from study_cases import study_cases
 from systems import NAMES, scores
 
 import bioeval as be
@@ -22,7 +22,7 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
     "dir_far": lambda i: be.open_set(scores(i)),
     "cmc": lambda i: be.closed_set(scores(i, 6)),
     **dict.fromkeys(("score_distributions", "matrix"), scores),
-    **offered("PLOTS"),
+    **study_cases("PLOTS"),
 }
 
 _result = functools.cache(lambda make, i: make(i))

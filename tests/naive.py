@@ -1,4 +1,4 @@
-"""Slow, readable twins of every task, written from the definitions alone.
+"""Naive implementations of every task, written from the definitions alone.
 
 Nothing here is clever and nothing here imports ``bioeval``: plain loops over Python numbers,
 integers and fractions for counts. The tests hold the library to these functions.

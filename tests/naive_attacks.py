@@ -1,4 +1,4 @@
-"""The slow twin of vulnerability to presentation attacks, written from the definition alone."""
+"""Naive vulnerability to presentation attacks, written from the definition alone."""
 
 from fractions import Fraction
 from typing import Any

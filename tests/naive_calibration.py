@@ -1,4 +1,4 @@
-"""Slow twins of calibration, fusion of systems and score normalisation, from the definitions.
+"""Naive calibration, fusion of systems and score normalisation, from the definitions.
 
 As in ``naive.py`` nothing here imports ``bioeval``. Scores are plain Python floats, larger is
 closer, unless a function says otherwise.

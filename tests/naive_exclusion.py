@@ -1,4 +1,4 @@
-"""Slow twin of `exclude`, written from its forms alone: one comparison at a time."""
+"""Naive implementation of `exclude`, written from its forms alone: one comparison at a time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

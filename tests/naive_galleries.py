@@ -1,4 +1,4 @@
-"""Slow, readable twins of means over galleries: every gallery there is, one after the other.
+"""Naive means over galleries: every gallery there is, one after the other.
 
 Written from the definitions alone, on top of :mod:`naive`; nothing here imports ``bioeval``. All
 chances are fractions.

@@ -1,4 +1,4 @@
-"""The slow twin of the search for errors of labels, written from the definition alone."""
+"""A naive search for errors of labels, written from the definition alone."""
 
 import math
 import statistics

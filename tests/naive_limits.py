@@ -1,4 +1,4 @@
-"""Slow twin of limits from values without each person, by plain loops.
+"""Naive confidence limits from values without each person, by plain loops.
 
 ``columns`` are a value, and the value without each person.
 """

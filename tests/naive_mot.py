@@ -1,4 +1,4 @@
-"""A slow, readable twin of ``bioeval.tracking``, written from the definitions alone.
+"""A naive implementation of ``bioeval.tracking``, written from the definitions alone.
 
 Plain loops over rows ``(camera, frame, id, left, top, width, height, flag, class)``; every matching
 of a frame is tried, but for HOTA, where scipy assigns. Nothing here imports ``bioeval``. For a few

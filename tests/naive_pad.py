@@ -1,4 +1,4 @@
-"""Slow, readable twin of presentation attack detection: loops and exact fractions."""
+"""Naive implementation of presentation attack detection: loops and exact fractions."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Slow, readable twins of re-identification and GOM, written from the definitions alone.
+"""Naive implementations of re-identification and GOM, written from the definitions alone.
 
 A query's list is sorted as a list, and every measure is read off it entry by entry. Nothing here
 imports ``bioeval``. Arguments are those of ``naive``, with ``cameras`` of both sides and the

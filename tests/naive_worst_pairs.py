@@ -1,4 +1,4 @@
-"""The slow twin of the worst pairs, written from the definition alone."""
+"""A naive implementation of the worst pairs, written from the definition alone."""
 
 from typing import Any, NamedTuple
 

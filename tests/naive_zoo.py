@@ -1,4 +1,4 @@
-"""Slow, readable twin of the zoo: loops over attempts, written from the definitions alone."""
+"""Naive implementation of the zoo: loops over attempts, written from the definitions alone."""
 
 import math
 from collections.abc import Sequence

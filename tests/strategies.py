@@ -60,7 +60,7 @@ def compiled(dtypes: Sequence[str]) -> Sequence[str]:
 
 @dataclass
 class Case:
-    """One evaluation: what ``Scores`` and the naive twins both take."""
+    """One evaluation: as ``Scores`` and naive.py take it."""
 
     values: np.ndarray
     probe_labels: Any
@@ -88,7 +88,7 @@ class Case:
     def naive(
         self, probes: Sequence[int] | None = None, gallery: Sequence[int] | None = None
     ) -> dict[str, Any]:
-        """Return the arguments of the naive twins, of the whole or of a selected part.
+        """Return the arguments of naive.py, of the whole or of a selected part.
 
         A part is probe-against-gallery, with identities where templates stand on both sides.
         """

@@ -7,7 +7,7 @@ import pkgutil
 
 import numpy as np
 import pytest
-from twins import one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 
 import bioeval
 

@@ -18,7 +18,7 @@ import pytest
 import xarray as xr
 from commands import COMMANDS
 from json_rows import row, rows, value
-from twins import crossed
+from reference import cross_evaluated
 
 import bioeval as be
 from bioeval.cli import main
@@ -527,7 +527,7 @@ def test_repeated_folds_in_one_command(capsys):
     be.save(scores, "all.npz")
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
     found = partial(value, json.loads(capsys.readouterr().out), task="verification/single")
-    expected = crossed(
+    expected = cross_evaluated(
         scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     )
     statistics = be.aggregate(expected, ("repeat", "fold")).sel(part="test")

@@ -27,8 +27,8 @@ LINES = [
     "convert in.npz in.npz",
     "convert in.npz link.npz",
     "convert in.npy in.npz --labels in.npz",
-    "fuse in.npz twin.npz --out twin.npz",
-    "fuse in.npz twin.npz --train in.npz --train third.npz --out third.npz",
+    "fuse in.npz second.npz --out second.npz",
+    "fuse in.npz second.npz --train in.npz --train third.npz --out third.npz",
     "calibration in.npz --calibrate logistic --save in.npz",
     "calibration in.npz --calibrate logistic --train third.npz --save third.npz",
     "run results/results.nc --out results",
@@ -43,7 +43,7 @@ def here(tmp_path, monkeypatch):
     be.save(scores, "in.npz")
     np.save("in.npy", scores.values)
     Path("in.labels.csv").write_text("\n".join(["label", *map(str, scores.probe_labels)]))
-    for name in ("twin.npz", "third.npz", "page.html", "labels.csv"):
+    for name in ("second.npz", "third.npz", "page.html", "labels.csv"):
         shutil.copy("in.npz", name)
     for name in ("card.toml", "a.tally", "b.tally", "other.labels.csv"):
         shutil.copy("in.labels.csv", name)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 from commands import COMMANDS
-from shown import META
-from twins import one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
+from small_results import META
 
 import bioeval as be
 from bioeval.cli import main

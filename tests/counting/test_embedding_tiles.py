@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from limits import streaming
+from reference import assert_same_but_d_prime, cross_evaluated, one_thread  # noqa: F401
 from strategies import examples_of
-from twins import assert_same_but_d_prime, crossed, one_thread  # noqa: F401
 from ways import counted_by
 
 import bioeval as be
@@ -179,7 +179,7 @@ def of_folds(scores: be.Scores) -> Iterator[Any]:
     for k, rule in enumerate(rules):
         templates, fusion = TEMPLATES[k % 4]
         options = {"templates": templates, "fusion": fusion, "threshold": rule}
-        yield found_by(crossed, scores, list(SPLITTERS.values())[k % 3], **options)
+        yield found_by(cross_evaluated, scores, list(SPLITTERS.values())[k % 3], **options)
     yield found_by(be.by_group, scores, "team")
 
 

@@ -8,9 +8,9 @@ import naive
 import numpy as np
 import pytest
 from pages import ROOT
+from reference import assert_closed_set
 from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
 from strategies import FUSIONS, TIES
-from twins import assert_closed_set
 
 import bioeval as be
 from bioeval.counting.parts import Parts, TileParts, parts_of

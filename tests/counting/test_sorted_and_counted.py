@@ -14,8 +14,8 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import limited
+from reference import assert_same_but_d_prime, cross_evaluated
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
-from twins import assert_same_but_d_prime, crossed
 from ways import WAYS, counted_by
 
 import bioeval as be
@@ -301,8 +301,15 @@ def test_folds(world, way):
     )
     for k, rule in enumerate(RULES):
         options = {"threshold": rule, "splitter": splitters[k % 2]}
-        check(scores, way, crossed, **options)
-        check(scores, way, crossed, templates="multi", fusion=("best", "mean")[k % 2], **options)
+        check(scores, way, cross_evaluated, **options)
+        check(
+            scores,
+            way,
+            cross_evaluated,
+            templates="multi",
+            fusion=("best", "mean")[k % 2],
+            **options,
+        )
 
 
 @each_world
@@ -346,7 +353,7 @@ def test_stored_matrices(world, stored, way, tmp_path):
         check(scores, way, be.verification, curve=False, templates="multi", **POINTS)
         check(scores, way, be.evaluate, curve=False, extra_thresholds=[1.0])
         splitter = be.partition.SubjectKFold(3)
-        check(scores, way, crossed, splitter=splitter, threshold="far=0.1")
+        check(scores, way, cross_evaluated, splitter=splitter, threshold="far=0.1")
 
 
 @given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(COUNTED), st.data())
@@ -363,4 +370,4 @@ def test_any_small_world(case, way, data):
     check(scores, way, be.closed_set, unmated="skip", **options)
     splitter = be.partition.SampleKFold(2, shuffle=True, random_state=data.draw(st.integers(0, 9)))
     rule = data.draw(st.sampled_from(RULES))
-    check(scores, way, crossed, splitter=splitter, threshold=rule)
+    check(scores, way, cross_evaluated, splitter=splitter, threshold=rule)

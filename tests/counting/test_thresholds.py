@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from limits import blocks_of
-from twins import one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.counting.thresholds import places_among

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from every_result import CALLS, result_of
-from shown import SHOWN, square
+from small_results import SMALL_RESULTS, square
 
 import bioeval as be
 from bioeval.document.blocks import (
@@ -46,8 +46,8 @@ OTHERS = ("check_data", "explain", "step_by_step", "two systems", "six systems")
 @cache
 def sections(name: str) -> list[Section]:
     """What is said of a result."""
-    if name in SHOWN:
-        return sections_of(SHOWN[name][0]())
+    if name in SMALL_RESULTS:
+        return sections_of(SMALL_RESULTS[name][0]())
     if name in CALLS:
         return sections_of(result_of(name))
     systems = "ab" if name == "two systems" else "abcdef"
@@ -167,7 +167,7 @@ def test_each_message_is_in_each_form(name):
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", SMALL_RESULTS)
 @pytest.mark.cases(16)
 def test_no_term_of_the_lecture_is_left_in_the_words_of_the_standard(name):
     for section in sections(name):
@@ -211,9 +211,9 @@ OF_THE_PAGE = (
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
-@pytest.mark.parametrize("name", [name for name in SHOWN if name not in OF_THE_PAGE])
+@pytest.mark.parametrize("name", [name for name in SMALL_RESULTS if name not in OF_THE_PAGE])
 def test_a_page_has_each_table_of_a_study(name, tmp_path):
-    result = SHOWN[name][0]()
+    result = SMALL_RESULTS[name][0]()
     text = be.report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     shown = [
         table

@@ -14,7 +14,7 @@ import naive
 import numba
 import numpy as np
 import pytest
-from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
+from reference import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
 
@@ -37,8 +37,11 @@ def test_all_kernels_together(dtype, kind, failed):
     with np.errstate(invalid="ignore", over="ignore"):
         assert_all_tasks(scores, [0.0, 1.5, 3.0, INF], **case)
         tree = be.evaluate(scores)
-    for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
-        genuine, impostor = twin(**case)
+    for templates, naive_attempts in (
+        ("single", naive.attempts_single),
+        ("multi", naive.attempts_multi),
+    ):
+        genuine, impostor = naive_attempts(**case)
         ds = tree[f"verification/{templates}"].to_dataset()
         assert_verification(ds, genuine, impostor, kind)
         assert float(ds.eer) == pytest.approx(float(naive.eer(genuine, impostor, kind).value))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from offers import offered
+from study_cases import study_cases
 
 import bioeval as be
 
@@ -46,7 +46,7 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "evaluate": lambda s: be.evaluate(
         s, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
     ),
-    **offered("CALLS"),
+    **study_cases("CALLS"),
 }
 
 #: Public calls that take no scores, or have another meaning by kind.
@@ -62,7 +62,7 @@ OTHERS = {
     ),
     *("partition", "plot", "save", "scalar", "set_options", "show", "simulate"),
     *("simulate_embeddings", "stats", "to_frame", "to_latex", "to_markdown", "with_failures"),
-    *offered("OTHER_CALLS"),
+    *study_cases("OTHER_CALLS"),
 }
 
 
@@ -71,7 +71,7 @@ def test_every_public_call_is_here_or_named_as_another():
     differ = names ^ {*CALLS, *OTHERS}
     assert not differ, (
         f"{differ}: CONTRIBUTING.md, 'A new study', The tests: a call of a study has a line in "
-        "CALLS or OTHER_CALLS of tests/studies/<study>/offered.py, one of the core in CALLS or "
+        "CALLS or OTHER_CALLS of tests/studies/<study>/cases.py, one of the core in CALLS or "
         "OTHERS here."
     )
 
@@ -139,10 +139,10 @@ def test_an_llr_is_a_similarity_and_float32_is_float64(call, kind, dtype, capsys
 
 
 #: What depends on the order of templates, by call.
-BY_ORDER = offered("BY_ORDER")
+BY_ORDER = study_cases("BY_ORDER")
 
 #: The same calls where equal scores have no order of their own.
-UNTIED = offered("UNTIED")
+UNTIED = study_cases("UNTIED")
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call != "explain"])
@@ -166,7 +166,7 @@ def test_templates_in_another_order_have_the_same_results(call):
 
 
 #: The same calls of distances, where they name thresholds.
-TURNED = offered("TURNED")
+TURNED = study_cases("TURNED")
 
 
 def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ from itertools import permutations
 import naive
 import numpy as np
 import pytest
-from twins import one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 
 import bioeval as be
 

@@ -1,4 +1,4 @@
-"""Every task against its slow twin, on small cases with everything that goes wrong in them."""
+"""Every task against its naive implementation, on small cases with failures, ties and gaps."""
 
 import contextlib
 
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
+from reference import assert_closed_set, assert_open_set, assert_verification
 from result_messages import codes
-from twins import assert_closed_set, assert_open_set, assert_verification
 
 import bioeval as be
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import xarray as xr
-from offers import offered
 from optional import optional_import
+from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
-from twins import one_thread  # noqa: F401
+from study_cases import study_cases
 
 import bioeval as be
 from bioeval import protocol
@@ -71,7 +71,7 @@ OF_TASKS: dict[str, Callable[[], xr.Dataset]] = {
     "closed unenrolled": lambda: be.closed_set(unenrolled(), unmated="skip"),
     "ranks": lambda: be.ranks(infinite()),
 }
-RESULTS = {**OF_TASKS, **offered("VARIABLES")}
+RESULTS = {**OF_TASKS, **study_cases("VARIABLES")}
 
 
 @functools.cache

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from reference import one_thread  # noqa: F401
 from result_messages import arguments
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.results.support import (

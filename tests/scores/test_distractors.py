@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from offers import offered
+from study_cases import study_cases
 
 import bioeval as be
 from bioeval.partition import Experiment, SubjectKFold
@@ -91,8 +91,8 @@ CALLS = {
     "fuse": lambda s: be.verification(be.fuse(both(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
     "Meter": metered,
-    **offered("CALLS"),
-    **offered("TURNED"),
+    **study_cases("CALLS"),
+    **study_cases("TURNED"),
 }
 # These name the distractors, and have cards that count each label of the gallery once.
 del CALLS["explain"], CALLS["conventions"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from limits import streaming
 from named_arguments import raises_about, refused
+from reference import one_thread  # noqa: F401
 from threadpoolctl import threadpool_limits
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import embeddings

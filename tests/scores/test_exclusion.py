@@ -153,12 +153,12 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
         "gallery_labels": None if square else gallery["label"].tolist(),
         "mask": mask,
     }
-    twin = naive_reid.reid(
+    expected = naive_reid.reid(
         case, (probe["camera"], gallery["camera"]), removed="none", ties="stable"
     )
     result = be.reid(scores, "vehicleid")
-    assert float(result.mean_ap) == pytest.approx(float(twin.mean_ap))
-    assert int(result.queries) == twin.queries
+    assert float(result.mean_ap) == pytest.approx(float(expected.mean_ap))
+    assert int(result.queries) == expected.queries
 
 
 def test_files_say_what_is_excluded(tmp_path):

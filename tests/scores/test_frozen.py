@@ -50,13 +50,13 @@ def test_no_attribute_can_be_set_or_deleted(of):
 @pytest.mark.parametrize("of", KINDS)
 def test_no_array_and_no_mapping_of_scores_can_be_changed(of):
     scores = all_kinds()[of]
-    for twin in (scores, copy.copy(scores), copy.deepcopy(scores), pickled(scores)):
+    for copied in (scores, copy.copy(scores), copy.deepcopy(scores), pickled(scores)):
         for name in ARRAYS:
-            array = getattr(twin, name, None)
+            array = getattr(copied, name, None)
             if array is not None:
                 with pytest.raises(ValueError, match="read-only"):
                     array[0] = array[1]
-        for meta in (twin.probe_meta, twin.gallery_meta):
+        for meta in (copied.probe_meta, copied.gallery_meta):
             with pytest.raises(TypeError):
                 meta["short"] = [1, 2]
             for column in meta.values():
@@ -72,12 +72,12 @@ def pickled(scores):
 def test_copies_are_the_same_scores(of):
     scores = all_kinds()[of]
     _ = scores.fingerprint, scores.layout
-    for twin in (copy.copy(scores), copy.deepcopy(scores), pickled(scores)):
-        assert repr(twin) == repr(scores) and twin.fingerprint == scores.fingerprint
-        assert twin.layout == scores.layout and twin.exclude == scores.exclude
-        assert {**twin.probe_meta}.keys() == {**scores.probe_meta}.keys()
+    for copied in (copy.copy(scores), copy.deepcopy(scores), pickled(scores)):
+        assert repr(copied) == repr(scores) and copied.fingerprint == scores.fingerprint
+        assert copied.layout == scores.layout and copied.exclude == scores.exclude
+        assert {**copied.probe_meta}.keys() == {**scores.probe_meta}.keys()
         if of not in ("mask", "lists"):
-            assert be.verification(twin, thresholds=[0.3]).identical(
+            assert be.verification(copied, thresholds=[0.3]).identical(
                 be.verification(scores, thresholds=[0.3])
             )
 

@@ -41,8 +41,8 @@ from joined_worlds import (
     seed_of,
     verified,
 )
+from reference import one_thread  # noqa: F401
 from sklearn.preprocessing import FunctionTransformer
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 

@@ -10,8 +10,8 @@ import pytest
 from json_rows import value
 from limits import streaming
 from named_arguments import raises_about
+from reference import assert_all_tasks, assert_closed_set
 from result_messages import arguments, codes
-from twins import assert_all_tasks, assert_closed_set
 
 import bioeval as be
 from bioeval.cli import main
@@ -48,7 +48,7 @@ def labels_of(rng: np.random.Generator, number: int) -> list:
 
 
 def world(seed: int, *, square: bool) -> dict:
-    """Scores with ties, as the naive twins take them."""
+    """Scores with ties, as naive.py takes them."""
     rng = np.random.default_rng(seed)
     m = n = int(rng.integers(4, 9))
     if not square:

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from named_arguments import refused
+from reference import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 from result_messages import arguments
-from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.counting import parts
@@ -38,7 +38,7 @@ def rectangular(values: Any, **options: Any) -> be.Scores:
 
 
 def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
-    """The same data for the slow twins."""
+    """The same data as naive.py takes them."""
     plain = np.asarray(values).astype(np.float64).tolist()
     return {"values": plain, "probe_labels": PROBES, "gallery_labels": GALLERY, **options}
 
@@ -107,8 +107,8 @@ def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
     rng = np.random.default_rng(6)
     d, probes = rng.integers(0, 9, (6, 6)).astype(float), rng.integers(0, 6, 20)
     claims = (probes, rng.choice(SQUARE_LABELS, 20))
-    twin = naive.attempts_single if templates == "single" else naive.attempts_multi
-    attempts = twin(d.tolist(), SQUARE_LABELS, claims=claims)
+    naive_attempts = naive.attempts_single if templates == "single" else naive.attempts_multi
+    attempts = naive_attempts(d.tolist(), SQUARE_LABELS, claims=claims)
     how = {"templates": templates, "thresholds": range(9)}
     ds = be.verification(be.Scores(d, SQUARE_LABELS), claims=claims, **how)
     assert_verification(ds, *attempts, "distance")

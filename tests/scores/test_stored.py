@@ -14,8 +14,8 @@ from hypothesis import given, strategies as st
 from limits import limited
 from named_arguments import raises_about, refused
 from optional import optional_import
+from reference import assert_same_but_d_prime
 from scipy.spatial.distance import cdist
-from twins import assert_same_but_d_prime
 
 import bioeval as be
 

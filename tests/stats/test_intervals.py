@@ -6,9 +6,9 @@ import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
 from limits import few_replicates, people_drawn
+from reference import one_thread  # noqa: F401
 from result_messages import arguments
 from strategies import examples_of
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats

@@ -25,9 +25,9 @@ def test_the_calls_agree_with_the_definition(failing, ties, rank_unit):
     values, labels = failing
     scores = be.Scores(values, labels, nan="reject")
     given = {"ties": ties, "rank_unit": rank_unit}
-    twin = naive.closed_set(values, labels, nan="reject", ties=ties, unit=rank_unit)
+    expected = naive.closed_set(values, labels, nan="reject", ties=ties, unit=rank_unit)
     closed = be.closed_set(scores, **given)
-    np.testing.assert_allclose(closed.cms, np.array(twin.cms, dtype=float), rtol=1e-14)
+    np.testing.assert_allclose(closed.cms, np.array(expected.cms, dtype=float), rtol=1e-14)
     assert (closed.attempts, closed.cms[-1]) == (16, 12 / 16)
     opened = be.open_set(scores, thresholds=[np.inf], max_rank=closed.sizes["rank"], **given)
     np.testing.assert_allclose(opened.dir[0], closed.cms, rtol=1e-14)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import strategies as own
 from hypothesis import given, strategies as st
+from reference import floats, one_thread  # noqa: F401
 from result_messages import codes
 from result_text import as_text
-from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.views.tasks import datasets

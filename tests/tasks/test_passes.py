@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from limits import streaming
-from twins import crossed
+from reference import cross_evaluated
 
 import bioeval as be
 from bioeval.scores.embedding_tiles import EmbeddingTiles
@@ -28,7 +28,7 @@ MOST_PASSES = {
     ),
     "fused folds": (
         1,
-        lambda a, b: crossed(a, be.partition.SubjectKFold(5), templates="multi"),
+        lambda a, b: cross_evaluated(a, be.partition.SubjectKFold(5), templates="multi"),
     ),
     "study": (
         6,

@@ -12,7 +12,7 @@ import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
 from named_arguments import raises_about
-from twins import assert_verification, one_thread  # noqa: F401
+from reference import assert_verification, one_thread  # noqa: F401
 from ways import counted_by
 
 import bioeval as be

@@ -65,7 +65,7 @@ def attempts_of(kind: str, function: str) -> tuple[list[float], list[float], str
     return values[mates].tolist(), values[~mates].tolist(), kind
 
 
-@functools.cache  # the slow twin looks at every threshold
+@functools.cache  # the naive implementation tries every threshold
 def expected(rule: str, kind: str, function: str) -> float:
     return naive.threshold_of(rule, *attempts_of(kind, function))
 

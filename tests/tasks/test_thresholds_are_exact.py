@@ -15,7 +15,7 @@ import naive_reid
 import numpy as np
 import pytest
 from named_arguments import raises_about
-from twins import floats, one_thread  # noqa: F401
+from reference import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main

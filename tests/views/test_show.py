@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import xarray as xr
 from marked_up import latex_tables, markdown_tables
-from shown import SHOWN, square, street
-from twins import one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
+from small_results import SMALL_RESULTS, square, street
 
 import bioeval as be
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
@@ -36,18 +36,18 @@ def wide(monkeypatch):
 
 def test_every_public_call_has_a_table_or_is_no_result():
     names = {name for name in be.__all__ if name[0].islower()}
-    differ = names ^ {*SHOWN, *OTHERS}
+    differ = names ^ {*SMALL_RESULTS, *OTHERS}
     assert not differ, (
         f"{differ}: CONTRIBUTING.md, 'A new study', The tests: a call with a result has a line in "
-        "SHOWN, another one in OTHERS."
+        "SMALL_RESULTS, another one in OTHERS."
     )
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", SMALL_RESULTS)
 @pytest.mark.cases(16)
 def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
-    call, expected = SHOWN[name]
+    call, expected = SMALL_RESULTS[name]
     found = call()
     assert be.show(found) is None
     text = capsys.readouterr().out

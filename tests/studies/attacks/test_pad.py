@@ -1,4 +1,4 @@
-"""Presentation attack detection: the twin, the definition's identities, and wrong input."""
+"""Presentation attack detection: naive_pad.py, identities of the definition, and wrong input."""
 
 import math
 
@@ -37,7 +37,7 @@ def number(x):
     sets(), st.sampled_from(["similarity", "distance", "llr"]),
     st.sampled_from(["exclude", "reject"]),
 )  # fmt: skip
-def test_pad_is_the_twin(case, kind, non_response):
+def test_pad_equals_the_naive_implementation(case, kind, non_response):
     values, attack = case
     sign = -1 if kind == "distance" else 1
     result = slow.classes(values, attack, kind)

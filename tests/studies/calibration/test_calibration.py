@@ -1,20 +1,20 @@
-"""Calibration against slow twins and scikit-learn: Cllr, decision costs, calibrators, intervals."""
+"""Calibration against naive_calibration.py and scikit-learn: Cllr, costs, intervals."""
 
 import math
 
 import naive
-import naive_calibration as twin
+import naive_calibration
 import naive_limits
 import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
 from named_arguments import raises_about
+from reference import one_thread  # noqa: F401
 from result_messages import codes
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 
@@ -57,13 +57,18 @@ def test_ratios_are_those_of_the_definition(case):
         assert all(np.isnan(result[name]).all() for name in names)
         return
     close = dict(rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(result.cllr, twin.cllr(genuine, impostor), **close)
-    np.testing.assert_allclose(result.min_cllr, twin.min_cllr(genuine, impostor), **close)
-    for name, expected in (("act_dcf", twin.act_dcf), ("min_dcf", twin.min_dcf)):
+    np.testing.assert_allclose(result.cllr, naive_calibration.cllr(genuine, impostor), **close)
+    np.testing.assert_allclose(
+        result.min_cllr, naive_calibration.min_cllr(genuine, impostor), **close
+    )
+    for name, expected in (
+        ("act_dcf", naive_calibration.act_dcf),
+        ("min_dcf", naive_calibration.min_dcf),
+    ):
         values = [expected(*scored, prior, COSTS) for prior in PRIORS]
         np.testing.assert_allclose(result[name], values, err_msg=name, **close)
     k = 17
-    expected = twin.cross_entropy(genuine, impostor, result.prior_log_odds.values[k])
+    expected = naive_calibration.cross_entropy(genuine, impostor, result.prior_log_odds.values[k])
     np.testing.assert_allclose(result.ece[k], expected, **close)
     llr = result.llr.values[101:104]
     for name, values in (("genuine_above", genuine), ("impostor_above", impostor)):
@@ -91,7 +96,9 @@ def test_primary_cost_is_that_of_its_parts(data):
     if not all(attempts):
         assert np.isnan(result.c_primary) and np.isnan(result.min_c_primary)
         return
-    expected = np.mean([twin.primary(*attempts, prior, COSTS) for prior in PRIORS], axis=0)
+    expected = np.mean(
+        [naive_calibration.primary(*attempts, prior, COSTS) for prior in PRIORS], axis=0
+    )
     np.testing.assert_allclose([result.c_primary, result.min_c_primary], expected, rtol=1e-11)
 
 
@@ -106,8 +113,12 @@ def test_other_kinds_have_the_minima_alone(case):
     if genuine and impostor:
         # What failed is the farthest.
         ratios = [[-math.inf if math.isnan(x) else x for x in side] for side in (genuine, impostor)]
-        np.testing.assert_allclose(result.min_cllr, twin.min_cllr(*ratios), rtol=1e-11, atol=1e-12)
-        expected = [twin.min_dcf(genuine, impostor, prior, (1.0, 1.0)) for prior in PRIORS]
+        np.testing.assert_allclose(
+            result.min_cllr, naive_calibration.min_cllr(*ratios), rtol=1e-11, atol=1e-12
+        )
+        expected = [
+            naive_calibration.min_dcf(genuine, impostor, prior, (1.0, 1.0)) for prior in PRIORS
+        ]
         np.testing.assert_allclose(result.min_dcf, expected, rtol=1e-11)
 
 
@@ -120,7 +131,9 @@ def test_blocks_are_those_of_isotonic_regression(people):
     with np.errstate(divide="ignore"):
         expected = np.log(p) - np.log1p(-p) - math.log(len(genuine) / len(impostor))
     np.testing.assert_allclose(result.pav_llr, expected, atol=1e-9)
-    np.testing.assert_allclose(result.min_cllr, twin.min_cllr(genuine.tolist(), impostor.tolist()))
+    np.testing.assert_allclose(
+        result.min_cllr, naive_calibration.min_cllr(genuine.tolist(), impostor.tolist())
+    )
     assert (np.diff(result.pav_llr) < 0).all()
 
 
@@ -195,7 +208,7 @@ def test_pav_is_monotone_and_never_nan(case):
     sides = [  # what failed is the farthest
         [-math.inf if s is naive.FAILED else sign * s for s in side] for side in (genuine, impostor)
     ]
-    expected = twin.pav_ratios(*sides, laplace=True)
+    expected = naive_calibration.pav_ratios(*sides, laplace=True)
     every = [-sign * math.inf if s is naive.FAILED else s for s in (*genuine, *impostor)]
     at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
     np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
@@ -271,7 +284,7 @@ def test_infinite_ratios_cost_what_they_say():
     found = {message.code: message.arguments for message in be.messages(result)}
     assert "1 genuine" in found["cllr-infinite"]["where"] and "cllr-above-1" in found
     right = be.calibration(be.Scores([[0, 2, -np.inf]] * 1, ["a"], ["b", "a", "c"], kind="llr"))
-    np.testing.assert_allclose(right.cllr, twin.cllr([2.0], [0.0, -np.inf]))
+    np.testing.assert_allclose(right.cllr, naive_calibration.cllr([2.0], [0.0, -np.inf]))
 
 
 def test_in_folds_nothing_is_learnt_from_the_test_part(people):

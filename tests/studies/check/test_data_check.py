@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference import one_thread  # noqa: F401
 from result_messages import arguments
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main

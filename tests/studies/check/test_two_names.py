@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import pytest
 from naive_label_errors import medians_of, outlying
-from twins import one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 
 import bioeval as be
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from compared import by_measure
+from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from compared import by_measure
+from reference import one_thread  # noqa: F401
 from result_messages import arguments
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from reference import one_thread  # noqa: F401
 from strategies import FUSIONS, IMPOSTORS, TIES, UNITS, matrices, thresholds
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol

@@ -11,12 +11,12 @@ from limits import blocks_of
 from naive_calibration import min_dcf
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
-from result_messages import arguments, codes
-from twins import (  # noqa: F401
+from reference import (  # noqa: F401
     assert_same_but_d_prime,
-    crossed,
+    cross_evaluated,
     one_thread,
 )
+from result_messages import arguments, codes
 
 import bioeval as be
 
@@ -28,7 +28,7 @@ def test_folds_equal_the_definition(data):
     rule = data.draw(st.sampled_from(RULES))
     templates = data.draw(st.sampled_from(("single", "multi")))
     fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = crossed(
+    ds = cross_evaluated(
         be.Scores(**case.scores()),
         be.partition.PredefinedFolds(codes),
         threshold=rule,
@@ -51,7 +51,7 @@ def test_folds_of_subjects_equal_the_definition(data):
         return  # one subject only
     rule = data.draw(st.sampled_from(RULES))
     fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = crossed(
+    ds = cross_evaluated(
         be.Scores(**case.scores()),
         be.partition.PredefinedFolds(codes),
         threshold=rule,
@@ -76,12 +76,12 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, failed
     scores = be.Scores(values, made.probe_labels, nan="reject" if failed else "raise")
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     rules = ("hter", "accuracy", "eer", "far=0.01", "frr=0.3")
-    plain = [crossed(scores, splitter, threshold=rule) for rule in rules]
+    plain = [cross_evaluated(scores, splitter, threshold=rule) for rule in rules]
     with blocks_of() as patch:
         for name in ("LEAST_CELLS", "MOST_CELLS"):
             patch.setattr(f"bioeval.counting.folds.{name}", cells)
         for rule, expected in zip(rules, plain, strict=True):
-            assert_same_but_d_prime(crossed(scores, splitter, threshold=rule), expected)
+            assert_same_but_d_prime(cross_evaluated(scores, splitter, threshold=rule), expected)
 
 
 def test_impostors_are_the_same_in_all_parts():
@@ -90,21 +90,23 @@ def test_impostors_are_the_same_in_all_parts():
     probe, gallery = np.array([0, 1, 2, 3, 8, 9]), np.repeat(np.arange(4), 2)
     scores = be.Scores(rng.random((6, 8)), probe, gallery)
     fold = np.where(np.isin([*probe, *gallery], (2, 3)), 1, 0)  # 8 and 9 are in the first
-    ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    ds = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task="open_set")
     assert ds.attrs["impostors"] == "unenrolled"
     assert ds.impostor_attempts.sel(part="test").values.tolist() == [[2, 0]]
     assert ds.impostor_attempts.sel(part="train").values.tolist() == [[0, 2]]
     assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
-    ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both")
+    ds = cross_evaluated(
+        scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both"
+    )
     assert ds.impostor_attempts.sel(part="test").values.tolist() == [[4, 2]]
-    closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
+    closed = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.sel(part="test").values.tolist() == [[2, 0]]
     assert arguments(closed, "probes-without-mate")["probes"] == 2
 
 
 def test_closed_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3)
-    ds = crossed(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
+    ds = cross_evaluated(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
     for k, (_, test) in enumerate(splitter.split(scores)):
         whole = be.closed_set(scores.select(test, test), rank_unit="subject")
         of_test = ds.isel(repeat=0, fold=k).sel(part="test")
@@ -119,7 +121,7 @@ def test_closed_set_in_folds(scores):
 
 def test_summaries_by_hand(scores):
     splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
-    ds = crossed(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
+    ds = cross_evaluated(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
     found, of_test = (x.sel(part="test") for x in (be.aggregate(ds, ("repeat", "fold")), ds))
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
         values = of_test[name].values.ravel()
@@ -142,21 +144,21 @@ def test_summaries_by_hand(scores):
 def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
     scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
     folds = be.partition.SubjectKFold(2, n_repeats=5, shuffle=True, random_state=0)
-    ds = crossed(scores, folds, threshold=3.0)
+    ds = cross_evaluated(scores, folds, threshold=3.0)
     frr = ds.frr.sel(part="test").values
     assert np.isnan(frr).any()
     means = [np.mean([x for x in row if not np.isnan(x)]) for row in frr]
     found = be.aggregate(ds, ("repeat", "fold")).frr.sel(part="test").to_series()
     assert found["repeats_mean"] == pytest.approx(np.mean(means))
     assert found["repeats_sd"] == pytest.approx(np.std(means, ddof=1))
-    once = crossed(scores, be.partition.SubjectKFold(2), threshold=3.0)
+    once = cross_evaluated(scores, be.partition.SubjectKFold(2), threshold=3.0)
     assert "repeats_sd" not in be.aggregate(once, ("repeat", "fold")).statistic
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)
-    ds = crossed(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
+    ds = cross_evaluated(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
     expected = {"missing": 3, "number": 3, "unit": "fold"}
     assert arguments(ds, "undefined-in-parts").items() >= expected.items()
 
@@ -164,7 +166,7 @@ def test_folds_with_one_template_of_each_subject_say_so(task):
 def test_one_fold_has_no_interval():
     scores = be.simulate(12, 3, random_state=1)
     split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
-    ds = crossed(scores, split)
+    ds = cross_evaluated(scores, split)
     assert dict(ds.sizes) == {"repeat": 1, "fold": 1, "part": 2}
     found = be.aggregate(ds, ("repeat", "fold")).sel(part="test")
     assert np.isfinite(found.frr.sel(statistic="mean"))
@@ -175,33 +177,33 @@ def test_one_fold_has_no_interval():
 def test_bad_input_is_refused(scores):
     folds = be.partition.SubjectKFold(3)
     with pytest.raises(be.DataError, match="only 30 subjects"):
-        crossed(scores, be.partition.SubjectKFold(31))
+        cross_evaluated(scores, be.partition.SubjectKFold(31))
     with pytest.raises(be.DataError, match="`threshold` is 'err'.*Did you mean '(eer|frr)'"):
-        crossed(scores, folds, threshold="err")
+        cross_evaluated(scores, folds, threshold="err")
     for wrong in ("far=2.0", "far=", ("far", 0.1), "cost=0.5,1", math.nan, "far=x"):
         with pytest.raises(be.DataError):
-            crossed(scores, folds, threshold=wrong)
+            cross_evaluated(scores, folds, threshold=wrong)
     for interval in ("people", "wilson"):
         with raises_about(be.DataError, "interval"):
-            crossed(scores, folds, interval=interval)
+            cross_evaluated(scores, folds, interval=interval)
     for options in ({"rank_unit": "person"}, {"ties": "expected"}):
         with raises_about(be.DataError, *options):
-            crossed(scores, folds, task="open_set", **options)
+            cross_evaluated(scores, folds, task="open_set", **options)
     with pytest.raises(be.DataError, match=r"be\.repeat"):
-        crossed(scores, be.partition.ProbeGallerySplit(1))
+        cross_evaluated(scores, be.partition.ProbeGallerySplit(1))
     with pytest.raises(be.DataError, match="divides a list of pairs"):
-        crossed(scores, be.partition.PredefinedPairFolds([0, 1]))
+        cross_evaluated(scores, be.partition.PredefinedPairFolds([0, 1]))
     with pytest.raises(be.DataError, match="features with estimator"):
-        crossed(scores.values, folds)
+        cross_evaluated(scores.values, folds)
     with pytest.raises(be.DataError, match="meta is given with Scores"):
-        crossed(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
+        cross_evaluated(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(be.ProtocolError, match="order"):
-        crossed(order, be.partition.SubjectKFold(2))
+        cross_evaluated(order, be.partition.SubjectKFold(2))
     failed = scores.values.copy()
     failed[0, 1] = np.nan
     with pytest.raises(be.DataError, match="hold 1 NaN"):
-        crossed(be.Scores(failed, scores.probe_labels), folds)
+        cross_evaluated(be.Scores(failed, scores.probe_labels), folds)
 
 
 class Given:
@@ -217,7 +219,7 @@ class Given:
 def test_what_a_splitter_yields_is_checked(scores):
     n = len(scores.probe_labels)
     first, rest = list(range(40)), list(range(40, n))
-    both = crossed(scores, Given((first, rest), (rest, first)))
+    both = cross_evaluated(scores, Given((first, rest), (rest, first)))
     assert dict(both.sizes) == {"repeat": 1, "fold": 2, "part": 2}
     for parts, message in (
         ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
@@ -229,9 +231,9 @@ def test_what_a_splitter_yields_is_checked(scores):
         (5, "yields int"),
     ):
         with pytest.raises(be.DataError, match=message):
-            crossed(scores, Given(parts))
+            cross_evaluated(scores, Given(parts))
     with pytest.raises(be.DataError, match="the list of splits yields an empty test part"):
-        crossed(scores, [(first, [])])
+        cross_evaluated(scores, [(first, [])])
 
 
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])
@@ -245,11 +247,11 @@ def test_galleries_of_different_sizes_are_said(task):
     )
     scores = be.Scores(values, subject[probes], subject[enrolled])
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
-    ds = crossed(scores, be.partition.PredefinedFolds(fold), task=task)
+    ds = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task=task)
     assert codes(ds).count("galleries-of-different-sizes") == 1
     whole = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
-    alike = crossed(whole, halves, task=task)
+    alike = cross_evaluated(whole, halves, task=task)
     assert "galleries-of-different-sizes" not in codes(alike)
 
 
@@ -258,7 +260,7 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     from sklearn.model_selection import GroupKFold, KFold
 
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = crossed(scores, KFold(3, shuffle=True, random_state=0), task=task)
+        ds = cross_evaluated(scores, KFold(3, shuffle=True, random_state=0), task=task)
     label = np.asarray(scores.probe_labels)
     parts = list(KFold(3, shuffle=True, random_state=0).split(label))
     both = [len(set(label[train]) & set(label[test])) for train, test in parts]
@@ -266,7 +268,7 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     first = be.messages(ds)[0]
     assert first.code == "subjects-in-both-parts"
     assert first.arguments == {"subjects": max(both), "parts": 3, "number": 3, "unit": "fold"}
-    new = crossed(scores, GroupKFold(3), task=task)
+    new = cross_evaluated(scores, GroupKFold(3), task=task)
     assert new.attrs["subjects_in_both_parts"] == 0
     assert "subjects-in-both-parts" not in codes(new)
 
@@ -281,11 +283,11 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     splitter = KFold(4, shuffle=True, random_state=0)
     known = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = crossed(known, splitter)
+        ds = cross_evaluated(known, splitter)
     assert ds.attrs["subjects_in_both_parts"] == 8
-    unknown = crossed(be.Scores.from_pairs(values, same, kind="distance"), splitter)
+    unknown = cross_evaluated(be.Scores.from_pairs(values, same, kind="distance"), splitter)
     assert "subjects_in_both_parts" not in unknown.attrs
-    divided = crossed(known, be.partition.SubjectKFold(2))
+    divided = cross_evaluated(known, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0
 
 
@@ -296,7 +298,7 @@ FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
 def least_costs(scores):
     """minDCF at each prior, by trying every threshold on the comparisons of a part."""
     who, values = scores.probe_labels, np.asarray(scores.values, dtype=np.float64)
-    sign = 1 if scores.kind == "similarity" else -1  # larger is closer in the twin
+    sign = 1 if scores.kind == "similarity" else -1  # in naive.py, a larger score is closer
     genuine, impostor = [], []
     for i in range(len(who)):
         for j in range(len(who)):
@@ -324,10 +326,10 @@ def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells):
     scores = scores_of(kind, dtype)
     expected = np.array([least_costs(part) for part in parts_of(scores)])
     with blocks_of(listed=cells):
-        crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
-    assert crossed.min_dcf.dims == ("repeat", "fold", "cost")
-    np.testing.assert_allclose(crossed.min_dcf.values[0], expected, atol=1e-12)
-    over = be.aggregate(crossed, ("repeat", "fold"))
+        by_fold = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
+    assert by_fold.min_dcf.dims == ("repeat", "fold", "cost")
+    np.testing.assert_allclose(by_fold.min_dcf.values[0], expected, atol=1e-12)
+    over = be.aggregate(by_fold, ("repeat", "fold"))
     mean, sd = over.min_dcf.sel(statistic=["mean", "sd"]).values
     np.testing.assert_allclose(mean, expected.mean(axis=0))
     np.testing.assert_allclose(sd, expected.std(axis=0, ddof=1))
@@ -339,7 +341,7 @@ def test_least_costs_of_listed_pairs():
     values = (rng.normal(1 + ~genuine, 0.7) * 4).round() / 4
     pairs = be.Scores.from_pairs(values, genuine)
     folds = np.arange(60) // 20
-    crossed = be.cross_evaluate(pairs, be.partition.PredefinedFolds(folds), priors=PRIORS)
+    by_fold = be.cross_evaluate(pairs, be.partition.PredefinedFolds(folds), priors=PRIORS)
     expected = [
         [
             min_dcf(*(-values[(folds == k) & (genuine == x)] for x in (True, False)), prior, (1, 1))
@@ -347,16 +349,16 @@ def test_least_costs_of_listed_pairs():
         ]
         for k in range(3)
     ]
-    np.testing.assert_allclose(crossed.min_dcf.values[0], expected, atol=1e-12)
+    np.testing.assert_allclose(by_fold.min_dcf.values[0], expected, atol=1e-12)
 
 
 def test_a_part_without_genuine_attempts_has_none():
     who = np.array([0, 0, 1, 1, 2, 3])  # the last part has single templates alone
     scores = be.Scores(np.arange(36.0).reshape(6, 6), who)
     folds = be.partition.PredefinedFolds(np.array([0, 0, 0, 0, 1, 1]))
-    crossed = be.cross_evaluate(scores, folds, threshold=5.0, priors=PRIORS)
-    assert np.isnan(crossed.min_dcf.values[0, 1]).all()
-    assert not np.isnan(crossed.min_dcf.values[0, 0]).any()
+    by_fold = be.cross_evaluate(scores, folds, threshold=5.0, priors=PRIORS)
+    assert np.isnan(by_fold.min_dcf.values[0, 1]).all()
+    assert not np.isnan(by_fold.min_dcf.values[0, 0]).any()
 
 
 @pytest.mark.parametrize("priors", [[0], [1], [0.1, 0.1], [-1], "x"])
@@ -393,7 +395,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
     "evaluate",
     [
         lambda s: be.cross_evaluate(s, FOLDS),
-        lambda s: crossed(s, FOLDS, templates="multi"),
+        lambda s: cross_evaluated(s, FOLDS, templates="multi"),
         lambda s: be.cross_evaluate(s, FOLDS, task="open_set"),
         lambda s: be.cross_evaluate(s, FOLDS, task="closed_set"),
         lambda s: be.repeat(s, GALLERIES, curves=True)["verification/single"].to_dataset(),

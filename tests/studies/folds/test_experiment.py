@@ -1,9 +1,9 @@
-"""The lecture's whole experiment, against the slow twins of its parts."""
+"""The lecture's whole experiment, each part against naive.py."""
 
 import naive
 import numpy as np
 import pytest
-from twins import crossed
+from reference import cross_evaluated
 
 import bioeval as be
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
@@ -34,8 +34,8 @@ def same(result, expected):
     return float(result) == pytest.approx(float(expected), nan_ok=True)
 
 
-def twin_of(scores, probes, gallery):
-    """The comparisons of a part, for the slow twins."""
+def comparisons_of(scores, probes, gallery):
+    """The comparisons of a part, as naive.py takes them."""
     labels = scores.probe_labels
     return {
         "values": scores.values[np.ix_(probes, gallery)].tolist(), "kind": scores.kind,
@@ -53,14 +53,16 @@ def test_every_count_is_that_of_the_definition(seed):
     rule = ("eer", "far=0.1")[seed % 2]
     attempts_of = {"single": naive.attempts_single, "multi": naive.attempts_multi}
     results = {
-        ("verification", x): crossed(scores, experiment, templates=x, threshold=rule, **given)
+        ("verification", x): cross_evaluated(
+            scores, experiment, templates=x, threshold=rule, **given
+        )
         for x in attempts_of
     }
     for task in ("open_set", "closed_set"):
-        results[task, ""] = crossed(scores, experiment, task=task, threshold=rule, **given)
+        results[task, ""] = cross_evaluated(scores, experiment, task=task, threshold=rule, **given)
     for repeat, parts in enumerate(experiment.split(scores)):
-        test = twin_of(scores, parts.probes, parts.gallery)
-        train = twin_of(scores, parts.threshold_probes, parts.threshold_gallery)
+        test = comparisons_of(scores, parts.probes, parts.gallery)
+        train = comparisons_of(scores, parts.threshold_probes, parts.threshold_gallery)
         for (task, templates), ds in results.items():
             fold = ds.isel(repeat=repeat, fold=0)
             for name, part in (("test", test), ("train", train)):
@@ -108,7 +110,7 @@ def test_averages_are_over_the_repeats():
         ("open_set", ("eer", "dir_at_far", "hter", "dir")),
         ("closed_set", ("recognition_rate", "cms")),
     ):
-        ds = crossed(
+        ds = cross_evaluated(
             scores, experiment, task=task, interval=be.stats.IntervalMethod("quantile", 0.8)
         )
         assert "same subjects" in ds.attrs["interval"]
@@ -150,9 +152,9 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
     y = np.repeat(np.arange(10), 4)
     x = rng.normal(size=(10, 6))[y] + 0.5 * rng.normal(size=(40, 6))
     experiment = Experiment(0.3, 0.3, 1, 0.25, repeats=3, random_state=0)
-    result = crossed(x, experiment, y=y, estimator=Recorder(), metric="l2")
+    result = cross_evaluated(x, experiment, y=y, estimator=Recorder(), metric="l2")
     scores = be.Scores.from_embeddings(x, y, metric="l2")
-    expected = crossed(scores, experiment)
+    expected = cross_evaluated(scores, experiment)
     for name in ("fa", "fr", "threshold", "eer", "subjects"):
         np.testing.assert_allclose(result[name], expected[name], rtol=1e-12)
     assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
@@ -216,7 +218,7 @@ def test_claims_that_cannot_be_made():
     with pytest.raises(be.ProtocolError, match="claims"):
         be.verification(pairs, claims=ClaimSampler())
     with pytest.raises(be.DataError, match="expected a ClaimSampler"):
-        crossed(scores, Experiment(0.5), claims=["x"])
+        cross_evaluated(scores, Experiment(0.5), claims=["x"])
 
 
 def test_claims_keep_away_from_what_is_not_compared():
@@ -240,27 +242,27 @@ def test_claims_keep_away_from_what_is_not_compared():
 def test_claims_of_an_experiment_are_drawn_for_each_part():
     scores = be.simulate(20, 5, random_state=3)
     experiment = Experiment(0.5, None, 1, 0.2, repeats=6, random_state=1)
-    ds = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    ds = cross_evaluated(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert (ds.genuine_attempts == 16).all() and (ds.impostor_attempts == 48).all()
     assert (ds.unenrolled_attempts == 20).all()
     assert len(np.unique(ds.fa.sel(part="test"))) > 1
     np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
-    again = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    again = cross_evaluated(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert again.identical(ds)
 
 
 def test_what_an_experiment_cannot_do():
     scores = be.simulate(8, 3, random_state=1)
     with pytest.raises(be.ProtocolError, match="neither `train` nor `validation`"):
-        crossed(scores, Experiment(gallery_templates=1))
-    fixed = crossed(scores, Experiment(gallery_templates=1), threshold=4.0)
+        cross_evaluated(scores, Experiment(gallery_templates=1))
+    fixed = cross_evaluated(scores, Experiment(gallery_templates=1), threshold=4.0)
     assert np.isnan(fixed.far.sel(part="train")).all() and fixed.attrs["chosen_on"] == "given"
-    crossed(scores, Experiment(gallery_templates=1), task="closed_set")
+    cross_evaluated(scores, Experiment(gallery_templates=1), task="closed_set")
     gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))
     with pytest.raises(be.ProtocolError, match="divides one set of templates"):
-        crossed(gallery, Experiment(0.5))
+        cross_evaluated(gallery, Experiment(0.5))
     with pytest.raises(be.ProtocolError, match="divides one set of templates"):
         be.repeat(gallery, Experiment(0.5))
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     with pytest.raises(be.ProtocolError, match="a list of pairs"):
-        crossed(pairs, Experiment(0.5))
+        cross_evaluated(pairs, Experiment(0.5))

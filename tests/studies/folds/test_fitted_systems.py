@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from limits import blocks_of
 from named_arguments import raises_about
+from reference import cross_evaluated, one_thread  # noqa: F401
 from scipy import stats
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from strategies import examples_of, matrices
-from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 
@@ -45,7 +45,7 @@ def test_it_is_fitted_on_the_training_subjects_alone(faces):
     x, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.SubjectKFold(4)
-    crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    cross_evaluated(x, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert len(Remembering.fitted_on) == 4
     for (seen, count), (train, _) in zip(
         Remembering.fitted_on, splitter.split(y=subject), strict=True
@@ -58,7 +58,7 @@ def test_a_threshold_from_the_validation_part(faces):
     x, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.TrainValidationTest(0.25, 0.25, n_splits=2, random_state=0)
-    ds = crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    ds = cross_evaluated(x, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert ds.attrs["chosen_on"] == "the validation part of each fold"
     for number, parts in enumerate(splitter.split(y=subject)):
         assert Remembering.fitted_on[number][0] == set(subject[parts.train].tolist())
@@ -74,14 +74,14 @@ def test_bad_systems_are_refused(faces):
     x, subject = faces
     folds = be.partition.SubjectKFold(4)
     with pytest.raises(be.DataError, match="y is missing"):
-        crossed(x, folds, estimator=PCA(2))
+        cross_evaluated(x, folds, estimator=PCA(2))
     with pytest.raises(be.DataError, match=r"not an object with fit\(\)"):
-        crossed(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
+        cross_evaluated(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
     with pytest.raises(be.DataError, match="95 subjects for 96"):
-        crossed(x, folds, y=subject[1:], estimator=PCA(2))
+        cross_evaluated(x, folds, y=subject[1:], estimator=PCA(2))
     scores = be.Scores.from_embeddings(x, subject)
     with pytest.raises(be.DataError, match="features"):
-        crossed(scores, folds, y=subject, estimator=PCA(2))
+        cross_evaluated(scores, folds, y=subject, estimator=PCA(2))
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,18 @@
-"""Fusion of systems against the slow twin and scikit-learn, in folds and from the shell."""
+"""Fusion of systems against naive_calibration.py and scikit-learn, in folds and from the shell."""
 
 import json
 import math
 
-import naive_calibration as twin
+import naive_calibration as naive
 import numpy as np
 import pytest
 from json_rows import rows
+from reference import cross_evaluated, one_thread  # noqa: F401
 from result_messages import codes
 from result_text import as_text
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
@@ -57,8 +57,8 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     given = [similarities(s) for s in systems.values()]
     assert fused.kind == "similarity"
     for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:
-        each = [twin.scaled(x[i, j], normalise, t) for x, t in zip(given, known, strict=True)]
-        expected = twin.fused(each, twin.rule_of_values(method, "similarity"), [0.5, 2.0])
+        each = [naive.scaled(x[i, j], normalise, t) for x, t in zip(given, known, strict=True)]
+        expected = naive.fused(each, naive.rule_of_values(method, "similarity"), [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
     assert "trained-on-same-scores" not in {x.code for x in fused.remarks}
@@ -72,8 +72,8 @@ def test_without_normalisation_scores_and_kind_are_kept(kind):
     values = [s.values for s in pair.values()]
     for method in RULES:
         fused = be.fuse(pair, method)
-        of_kind = twin.rule_of_values(method, kind)
-        expected = [twin.fused([v[4, j] for v in values], of_kind) for j in range(4)]
+        of_kind = naive.rule_of_values(method, kind)
+        expected = [naive.fused([v[4, j] for v in values], of_kind) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
         # A mean, minimum or maximum of log-likelihood ratios is no log-likelihood ratio.
         assert fused.kind == ("similarity" if kind == "llr" else kind) and not fused.remarks
@@ -121,7 +121,7 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     columns = []
     for scores in train.values():
         known = scores.values[others(scores)].tolist()
-        columns.append([twin.scaled(x, normalise, known) for x in scores.values[keep]])
+        columns.append([naive.scaled(x, normalise, known) for x in scores.values[keep]])
     x = np.array(columns).T
     y = np.equal.outer(LABELS, LABELS)[keep]
     z = (x - x.mean(axis=0)) / x.std(axis=0)
@@ -134,7 +134,7 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     np.testing.assert_allclose(result.offset_, offset, rtol=1e-6)
     fused = be.fuse(data, "logistic", normalise=normalise, train=train)
     entering = [
-        twin.scaled(data[k].values[4, 6], normalise, train[k].values[others(train[k])].tolist())
+        naive.scaled(data[k].values[4, 6], normalise, train[k].values[others(train[k])].tolist())
         for k in ("a", "b")
     ]
     np.testing.assert_allclose(fused.values[4, 6], slopes @ entering + offset, rtol=1e-5)
@@ -150,7 +150,7 @@ def test_separable_systems_are_penalised_with_a_warning():
     fused = result.transform({"a": a, "b": b})
     assert "training-scores-separable" in codes(be.verification(fused))
     folds = be.partition.SubjectKFold(2)
-    over = crossed({"a": a, "b": b}, folds, estimator=be.SystemFusion("logistic"))
+    over = cross_evaluated({"a": a, "b": b}, folds, estimator=be.SystemFusion("logistic"))
     (message,) = [x for x in be.messages(over) if x.code == "training-scores-separable"]
     assert message.about == ("in 2 of 2 folds",)
 
@@ -234,7 +234,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     folds = be.partition.SubjectKFold(3)
     estimator = be.SystemFusion("logistic")
     assert repr(clone(estimator)) == repr(estimator)
-    result = crossed(pair, folds, estimator=estimator, threshold="eer")
+    result = cross_evaluated(pair, folds, estimator=estimator, threshold="eer")
     labels = pair["a"].probe_labels
     for k, test in enumerate(np.array_split(np.unique(labels), 3)):
         inside = np.isin(labels, test)
@@ -247,8 +247,8 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
         np.testing.assert_array_equal(result.fa.sel(part="test")[0, k], at.fa[0])
         np.testing.assert_allclose(result.cllr[0, k], be.calibration(fused).cllr)
     chain = make_pipeline(be.SystemFusion(normalise="z"), be.Calibrator())
-    assert crossed(pair, folds, estimator=chain).attrs["kind"] == "llr"
-    closed = crossed(pair, folds, estimator=be.SystemFusion(), task="closed_set", ranks=[1])
+    assert cross_evaluated(pair, folds, estimator=chain).attrs["kind"] == "llr"
+    closed = cross_evaluated(pair, folds, estimator=be.SystemFusion(), task="closed_set", ranks=[1])
     assert closed.cms.dims == ("repeat", "fold", "part", "rank")
 
 

@@ -1,6 +1,6 @@
-"""Score normalisation by a cohort, against the slow twin."""
+"""Score normalisation by a cohort, against naive_calibration.py."""
 
-import naive_calibration as twin
+import naive_calibration as naive
 import numpy as np
 import pytest
 
@@ -50,17 +50,17 @@ def test_normalised_scores_are_those_of_the_definition(data, method, turned):
         g, p = ([closest(row, 3, scores.kind) for row in side] for side in (g, p))
     if method == "zt":  # a person of the cohort is not compared with himself
         of = [
-            twin.mean_sd([cohort.values[j, k] for k in range(C) if COHORT[k] != COHORT[j]])
+            naive.mean_sd([cohort.values[j, k] for k in range(C) if COHORT[k] != COHORT[j]])
             for j in range(C)
         ]
         p = [[(x - mean) / sd for x, (mean, sd) in zip(row, of, strict=True)] for row in p]
     for i in range(M):
         for j in range(N):
-            z = twin.mean_sd(g[j]) if method != "t" else None
-            t = twin.mean_sd(p[i]) if method != "z" else None
-            expected = twin.normalised(scores.values[i, j], z, None if method == "zt" else t)
+            z = naive.mean_sd(g[j]) if method != "t" else None
+            t = naive.mean_sd(p[i]) if method != "z" else None
+            expected = naive.normalised(scores.values[i, j], z, None if method == "zt" else t)
             if method == "zt":
-                expected = twin.normalised(expected, None, t)
+                expected = naive.normalised(expected, None, t)
             np.testing.assert_allclose(result.values[i, j], expected, rtol=1e-12)
 
 

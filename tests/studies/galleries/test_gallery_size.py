@@ -7,8 +7,8 @@ import pytest
 import strategies as own
 from closed_forms import GaussianScores
 from hypothesis import given, strategies as st
+from reference import floats, one_thread  # noqa: F401
 from result_messages import codes
-from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 

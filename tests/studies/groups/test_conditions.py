@@ -11,8 +11,8 @@ import pytest
 import strategies as cases
 from hypothesis import given, settings, strategies as st
 from naive_groups import without_totals
+from reference import floats, one_thread  # noqa: F401
 from result_messages import arguments, codes
-from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main

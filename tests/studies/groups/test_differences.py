@@ -8,8 +8,8 @@ import naive_groups
 import numpy as np
 import pytest
 from naive_groups import without_totals
+from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 

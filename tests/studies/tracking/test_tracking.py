@@ -1,4 +1,4 @@
-"""Tracking: against the naive twin, worked examples, other programs' figures, files and folders."""
+"""Tracking: against naive_mot.py, worked examples, other programs' figures, files and folders."""
 
 import gzip
 import json
@@ -38,7 +38,9 @@ def test_a_match_at_exactly_the_threshold():
     ignored=st.sampled_from(["motchallenge", "mot20", "remove", "count"]),
     order=st.randoms(use_true_random=False),
 )
-def test_as_the_naive_twin(scene, iou, pairing, mostly_tracked, ignored, order):
+def test_tracking_equals_the_naive_implementation(
+    scene, iou, pairing, mostly_tracked, ignored, order
+):
     truth, result = scene
     options = {"pairing": pairing, "mostly_tracked": mostly_tracked, "ignored": ignored}
     try:

@@ -8,8 +8,8 @@ import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import blocks_of
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
+from reference import one_thread  # noqa: F401
 from strategies import examples_of, matrices
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 

@@ -6,8 +6,8 @@ import naive_reid
 import numpy as np
 import pytest
 from named_arguments import raises_about
+from reference import floats
 from result_messages import codes
-from twins import floats
 
 import bioeval as be
 from bioeval.cli import main

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from named_arguments import raises_about
-from twins import floats
+from reference import floats
 
 import bioeval as be
 

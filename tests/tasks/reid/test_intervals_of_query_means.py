@@ -1,4 +1,4 @@
-"""Intervals of re-identification and GOM: queries of resampled people, evaluated by slow twins."""
+"""Intervals of re-identification and GOM: queries of resampled people, against naive_reid.py."""
 
 from fractions import Fraction
 
@@ -10,8 +10,8 @@ import strategies
 from hypothesis import given, settings, strategies as st
 from limits import few_replicates, people_drawn
 from named_arguments import raises_about
+from reference import one_thread  # noqa: F401
 from strategies import examples_of
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats

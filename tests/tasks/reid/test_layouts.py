@@ -10,7 +10,7 @@ import functools
 import naive_reid
 import numpy as np
 import pytest
-from offers import offered
+from study_cases import study_cases
 
 import bioeval as be
 from bioeval.protocol import available, load
@@ -75,7 +75,7 @@ def of_meter(scores: be.Scores, card: str) -> dict[str, float]:
     return meter.compute()
 
 
-CALLS = {"evaluate": be.evaluate} | offered("UNDER_CARD")
+CALLS = {"evaluate": be.evaluate} | study_cases("UNDER_CARD")
 if hasattr(be, "Meter"):
     CALLS["Meter"] = of_meter
 

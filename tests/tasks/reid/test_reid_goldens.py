@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference import one_thread  # noqa: F401
 from sklearn.metrics import roc_curve
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 

@@ -43,7 +43,7 @@ HALVES = [(np.arange(0, 18, 2), np.arange(1, 18, 2)), (np.arange(1, 18, 2), np.a
 FEW = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 #: For each public call that returns a result: the call, and a text of its table.
-SHOWN = {
+SMALL_RESULTS = {
     "evaluate": (lambda: be.evaluate(square()), "Closed-set identification"),
     "verification": (lambda: be.verification(square()), "Verification, single-template"),
     "open_set": (lambda: be.open_set(square()), "Open-set identification"),

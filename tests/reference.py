@@ -1,4 +1,4 @@
-"""Hold the results of one evaluation to the slow twins, task by task."""
+"""Assertions that compare the results of an evaluation with naive implementations, by task."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def assert_same_but_d_prime(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
 
 
-def crossed(*args: Any, templates: str = "single", **options: Any) -> Any:
+def cross_evaluated(*args: Any, templates: str = "single", **options: Any) -> Any:
     """Cross-evaluate the attempts that a card says: of single templates, or of all of a subject."""
     of_card = functools.partial(cross_evaluate.Use, templates)
     with mock.patch.object(cross_evaluate, "Use", of_card):
@@ -90,7 +90,7 @@ def assert_verification(ds: Any, genuine: Sequence, impostor: Sequence, kind: st
 
 
 def assert_open_set(ds: Any, expected: Any) -> None:
-    """Hold an open-set result to its slow twin, at the same thresholds and ranks."""
+    """Hold an open-set result to its naive implementation, at the same thresholds and ranks."""
     for name in ("genuine_attempts", "impostor_attempts", "tied"):
         assert ds[name].item() == getattr(expected, name), name
     for name in ("di", "dir", "frr", "fa", "gr", "far", "grr", "ttr", "ttr_identity", "ftr"):
@@ -100,7 +100,7 @@ def assert_open_set(ds: Any, expected: Any) -> None:
 
 
 def assert_closed_set(ds: Any, expected: Any) -> None:
-    """Hold a closed-set result to its slow twin, at the same ranks."""
+    """Hold a closed-set result to its naive implementation, at the same ranks."""
     for name in ("attempts", "skipped", "tied"):
         assert ds[name].item() == getattr(expected, name), name
     for name in ("cms_count", "cms"):
@@ -110,7 +110,7 @@ def assert_closed_set(ds: Any, expected: Any) -> None:
 
 
 def assert_all_tasks(scores: be.Scores, thresholds: Sequence[float], **case: Any) -> None:
-    """Evaluate every task and hold each to its slow twin on the same data (`case`)."""
+    """Evaluate every task and hold each to its naive implementation on the same data (`case`)."""
     t = np.asarray(thresholds, dtype=np.float64)
     kind = case.get("kind", "distance")
     for templates in ("single", "multi"):

@@ -1,11 +1,11 @@
-"""What the tests of each study offer to tests of the whole: ``offered.py`` of its folder.
+"""Cases of each study for tests of all studies, from ``cases.py`` of its folder.
 
-Each of these is a dictionary, and may be missing:
+Each name is an optional dictionary:
 
 ``CALLS``
     Public calls of scores, by name: the same scores of another kind have the same results.
 ``OTHER_CALLS``
-    Its other public calls, and why they are not among these.
+    Its other public calls, and why they are not in ``CALLS``.
 ``BY_ORDER``
     Variables of a call that depend on the order of templates.
 ``UNTIED``, ``TURNED``
@@ -15,7 +15,7 @@ Each of these is a dictionary, and may be missing:
 ``PLOTS``
     The result of the system of a number, by plot.
 ``VARIABLES``
-    Results, by what they are: each of their variables is described.
+    Results by name: each of their variables is described.
 """
 
 import functools
@@ -26,13 +26,13 @@ from typing import Any
 
 @functools.cache
 def _files() -> list[dict[str, Any]]:
-    paths = sorted(Path(__file__).parent.rglob("offered.py"))
+    paths = sorted(Path(__file__).parent.rglob("cases.py"))
     return [runpy.run_path(str(path)) for path in paths]
 
 
-def offered(what: str) -> dict[str, Any]:
-    """Return what all studies offer under one of the names above."""
-    together: dict[str, Any] = {}
+def study_cases(name: str) -> dict[str, Any]:
+    """Return the cases of all studies under one of the names above."""
+    cases: dict[str, Any] = {}
     for file in _files():
-        together |= file.get(what, {})
-    return together
+        cases |= file.get(name, {})
+    return cases

@@ -1,4 +1,4 @@
-"""What the tests of the whole take of this study."""
+"""Cases of this study for tests of all studies."""
 
 from systems import square
 

@@ -1,3 +1,3 @@
-"""What the tests of the whole take of this study."""
+"""Cases of this study for tests of all studies."""
 
 OTHER_CALLS = {"sample_size": "takes rates", "workload": "takes rates"}

@@ -1,0 +1,3 @@
+"""Cases of pages for tests of all studies."""
+
+OTHER_CALLS = {"report": "writes a page"}

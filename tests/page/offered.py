@@ -1,3 +1,0 @@
-"""What the tests of the whole take of this study."""
-
-OTHER_CALLS = {"report": "writes a page"}
