@@ -16,6 +16,7 @@ from bioeval.results.galleries import over_galleries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions, searches_only
 from bioeval.tasks.plan import (
@@ -25,7 +26,6 @@ from bioeval.tasks.plan import (
     resolve_card,
     thresholds_over,
 )
-from bioeval.views.messages import warns_of_doubts
 
 
 @warns_of_doubts

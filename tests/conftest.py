@@ -88,7 +88,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[Any]:
     """In a new checkout, one process collects before the others: it compiles modules for all."""
-    new = not (ROOT / "tests" / "views" / "__pycache__").is_dir()  # which is the last
+    new = not (ROOT / "tests" / "tasks" / "__pycache__").is_dir()  # which is the last
     if not (new and hasattr(session.config, "workerinput")) or sys.platform == "win32":
         return (yield)
     import fcntl

@@ -2,7 +2,7 @@
 
 A message is made where something is found, as ``Message("claims-not-enrolled", claims=3)``, and
 kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, with its
-code in the catalogue (:mod:`bioeval.document.messages`).
+code in the catalogue (:mod:`bioeval.showing.sentences`).
 """
 
 from __future__ import annotations

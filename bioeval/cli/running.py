@@ -27,13 +27,13 @@ from bioeval.cli.outputs import (
     write_results,
 )
 from bioeval.cli.progress import Stages
-from bioeval.views.show import print_table
+from bioeval.showing.printing import print_table
 
 if TYPE_CHECKING:
-    from bioeval.document.text import Text
     from bioeval.scores.matrix import Scores
     from bioeval.showing.conditions import Condition
-    from bioeval.views.terms import Results
+    from bioeval.showing.text import Text
+    from bioeval.showing.vocabulary import Results
 
 #: The arguments of `load` that are options.
 _READ = (
@@ -320,7 +320,7 @@ class Run:
         import xarray as xr
 
         from bioeval.results.support import outside_scores
-        from bioeval.views.messages import sentence_about
+        from bioeval.showing.messages import sentence_about
 
         for result in results.values() if isinstance(results, dict) else [results]:
             is_result = isinstance(result, xr.Dataset | xr.DataTree)
@@ -345,7 +345,7 @@ class Run:
 
     def in_terms(self, results: Results) -> Results:
         """Return results whose tables and plots use the terms of ``--terms``."""
-        from bioeval.views.terms import in_terms
+        from bioeval.showing.vocabulary import in_terms
 
         return in_terms(results, self.terms)
 
@@ -373,7 +373,7 @@ class Run:
         import xarray as xr
 
         from bioeval.results.dataset import without_slashes
-        from bioeval.views.tasks import datasets
+        from bioeval.showing.tasks import datasets
 
         saved: Any = None
         displayed = results

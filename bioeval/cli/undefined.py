@@ -54,8 +54,8 @@ def _refuse(
 ) -> NoReturn:
     """Raise :class:`NoResultError` with the reason that the check or the results give, if any."""
     from bioeval.base.messages import messages_of
+    from bioeval.showing.messages import sentence_about
     from bioeval.studies.check.check_data import why_undefined
-    from bioeval.views.messages import sentence_about
 
     for scores in systems:
         if reason := why_undefined(scores, protocol):

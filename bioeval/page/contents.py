@@ -15,8 +15,6 @@ import jinja2
 
 from bioeval.base.errors import printable
 from bioeval.base.version import __version__
-from bioeval.document.terms import rates_are_of
-from bioeval.document.text import Text, say
 from bioeval.page.figures import PageFigures
 from bioeval.page.lines import PageLines
 from bioeval.page.next_scores import with_shared_next
@@ -24,10 +22,12 @@ from bioeval.page.rates import rates_table
 from bioeval.page.results import COMPARISON, PageResults, doubts_of_systems
 from bioeval.page.sections import PageDocument
 from bioeval.page.threshold import Moving
+from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
-from bioeval.views.images import Images
-from bioeval.views.terms import in_terms, task_of, words_of
-from bioeval.views.writers.html import CSS
+from bioeval.showing.terms import rates_are_of
+from bioeval.showing.text import Text, say
+from bioeval.showing.vocabulary import in_terms, task_of, words_of
+from bioeval.showing.writers.html import CSS
 
 #: Systems that the title of a page names, at most.
 _MOST_NAMED = 4

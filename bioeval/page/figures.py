@@ -20,7 +20,7 @@ from bioeval.plot.rate_plots import det
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.views.images import Images
+from bioeval.showing.images import Images
 
 #: Pairs of each kind, at most, whose pictures are shown.
 _MOST_PAIRS = 5

@@ -7,9 +7,9 @@ import io
 from collections.abc import Mapping
 from html import escape
 
-from bioeval.document.cells import Picture
-from bioeval.views.images import Images
-from bioeval.views.writers.html import HtmlLines
+from bioeval.showing.cells import Picture
+from bioeval.showing.images import Images
+from bioeval.showing.writers.html import HtmlLines
 
 #: Pixels along the longer side of pictures that are stored without loss, and how others are.
 _SMALL, _JPEG = 64, {"quality": 82}

@@ -14,7 +14,7 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.variables import NEXT
 from bioeval.showing.nodes import Node
-from bioeval.views.tasks import asked_thresholds
+from bioeval.showing.tasks import asked_thresholds
 
 #: The name of a threshold in attributes, and of the curves over it.
 _THRESHOLD = "threshold"

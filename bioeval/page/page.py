@@ -17,7 +17,7 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.base.replacing import replacing
-from bioeval.document.terms import VOCABULARIES
+from bioeval.showing.terms import VOCABULARIES
 
 
 def report(
@@ -94,7 +94,7 @@ def report(
     """
     from bioeval.page.contents import page_text
     from bioeval.page.origin import origin_of
-    from bioeval.views.images import Images
+    from bioeval.showing.images import Images
 
     with replacing(path) as part:
         title = printable(require_text("title", title))

@@ -7,11 +7,11 @@ from html import escape
 from typing import Any
 
 from bioeval.base.errors import printable
-from bioeval.document.cells import Quantity
-from bioeval.document.text import Term, Text, say
 from bioeval.page.lines import PageLines
 from bioeval.page.threshold import RATES, Moving
-from bioeval.views.writers.numbers import printed
+from bioeval.showing.cells import Quantity
+from bioeval.showing.text import Term, Text, say
+from bioeval.showing.writers.numbers import printed
 
 _THRESHOLD = "threshold"
 

@@ -10,13 +10,13 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.document.cells import Label
-from bioeval.document.text import Text, say
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
+from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node, nodes_of
-from bioeval.views.show import Shown
-from bioeval.views.tasks import value_of
+from bioeval.showing.printing import Shown
+from bioeval.showing.tasks import value_of
+from bioeval.showing.text import Text, say
 
 #: The system of results without the name of a system.
 _UNNAMED = "results"

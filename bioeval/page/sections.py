@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from bioeval.document.blocks import (
+from bioeval.page.results import COMPARISON, SUMMARIES, PageResults, is_evaluation
+from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
+from bioeval.showing.blocks import (
     Block,
     Facts,
     Messages,
@@ -15,15 +17,13 @@ from bioeval.document.blocks import (
     Table,
     supported,
 )
-from bioeval.document.cells import Label
-from bioeval.document.text import Text, say
-from bioeval.page.results import COMPARISON, SUMMARIES, PageResults, is_evaluation
-from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
+from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
 from bioeval.showing.records import RECORDS
 from bioeval.showing.sections import sections_of_nodes
-from bioeval.views.writers.html import body
-from bioeval.views.writers.lines import Lines
+from bioeval.showing.text import Text, say
+from bioeval.showing.writers.html import body
+from bioeval.showing.writers.lines import Lines
 
 _Part = TypeVar("_Part")
 

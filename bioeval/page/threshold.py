@@ -10,15 +10,15 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.counting.threshold_rules import Rule
-from bioeval.document.cells import Quantity, Rate, Threshold
-from bioeval.document.results import cell_of, messages_of_result, threshold_of
-from bioeval.document.text import Text, say
 from bioeval.page.next_scores import with_shared_next
 from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
+from bioeval.showing.cells import Quantity, Rate, Threshold
+from bioeval.showing.facts import cell_of, messages_of_result, threshold_of
 from bioeval.showing.nodes import Node
-from bioeval.views.tasks import asked_thresholds, value_of
+from bioeval.showing.tasks import asked_thresholds, value_of
+from bioeval.showing.text import Text, say
 
 #: Points of the curve that the control of the threshold has, at most about.
 POINTS = 200

@@ -13,16 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
-from bioeval.document.results import threshold_of
-from bioeval.document.text import Term, Text, say
 from bioeval.plot.display import Curve, Curves, Display, curves_of, numbered
 from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style
 from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, floors, with_eer
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.systems import System, agreed, as_plot_text, pick
 from bioeval.results.histogram import ScoreHistograms
+from bioeval.showing.facts import threshold_of
+from bioeval.showing.text import Term, Text, say
+from bioeval.showing.writers.lines import written
 from bioeval.studies.attacks.scores import LARGEST, POOLED
-from bioeval.views.writers.lines import written
 
 _CLASSES = (
     ("genuine", "Genuine"),

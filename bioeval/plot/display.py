@@ -17,9 +17,6 @@ from matplotlib.lines import Line2D
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
-from bioeval.document.results import candidates_in_words
-from bioeval.document.terms import rate_of_term
-from bioeval.document.text import Phrase, Term, Text, parts
 from bioeval.plot import plot_style
 from bioeval.plot.plot_style import SIZE, Style
 from bioeval.plot.systems import (
@@ -35,7 +32,10 @@ from bioeval.plot.systems import (
     task_in_title,
     undefined,
 )
-from bioeval.views.writers.lines import written
+from bioeval.showing.facts import candidates_in_words
+from bioeval.showing.terms import rate_of_term
+from bioeval.showing.text import Phrase, Term, Text, parts
+from bioeval.showing.writers.lines import written
 
 # If several systems have more curves than this, the legend names each system and each kind of
 # curve once, instead of each curve.

@@ -13,12 +13,12 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import short_name
-from bioeval.document.results import rule_of
-from bioeval.document.text import Text, say
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note, room
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.results.words import percent
+from bioeval.showing.facts import rule_of
+from bioeval.showing.text import Text, say
 
 # With more groups, only some of them are named.
 MOST_NAMED = 40

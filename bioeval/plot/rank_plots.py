@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.arguments import require_integer
-from bioeval.document.text import Term, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, numbered
 from bioeval.plot.systems import System, agreed, pick
+from bioeval.showing.text import Term, say
 
 
 def cmc(

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import short_name
-from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import as_plot_text, pick
+from bioeval.showing.text import Text, say
 from bioeval.studies.compare.outcomes import measures_of
 
 

@@ -16,8 +16,6 @@ from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
-from bioeval.document.results import threshold_of
-from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, legend_text
 from bioeval.plot.plot_style import SIZE, SQUARE, Style
@@ -25,9 +23,11 @@ from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
+from bioeval.showing.facts import threshold_of
+from bioeval.showing.tasks import OVER, unit_of
+from bioeval.showing.text import Term, Text, say
+from bioeval.showing.writers.lines import written
 from bioeval.stats.aggregate import aggregate
-from bioeval.views.tasks import OVER, unit_of
-from bioeval.views.writers.lines import written
 
 # ------------------------------------------------------------------------- curves of folds
 

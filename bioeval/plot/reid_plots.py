@@ -15,7 +15,7 @@ from bioeval.plot.display import Curve, Curves, Display, curves_of
 from bioeval.plot.plot_style import Style, label_rows
 from bioeval.plot.rank_plots import convention as convention_of
 from bioeval.plot.systems import System, agreed
-from bioeval.views.writers.numbers import threshold_text
+from bioeval.showing.writers.numbers import threshold_text
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores

@@ -11,14 +11,14 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted, enumerated, short_name
 from bioeval.base.kinds import PLURALS
-from bioeval.document.terms import RATES, rate_of_term
-from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
-from bioeval.views.tasks import datasets, each_once
-from bioeval.views.terms import task_of, words_of
-from bioeval.views.writers.lines import Lines
+from bioeval.showing.tasks import datasets, each_once
+from bioeval.showing.terms import RATES, rate_of_term
+from bioeval.showing.text import Term, Text, say
+from bioeval.showing.vocabulary import task_of, words_of
+from bioeval.showing.writers.lines import Lines
 
 _WORDS = {
     **dict.fromkeys(("verification", "open_set", "closed_set", "reid", "gom"), ""),

@@ -18,8 +18,8 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import LETTER, SHADE, Style, room
 from bioeval.plot.systems import System, as_plot_text, pick
-from bioeval.views.images import Images
-from bioeval.views.writers.numbers import in_one_precision
+from bioeval.showing.images import Images
+from bioeval.showing.writers.numbers import in_one_precision
 
 _ROWS = {"impostor": "nearest impostor pairs", "genuine": "farthest genuine pairs"}
 

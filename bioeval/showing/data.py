@@ -14,10 +14,10 @@ from bioeval.base.errors import escaped
 from bioeval.showing.frame import attributes_of, frame_of, message_as_data
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.numbers import CURVES
+from bioeval.showing.printing import Shown
 from bioeval.showing.records import RECORDS, records_of
+from bioeval.showing.tasks import OVER, report_ranks
 from bioeval.stats.aggregate import aggregate
-from bioeval.views.show import Shown
-from bioeval.views.tasks import OVER, report_ranks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
-from bioeval.document.blocks import Block, Legend, Messages, Paragraph, Section, Table
-from bioeval.document.cells import Label
-from bioeval.document.messages import ANSWERS
-from bioeval.document.results import is_doubt
-from bioeval.document.terms import rates_are_of, template_of
-from bioeval.document.text import Enumeration, Phrase, Text, say
+from bioeval.showing.blocks import Block, Legend, Messages, Paragraph, Section, Table
+from bioeval.showing.cells import Label
+from bioeval.showing.facts import is_doubt
 from bioeval.showing.header import header_of, lacking, rules_of, sample_size
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import Node
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
+from bioeval.showing.sentences import ANSWERS
 from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
+from bioeval.showing.tasks import OVER, each_once
+from bioeval.showing.terms import rates_are_of, template_of
+from bioeval.showing.text import Enumeration, Phrase, Text, say
+from bioeval.showing.vocabulary import task_of
 from bioeval.stats.aggregate import aggregate
-from bioeval.views.tasks import OVER, each_once
-from bioeval.views.terms import task_of
 
 #: Messages that stand below the table of their task: targets that the data do not support.
 SUPPORT = ("target-not-supported", "target-uncertain")

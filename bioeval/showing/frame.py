@@ -18,9 +18,9 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
+from bioeval.showing.printing import Shown
 from bioeval.showing.records import RECORDS, records_of
-from bioeval.views.show import Shown
-from bioeval.views.writers.lines import Lines
+from bioeval.showing.writers.lines import Lines
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,21 +11,21 @@ import xarray as xr
 
 from bioeval.base.errors import counted, enumerated
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.document.blocks import Fact, Facts, Vocabulary
-from bioeval.document.cells import Count, Label, Threshold
-from bioeval.document.results import (
+from bioeval.protocol.loading import CARD_OF_LAYOUT
+from bioeval.results.words import excluded_in_words
+from bioeval.scores.fusion_rules import parse_fusion
+from bioeval.showing.blocks import Fact, Facts, Vocabulary
+from bioeval.showing.cells import Count, Label, Threshold
+from bioeval.showing.facts import (
     candidates_in_words,
     data_fact,
     scores_in_words,
     sides_in_words,
     threshold_choice,
 )
-from bioeval.document.terms import rates_are_of
-from bioeval.document.text import Text, say
-from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.words import excluded_in_words
-from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.showing.nodes import Node
+from bioeval.showing.terms import rates_are_of
+from bioeval.showing.text import Text, say
 
 Attributes = Mapping[Any, Any]
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any
 
-from bioeval.document.cells import Count, Label, Number, Rate, Threshold
-from bioeval.document.terms import template_of
-from bioeval.document.text import Explained, Phrase, Text, say
+from bioeval.showing.cells import Count, Label, Number, Rate, Threshold
 from bioeval.showing.rows import Row
+from bioeval.showing.terms import template_of
+from bioeval.showing.text import Explained, Phrase, Text, say
 
 
 @cache

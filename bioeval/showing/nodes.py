@@ -9,7 +9,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.results.dataset import THRESHOLD_STUDY
-from bioeval.views.tasks import TASKS, datasets, system_of
+from bioeval.showing.tasks import TASKS, datasets, system_of
 
 
 class Node(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from bioeval.document.blocks import Table
-from bioeval.document.cells import Quantity
-from bioeval.document.results import interval_note
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.words import method_in_words
+from bioeval.showing.blocks import Table
+from bioeval.showing.cells import Quantity
+from bioeval.showing.facts import interval_note
 from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
+from bioeval.showing.text import Enumeration, Text, say
 
 #: What the columns of statistics are, by their headings.
 _STATISTICS = {

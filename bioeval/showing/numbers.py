@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.results.variables import NEXT, SUPPORTED
-from bioeval.views.tasks import FEW, asked_thresholds, report_ranks
+from bioeval.showing.tasks import FEW, asked_thresholds, report_ranks
 
 #: Columns by name: an array, or what all rows of the block have.
 Block = dict[str, Any]

@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Number, Picture, Quantity, Score
-from bioeval.document.results import (
+from bioeval.results.dataset import meta_columns
+from bioeval.results.support import is_supported
+from bioeval.results.variables import VARIABLES
+from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
+from bioeval.showing.cells import Count, Label, Number, Picture, Quantity, Score
+from bioeval.showing.facts import (
     cell_of,
     data_fact,
     result_messages,
     scores_in_words,
     sides_in_words,
 )
-from bioeval.document.scalars import label_of
-from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.dataset import meta_columns
-from bioeval.results.support import is_supported
-from bioeval.results.variables import VARIABLES
 from bioeval.showing.header import header_of
 from bioeval.showing.nodes import Node
+from bioeval.showing.scalars import label_of
+from bioeval.showing.text import Enumeration, Text, say
 
 #: The measures of each task that a card may have, and the dimension that they are over.
 MEASURES_OF_CARDS = {

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.counting.wanted_points import PointsWanted
-from bioeval.document.cells import Label, Quantity, cell_of_number
-from bioeval.document.text import Text
+from bioeval.showing.cells import Label, Quantity, cell_of_number
 from bioeval.showing.nodes import Node
 from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
+from bioeval.showing.text import Text
 
 #: Attributes of variables, where a dataset says what is to be shown of them.
 Description = Mapping[str, Any]

@@ -13,19 +13,19 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.document.blocks import Paragraph, Section
-from bioeval.document.cells import Label
-from bioeval.document.text import Text, say
+from bioeval.showing.blocks import Paragraph, Section
+from bioeval.showing.cells import Label
 from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
+from bioeval.showing.printing import Shown
 from bioeval.showing.record_documents import (
     conventions_section,
     ranks_section,
     worst_pairs_section,
 )
-from bioeval.views.show import Shown
-from bioeval.views.terms import words_of
-from bioeval.views.writers.terminal import TerminalDocument
+from bioeval.showing.text import Text, say
+from bioeval.showing.vocabulary import words_of
+from bioeval.showing.writers.terminal import TerminalDocument
 
 #: The documents of records, by the type of their result.
 _OF_RECORDS: Mapping[str, Callable[[xr.Dataset], Section]] = {

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
+from bioeval.showing.printing import WIDTH, print_table
 from bioeval.showing.sections import document_of, paper_table
-from bioeval.views.show import WIDTH, print_table
 
 if TYPE_CHECKING:
-    from bioeval.views.writers.terminal import Form
+    from bioeval.showing.writers.terminal import Form
 
 
 def show(results: Any, *, verbose: bool = False) -> None:

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bioeval.document.blocks import Column, Table
-from bioeval.document.cells import Label, Labels, Rate
-from bioeval.document.text import Text, say
 from bioeval.results.variables import PLACES
+from bioeval.showing.blocks import Column, Table
+from bioeval.showing.cells import Label, Labels, Rate
 from bioeval.showing.labels import fields_of, label_of, label_of_place
 from bioeval.showing.rows import Row
+from bioeval.showing.text import Text, say
 
 #: Systems, at most, that are columns; more of them are rows.
 FEW = 4

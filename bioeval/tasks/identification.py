@@ -42,9 +42,9 @@ from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, people_of_probes, require_people
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
-from bioeval.views.messages import warns_of_doubts
 
 if TYPE_CHECKING:
     from bioeval.counting.left_out import LeftOut

@@ -31,8 +31,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.scores.symmetry import is_symmetric
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.views.messages import warns_of_doubts
 
 
 class VerificationTask(Verified):

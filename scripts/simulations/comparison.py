@@ -10,7 +10,7 @@ import xarray as xr
 
 import bioeval as be
 from bioeval.counting.points import per_cent
-from bioeval.document.scalars import name_of_scalar
+from bioeval.showing.scalars import name_of_scalar
 from bioeval.studies.compare.outcomes import measures_of
 from simulations.claims import Cell, Claim, Verdict, cells
 from simulations.populations import POPULATIONS, Drawn

@@ -7,10 +7,10 @@ import pytest
 import xarray as xr
 from every_result import CALLS, datasets_of
 
-from bioeval.document.terms import is_term
-from bioeval.document.text import say
 from bioeval.results.variables import PLACES, TARGETS, UNITS
-from bioeval.views.writers.lines import Lines
+from bioeval.showing.terms import is_term
+from bioeval.showing.text import say
+from bioeval.showing.writers.lines import Lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 

@@ -8,15 +8,15 @@ import xarray as xr
 from every_result import CALLS, result_of, square
 
 import bioeval as be
-from bioeval.document.blocks import Legend, Messages, Paragraph, Section, tables, walk
-from bioeval.document.cells import Quantity, Rate, Threshold
-from bioeval.document.terms import template_of
+from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables, walk
+from bioeval.showing.cells import Quantity, Rate, Threshold
 from bioeval.showing.document import section_of
 from bioeval.showing.nodes import nodes_of
 from bioeval.showing.records import RECORDS
 from bioeval.showing.sections import document_of
-from bioeval.views.tasks import OVER
-from bioeval.views.writers.lines import written
+from bioeval.showing.tasks import OVER
+from bioeval.showing.terms import template_of
+from bioeval.showing.writers.lines import written
 
 #: Results of numbers; the others are records.
 NAMES = [name for name in CALLS if name.replace(" ", "-") not in RECORDS]

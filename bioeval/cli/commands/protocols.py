@@ -43,9 +43,9 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
 
 
 def _explained(card: Protocol, terms: Any) -> str:
-    from bioeval.document.text import say
     from bioeval.protocol.explanation import explain
-    from bioeval.views.writers.lines import Lines
+    from bioeval.showing.text import say
+    from bioeval.showing.writers.lines import Lines
 
     # Lines longer than usual would be hard to read, however wide the terminal.
     width = min(terminal_width(), 92)
@@ -63,8 +63,8 @@ def _explained(card: Protocol, terms: Any) -> str:
 
 def _listed(cards: list[Any]) -> Any:
     """Return the cards as a document: one per line, or on several lines in a narrow terminal."""
-    from bioeval.document.blocks import Column, Section, Table
-    from bioeval.views.writers.terminal import TerminalDocument
+    from bioeval.showing.blocks import Column, Section, Table
+    from bioeval.showing.writers.terminal import TerminalDocument
 
     columns = (
         Column("protocol", "protocol"),

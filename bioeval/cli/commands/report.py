@@ -111,7 +111,7 @@ def report_command(
     from bioeval.page.threshold import Opens
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
-    from bioeval.views.writers.lines import written
+    from bioeval.showing.writers.lines import written
 
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")

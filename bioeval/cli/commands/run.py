@@ -119,7 +119,7 @@ def run_command(
     mask, labels, impostor scores, trials or pairs of DATA.
     """
     from bioeval.cli.running import Extras
-    from bioeval.document.text import say
+    from bioeval.showing.text import say
 
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
@@ -321,7 +321,7 @@ def _evaluated(
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures
-    from bioeval.views.tasks import with_asked_thresholds
+    from bioeval.showing.tasks import with_asked_thresholds
 
     options = dict(evaluation_options)
     thresholds = options.get("thresholds")

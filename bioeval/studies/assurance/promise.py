@@ -28,11 +28,11 @@ from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.studies.assurance.assured import kinds_of_people_absent, require_named_people
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.studies.assurance.limits import Judged
 from bioeval.studies.tries.pools import FEWEST, Pools
-from bioeval.views.messages import sentence_about, warns_of_doubts
 
 #: Numbers of people beyond this settle no promise in practice.
 _MOST_TO_SETTLE = 100_000

@@ -18,6 +18,7 @@ from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scor
 from bioeval.results.variables import Variable
 from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.names import RowOrder
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import DetectionRule, Presentations
 from bioeval.studies.attacks.scores import (
@@ -28,7 +29,6 @@ from bioeval.studies.attacks.scores import (
     with_pooled_and_largest,
     with_pooled_count,
 )
-from bioeval.views.messages import warns_of_doubts
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)

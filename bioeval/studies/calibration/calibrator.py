@@ -24,6 +24,7 @@ from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.messages import warn_of
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.several_systems import (
     LogisticSums,
@@ -31,7 +32,6 @@ from bioeval.studies.calibration.several_systems import (
     Spread,
     derived,
 )
-from bioeval.views.messages import warn_of
 
 
 class ScoreTransformer(Parameters, ABC):

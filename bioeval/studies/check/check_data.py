@@ -16,8 +16,6 @@ from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import verify
 from bioeval.counting.wanted_points import PointsWanted
-from bioeval.document.results import sides_in_words
-from bioeval.document.text import say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -28,6 +26,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, transaction_notes
 from bioeval.scores.requirements import require_scores
 from bioeval.scores.symmetry import is_symmetric
+from bioeval.showing.facts import sides_in_words
+from bioeval.showing.text import say
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import copies_of_matrix, copies_of_pairs, duplicates
 from bioeval.studies.check.failure_codes import (

@@ -12,11 +12,11 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
-from bioeval.document.results import rule_in_words
-from bioeval.document.text import Text, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
+from bioeval.showing.facts import rule_in_words
+from bioeval.showing.text import Text, say
 from bioeval.stats.people import people_counts
 from bioeval.studies.check.findings import Side
 from bioeval.tasks.threshold_choice import chosen_threshold

@@ -8,12 +8,12 @@ import numpy as np
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
-from bioeval.document.text import Text, say
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
+from bioeval.showing.text import Text, say
 from bioeval.studies.check.findings import Finding, listed, listed_pairs, passed, place_in_words
 from bioeval.studies.check.scan import SHOWN, DataScan
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
-from bioeval.document.text import Text, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
 from bioeval.scores.selecting import of_own_columns
+from bioeval.showing.text import Text, say
 from bioeval.studies.check.findings import Finding, listed, passed, place_in_words
 from bioeval.studies.check.scan import SHOWN, DataScan, sign_of
 

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.document.cells import Label
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.labels import NAME_COLUMNS, plain
-from bioeval.views.writers.lines import written
+from bioeval.showing.cells import Label
+from bioeval.showing.text import Enumeration, Text, say
+from bioeval.showing.writers.lines import written
 
 #: What the rates of findings are of.
 TASK = "verification"

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.document.cells import Label
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
 from bioeval.scores.diagonal import same_labels
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
@@ -22,6 +20,8 @@ from bioeval.scores.provenance import (
     no_person_notes,
     pairs_of_same,
 )
+from bioeval.showing.cells import Label
+from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.check.findings import Finding, listed, passed
 
 # Metadata columns that name a template.

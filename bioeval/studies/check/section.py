@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.messages import Message
-from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, Threshold
-from bioeval.document.results import data_fact, scores_in_words
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
+from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
+from bioeval.showing.cells import Count, Label, Number, Picture, Rate, Score, Threshold
+from bioeval.showing.facts import data_fact, scores_in_words
+from bioeval.showing.printing import Shown
+from bioeval.showing.text import Enumeration, Text, say
+from bioeval.showing.writers.lines import written
 from bioeval.studies.check.confusions import ConfusedPair, Confusions
 from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError, Side
-from bioeval.views.show import Shown
-from bioeval.views.writers.lines import written
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,12 +18,12 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
-from bioeval.document.cells import Count
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.labels import plain, present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.selecting import of_own_columns
+from bioeval.showing.cells import Count
+from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.check.findings import Finding, LabelError, Side, listed, passed, place_in_words
 from bioeval.studies.check.scan import by_label, label_medians
 

@@ -30,6 +30,7 @@ from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import left_out, notes_on_scores
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import discordant, least_discordant
 from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
@@ -46,7 +47,6 @@ from bioeval.tasks.reid.convention import (
     column_warnings,
     convention_of,
 )
-from bioeval.views.messages import warns_of_doubts
 
 #: Adjustments of the conclusions for the number of measures.
 Adjustment = Literal["none", "holm"]

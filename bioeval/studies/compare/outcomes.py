@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
-from bioeval.document.scalars import label_of
-from bioeval.document.text import Text
+from bioeval.showing.scalars import label_of
+from bioeval.showing.text import Text
 from bioeval.studies.compare.results import PLACES, scalar_of
 from bioeval.studies.tracking.measures import FEWEST
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import DataError, received
-from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
 from bioeval.results.variables import COORDINATES, QUERY_MEANS, VARIABLES, figure
+from bioeval.showing.scalars import name_of_scalar
 from bioeval.stats.error_curves import curve_measures
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
-from bioeval.document.results import rule_in_words, sides_in_words
-from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
@@ -24,6 +22,8 @@ from bioeval.scores.names import in_words
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.facts import rule_in_words, sides_in_words
+from bioeval.showing.text import Text, say
 from bioeval.studies.explain.row import RankedList, RowLists
 from bioeval.studies.explain.section import Explanation, Steps
 from bioeval.studies.explain.tasks import (

@@ -8,8 +8,6 @@ import numpy as np
 
 from bioeval.counting.identification import place_weights
 from bioeval.counting.thresholds import to_user
-from bioeval.document.cells import Label, Score
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import excluded
 from bioeval.scores.exclusions import NO_PERSON_TWICE
@@ -18,7 +16,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import among_distances, read_rows
-from bioeval.views.writers.lines import written
+from bioeval.showing.cells import Label, Score
+from bioeval.showing.text import Enumeration, Text, say
+from bioeval.showing.writers.lines import written
 
 GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
 

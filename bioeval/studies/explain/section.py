@@ -9,13 +9,15 @@ from typing import Any
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import noun_of
-from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Label, Number, Picture, Rate, Score, Threshold
-from bioeval.document.results import data_fact, scores_in_words
-from bioeval.document.text import Enumeration, Term, Text, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
+from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
+from bioeval.showing.cells import Label, Number, Picture, Rate, Score, Threshold
+from bioeval.showing.facts import data_fact, scores_in_words
+from bioeval.showing.printing import Shown
+from bioeval.showing.text import Enumeration, Term, Text, say
+from bioeval.showing.writers.lines import written
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RankedList
 from bioeval.studies.explain.tasks import (
     SYMBOLS,
@@ -26,8 +28,6 @@ from bioeval.studies.explain.tasks import (
     TaskCount,
     quotients,
 )
-from bioeval.views.show import Shown
-from bioeval.views.writers.lines import written
 
 #: Longer lists are shortened for readers: their first places, those around the threshold, and the
 #: genuine ones, as many as that, stay.

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bioeval.document.cells import Label, Number
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.showing.cells import Label, Number
+from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
 
 TITLES = {

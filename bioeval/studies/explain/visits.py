@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from bioeval.base.errors import enumerated
-from bioeval.document.cells import Label
-from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.rows import attempted
+from bioeval.showing.cells import Label
+from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
 
 #: Tries of a visit that are named, and claims whose try is said.

@@ -24,6 +24,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
 from bioeval.studies.calibration.calibrator import transforms_scores
@@ -32,7 +33,6 @@ from bioeval.studies.folds.folds import FoldedSystem, evaluate_folds
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
-from bioeval.views.messages import warns_of_doubts
 
 
 @warns_of_doubts

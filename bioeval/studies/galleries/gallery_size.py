@@ -34,7 +34,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
-from bioeval.views.messages import warns_of_doubts
+from bioeval.showing.messages import warns_of_doubts
 
 GALLERY_SIZE = {
     "gallery_size": Variable(

@@ -28,6 +28,7 @@ from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import threads_for
 from bioeval.scores.symmetry import is_symmetric
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.groups.group_rates import (
     ALL,
@@ -37,7 +38,6 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
     has_enough_subjects,
 )
-from bioeval.views.messages import warns_of_doubts
 
 # More groups are refused: counts of all their pairs would take too much memory.
 MOST_GROUPS = 256

@@ -17,9 +17,6 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
-from bioeval.document.results import (
-    messages_of_result,
-)
 from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import RULES, RuleOf, people_with
 from bioeval.results.variables import Variable
@@ -27,13 +24,16 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import blocks_of
+from bioeval.showing.facts import (
+    messages_of_result,
+)
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
-from bioeval.views.messages import warns_of_doubts
 
 SAMPLE_SIZE = {
     "attempts_of_subject": Variable(

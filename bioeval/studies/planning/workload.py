@@ -22,8 +22,8 @@ from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.completeness import MISSING
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod
-from bioeval.views.messages import warns_of_doubts
 
 WORKLOAD = {
     "days": Variable("length of the period", "days", label="days"),

@@ -23,13 +23,13 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
+from bioeval.showing.messages import warns_of_doubts
+from bioeval.showing.writers.numbers import threshold_text
 from bioeval.stats.limits import limits_of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.thresholds.answers import threshold_accepts
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
-from bioeval.views.messages import warns_of_doubts
-from bioeval.views.writers.numbers import threshold_text
 
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Variable] = {

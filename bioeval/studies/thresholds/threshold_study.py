@@ -51,6 +51,7 @@ from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.symmetry import is_symmetric
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import aggregate
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
@@ -68,7 +69,6 @@ from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.answers import answers_of_study, new_people
 from bioeval.studies.thresholds.judged_threshold import rates_at
-from bioeval.views.messages import warns_of_doubts
 
 #: The rates of a study.
 RATES = ("far", "frr", "hter")

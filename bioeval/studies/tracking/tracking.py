@@ -15,6 +15,7 @@ from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
 from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import Variable
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.simultaneous import least_discordant
 from bioeval.studies.compare.outcomes import with_answers
@@ -47,7 +48,6 @@ from bioeval.studies.tracking.measures import (
     hota_at_alpha,
     values_of,
 )
-from bioeval.views.messages import warns_of_doubts
 
 #: Variables of each sequence that short tables have.
 _OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")

@@ -22,9 +22,9 @@ from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import RowOrder, as_names
 from bioeval.scores.provenance import notes_on_scores
+from bioeval.showing.messages import warn_of
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.views.messages import warn_of
 
 if TYPE_CHECKING:
     import xarray as xr

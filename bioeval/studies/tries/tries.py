@@ -33,9 +33,9 @@ from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.studies.tries.pools import Pools
-from bioeval.views.messages import warns_of_doubts
 
 _MOST_TRIES = 10**12
 

@@ -19,7 +19,7 @@ from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import blocks_of, threads_for
-from bioeval.views.messages import warns_of_doubts
+from bioeval.showing.messages import warns_of_doubts
 
 WORST_PAIRS = {
     "pair": Variable(

@@ -26,6 +26,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.people import ratio
 from bioeval.studies.zoo.existence import (
     GROUPS,
@@ -48,7 +49,6 @@ from bioeval.studies.zoo.results import (
     number_of_best,
 )
 from bioeval.tasks.threshold_choice import chosen_threshold
-from bioeval.views.messages import warns_of_doubts
 
 
 @warns_of_doubts

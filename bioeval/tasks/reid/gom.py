@@ -30,6 +30,7 @@ from bioeval.results.variables import GOM, GOM_MEANS, Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_scores, require_subjects
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Named, convention_of, with_options
@@ -47,7 +48,6 @@ from bioeval.tasks.reid.matches import (
     match_sum,
     ranks_of,
 )
-from bioeval.views.messages import warns_of_doubts
 
 GomVariant = Literal["paper", "reference"]
 

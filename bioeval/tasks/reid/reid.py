@@ -19,6 +19,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
@@ -35,7 +36,6 @@ from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts
 from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.lists import ListCounts
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
-from bioeval.views.messages import sentence_about, warns_of_doubts
 
 
 @warns_of_doubts

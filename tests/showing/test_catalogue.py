@@ -7,8 +7,8 @@ import pytest
 
 import bioeval as be
 from bioeval.base.messages import Message, as_json, from_json, message_attrs
-from bioeval.document.messages import ANSWERS, SENTENCES, Doubt
-from bioeval.views.writers.lines import Lines
+from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt
+from bioeval.showing.writers.lines import Lines
 
 
 @pytest.mark.parametrize("code", SENTENCES)

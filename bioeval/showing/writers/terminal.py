@@ -14,10 +14,10 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls
-from bioeval.document.blocks import Section, supported
-from bioeval.document.text import Text
-from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.blocks import Section, supported
+from bioeval.showing.text import Text
+from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
 
 #: Columns of the terminal between those of a table, and by which it is set in.
 _GAP, _INDENT = 2, 2
@@ -88,21 +88,21 @@ class TerminalDocument:
 
     def html(self) -> str:
         """Return the document as HTML."""
-        from bioeval.views.writers.html import as_html
+        from bioeval.showing.writers.html import as_html
 
         return as_html(self.section, self._vocabulary)
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
         if form == "latex":
-            from bioeval.views.writers.latex import as_latex
+            from bioeval.showing.writers.latex import as_latex
 
             return as_latex(self.section, self._vocabulary)
         if form == "latex document":
-            from bioeval.views.writers.latex import as_latex_document
+            from bioeval.showing.writers.latex import as_latex_document
 
             return as_latex_document(self.section, self._vocabulary)
-        from bioeval.views.writers.markdown import as_markdown
+        from bioeval.showing.writers.markdown import as_markdown
 
         return as_markdown(self.section, self._vocabulary)
 

@@ -12,22 +12,22 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message, messages_of
 from bioeval.counting.threshold_rules import Rule
-from bioeval.document.blocks import (
+from bioeval.results.variables import NEXT
+from bioeval.results.words import method_in_words
+from bioeval.scores.kind_check import KIND_DOUBTS
+from bioeval.showing.blocks import (
     Fact,
     Messages,
     Paragraph,
     ResultsBySystem,
 )
-from bioeval.document.cells import (
+from bioeval.showing.cells import (
     Label,
     Number,
     Threshold,
     cell_of_number,
 )
-from bioeval.document.text import Enumeration, Phrase, Text, say
-from bioeval.results.variables import NEXT
-from bioeval.results.words import method_in_words
-from bioeval.scores.kind_check import KIND_DOUBTS
+from bioeval.showing.text import Enumeration, Phrase, Text, say
 
 #: What is accepted at a threshold, by the kind of the scores.
 _SCORES = {

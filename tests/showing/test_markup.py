@@ -11,10 +11,10 @@ from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.document.blocks import Column, Fact, Facts, Section, Table
-from bioeval.document.cells import Label, Number, Rate
-from bioeval.views.writers.latex import LatexLines, as_latex
-from bioeval.views.writers.markdown import MarkdownLines, as_markdown
+from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
+from bioeval.showing.cells import Label, Number, Rate
+from bioeval.showing.writers.latex import LatexLines, as_latex
+from bioeval.showing.writers.markdown import MarkdownLines, as_markdown
 
 
 def street(seed: int) -> be.Scores:

@@ -9,7 +9,7 @@ import pytest
 from result_messages import arguments, codes
 
 import bioeval as be
-from bioeval.views.messages import warns_of_doubts
+from bioeval.showing.messages import warns_of_doubts
 
 
 def warned(call: Any) -> tuple[Any, list[warnings.WarningMessage]]:

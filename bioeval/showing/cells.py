@@ -1,8 +1,7 @@
 """Values of a result as a reader is shown them: what each is, exact, and not yet text.
 
 A cell holds its value as it was computed, its interval and its sample size; the writers of
-:mod:`bioeval.views.writers` round it. ``variable`` and ``at`` name the variable of the dataset that
-it shows, with the coordinates.
+:mod:`bioeval.showing.writers` round it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from every_result import CALLS, result_of
 from small_results import SMALL_RESULTS, square
 
 import bioeval as be
-from bioeval.document.blocks import (
+from bioeval.showing.blocks import (
     Column,
     Fact,
     Facts,
@@ -23,16 +23,16 @@ from bioeval.document.blocks import (
     tables,
     walk,
 )
-from bioeval.document.cells import Count, Label, Number, Quantity, Rate
-from bioeval.document.text import say
+from bioeval.showing.cells import Count, Label, Number, Quantity, Rate
 from bioeval.showing.sections import sections_of
-from bioeval.views.writers.html import as_html
-from bioeval.views.writers.latex import as_latex, as_latex_document
-from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.markdown import as_markdown
-from bioeval.views.writers.numbers import printed_column
-from bioeval.views.writers.pieces import grid_of
-from bioeval.views.writers.terminal import TerminalDocument
+from bioeval.showing.text import say
+from bioeval.showing.writers.html import as_html
+from bioeval.showing.writers.latex import as_latex, as_latex_document
+from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.markdown import as_markdown
+from bioeval.showing.writers.numbers import printed_column
+from bioeval.showing.writers.pieces import grid_of
+from bioeval.showing.writers.terminal import TerminalDocument
 
 VOCABULARIES = ("lecture", "iso")
 

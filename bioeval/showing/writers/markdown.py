@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from bioeval.document.blocks import Section
-from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.pieces import Grid, Line, Pairs, Points, pieces_of
+from bioeval.showing.blocks import Section
+from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.pieces import Grid, Line, Pairs, Points, pieces_of
 
 # What Markdown would read as its marks, within a line and at its start.
 _MARKS = re.compile(r"[\\`*_|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])\(")

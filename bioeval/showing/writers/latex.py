@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from bioeval.base.errors import escaped
-from bioeval.document.blocks import Section
-from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.pieces import Grid, Line, Pairs, Points, pieces_of
+from bioeval.showing.blocks import Section
+from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.pieces import Grid, Line, Pairs, Points, pieces_of
 
 _ESCAPED = str.maketrans(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from bioeval.document.blocks import (
+from bioeval.showing.blocks import (
     Column,
     Fact,
     Facts,
@@ -17,11 +17,11 @@ from bioeval.document.blocks import (
     Vocabulary,
     walk,
 )
-from bioeval.document.cells import Label, Quantity
-from bioeval.document.terms import in_other_vocabulary
-from bioeval.document.text import Text
-from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.numbers import Printed, printed_column
+from bioeval.showing.cells import Label, Quantity
+from bioeval.showing.terms import in_other_vocabulary
+from bioeval.showing.text import Text
+from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.numbers import Printed, printed_column
 
 
 class Line(NamedTuple):

@@ -11,12 +11,12 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
-from bioeval.document.messages import SENTENCES, Doubt, answers_first
-from bioeval.document.results import messages_of_result
 from bioeval.results.dataset import THRESHOLD_STUDY
-from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets, system_of
-from bioeval.views.writers.lines import Lines
+from bioeval.showing.facts import messages_of_result
+from bioeval.showing.printing import Shown
+from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
+from bioeval.showing.tasks import datasets, system_of
+from bioeval.showing.writers.lines import Lines
 
 P = ParamSpec("P")
 R = TypeVar("R")

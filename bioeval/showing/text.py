@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.messages import Message
-from bioeval.document.cells import (
+from bioeval.showing.cells import (
     Count,
     Label,
     Labels,
@@ -42,7 +42,7 @@ from bioeval.document.cells import (
     Score,
     Threshold,
 )
-from bioeval.document.terms import is_term
+from bioeval.showing.terms import is_term
 
 #: Names, and characters of them, that a sentence has; of more, their number.
 _NAMED, _LONG = 6, 120

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 import bioeval as be
-from bioeval.views.images import Images
+from bioeval.showing.images import Images
 
 D = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
 PEOPLE = ["ann", "ann", "bob", "bob"]

@@ -1,6 +1,6 @@
 """The vocabulary of views: the lecture's terms for rates, or those of ISO/IEC 19795-1.
 
-Results name their rates as the lecture does; :mod:`bioeval.document.terms` has the standard's term
+Results name their rates as the lecture does; :mod:`bioeval.showing.terms` has the standard's term
 for each. A view of results made by :func:`in_terms` is written in the standard's.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from bioeval.document.terms import VOCABULARIES, rates_are_of
+from bioeval.showing.terms import VOCABULARIES, rates_are_of
 
 if TYPE_CHECKING:
     import xarray as xr

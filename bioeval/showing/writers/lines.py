@@ -7,12 +7,12 @@ from copy import copy
 
 from bioeval.base.errors import escaped
 from bioeval.base.messages import Message
-from bioeval.document.blocks import Section
-from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate, Score
-from bioeval.document.messages import sentence_of
-from bioeval.document.terms import rate_of_term, word_for
-from bioeval.document.text import Enumeration, Explained, Phrase, Term, Text, parts
-from bioeval.views.writers.numbers import printed_column, printed_in_sentence
+from bioeval.showing.blocks import Section
+from bioeval.showing.cells import Label, Labels, Picture, Quantity, Rate, Score
+from bioeval.showing.sentences import sentence_of
+from bioeval.showing.terms import rate_of_term, word_for
+from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
+from bioeval.showing.writers.numbers import printed_column, printed_in_sentence
 
 
 class Lines:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from bioeval.base.errors import singular
-from bioeval.document.cells import Count, Probability, Quantity, Rate, Score, Threshold
+from bioeval.showing.cells import Count, Probability, Quantity, Rate, Score, Threshold
 
 NOT_DEFINED = "n/a"
 

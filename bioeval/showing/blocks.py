@@ -1,7 +1,7 @@
 """What a reader is shown of a result: a tree of sections, paragraphs, facts and tables.
 
-A study returns a :class:`Section` of its results; the writers of :mod:`bioeval.views.writers` make
-a terminal's table, a page, LaTeX, Markdown or data of it, and know no study.
+The writers of :mod:`bioeval.showing.writers` make a terminal's table, a page, LaTeX or Markdown of
+a :class:`Section`, and know no study.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal
 import xarray as xr
 
 from bioeval.base.messages import Message
-from bioeval.document.cells import Quantity
-from bioeval.document.text import Text
+from bioeval.showing.cells import Quantity
+from bioeval.showing.text import Text
 
 #: Results by the name of their system, ``""`` for the only one.
 ResultsBySystem = Mapping[str, xr.Dataset]

@@ -6,9 +6,9 @@ import re
 from html import escape
 
 from bioeval.base.errors import without_controls
-from bioeval.document.blocks import Section
-from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.pieces import Grid, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.blocks import Section
+from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.pieces import Grid, Line, Pairs, Piece, Points, pieces_of
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
 _BLANKS = re.compile(r"^ +| {2,}| +$")

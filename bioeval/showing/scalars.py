@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bioeval.document.terms import RATES
-from bioeval.document.text import Phrase, labelled
 from bioeval.results.variables import Variable
+from bioeval.showing.terms import RATES
+from bioeval.showing.text import Phrase, labelled
 
 
 def label_of(scalar: Variable, *, task: str = "", **places: Any) -> Phrase:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.results.dataset import THRESHOLD_STUDY, Scalars, require_schema, study_in_one
 from bioeval.results.support import note_thresholds_beyond_scores
-from bioeval.views.galleries import each_gallery
+from bioeval.showing.galleries import each_gallery
 
 # The title of single- and multi-template verification that are equal.
 _BOTH = "verification, single- and multi-template (one template per subject)"

@@ -1,7 +1,7 @@
 """The sentence of each message, by its code: what was found, where, and what to do about it.
 
 A sentence is a template, and its arguments have their formats in it, as those of
-:func:`bioeval.document.text.say`. A part in square brackets is left out where a message lacks
+:func:`bioeval.showing.text.say`. A part in square brackets is left out where a message lacks
 an argument of the part.
 """
 
@@ -12,8 +12,8 @@ import string
 from collections.abc import Iterable
 
 from bioeval.base.messages import Message
-from bioeval.document.terms import RATES, TRANSACTIONS, is_term
-from bioeval.document.text import Phrase, Text
+from bioeval.showing.terms import RATES, TRANSACTIONS, is_term
+from bioeval.showing.text import Phrase, Text
 
 #: A part of a sentence that may be left out.
 _OPTIONAL = re.compile(r"\[([^][]*)\]")
@@ -23,7 +23,7 @@ class Doubt(str):
     """A sentence that doubts a number of the result, or says why one is NaN.
 
     The call that returns the result issues it as a Python warning, too
-    (:func:`bioeval.views.messages.warns_of_doubts`).
+    (:func:`bioeval.showing.messages.warns_of_doubts`).
     """
 
 

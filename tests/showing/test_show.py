@@ -11,11 +11,11 @@ from reference import one_thread  # noqa: F401
 from small_results import SMALL_RESULTS, square, street
 
 import bioeval as be
-from bioeval.document.blocks import Column, Fact, Facts, Section, Table
-from bioeval.document.cells import Label, Rate
-from bioeval.document.text import Explained
+from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
+from bioeval.showing.cells import Label, Rate
 from bioeval.showing.sections import document_of
-from bioeval.views.writers.html import as_html
+from bioeval.showing.text import Explained
+from bioeval.showing.writers.html import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 

@@ -1,1 +1,0 @@
-"""Views of results: tables and plots."""
