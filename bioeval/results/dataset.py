@@ -33,8 +33,7 @@ FIRST = (
 Variables = dict[str, Any]
 
 
-def along(dims: tuple[str, ...], **values: Any) -> Variables:
-    """Return variables over the same dimensions."""
+def variables_over(dims: tuple[str, ...], **values: Any) -> Variables:
     return {name: (dims, x) for name, x in values.items()}
 
 
@@ -86,9 +85,9 @@ class Scalars(NamedTuple):
         return Scalars(variables, {**self.labels, "rank": self.labels["rank"][places]}, self.table)
 
     @staticmethod
-    def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
-        """Return the given ranks, or `RANKS`, that the result has; else its first rank."""
-        return [rank for rank in ranks or RANKS if rank in there] or [*there[:1]]
+    def shown_ranks(ranks: Sequence[int], result_ranks: Sequence[int]) -> list[int]:
+        """Return `ranks`, by default `RANKS`, as far as a result has them; else its first rank."""
+        return [rank for rank in ranks or RANKS if rank in result_ranks] or [*result_ranks[:1]]
 
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
         """Return numbers by name; numbers at FAR targets, costs or ranks to show by label as well.
@@ -163,7 +162,7 @@ def decisions(
     counts = {"ga": ga, "fr": fr, "fa": fa, "gr": gr}
     if more:
         totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-        rates |= along(("threshold",), **rates_of(more, counts | totals | rates))
+        rates |= variables_over(("threshold",), **rates_of(more, counts | totals | rates))
     return rates | counts
 
 
@@ -315,7 +314,9 @@ def about_attrs(
         attrs["failed_genuine"], attrs["failed_impostor"] = about.failures
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
-    return attrs | message_attrs([*about.notes, *incomplete, *_of_subjects(about), *warnings])
+    return attrs | message_attrs(
+        [*about.notes, *incomplete, *_messages_on_labels(about), *warnings]
+    )
 
 
 def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
@@ -323,8 +324,7 @@ def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
     return str(attrs.get("result_type", attrs.get("task", ""))), str(attrs.get("templates", ""))
 
 
-def _of_subjects(about: Provenance) -> list[Message]:
-    """Return the message of labels that leave a class of attempts empty."""
+def _messages_on_labels(about: Provenance) -> list[Message]:
     people = about.probe_subjects, about.enrolled_subjects, about.gallery_subjects
     if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
         return [labels_doubtful("impostor")]

@@ -24,7 +24,7 @@ from bioeval.counting.points import (
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
-from bioeval.results.dataset import Scalars, Variables, about_attrs, along, dataset, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, variables_over
 from bioeval.results.support import (
     note_thresholds_beyond_scores,
     rank_message,
@@ -472,9 +472,9 @@ def open_set_dataset(
         detected=detected,
         identified=np.cumsum(detected, axis=1),
         accepted=np.searchsorted(points.other, grid, side="right").astype(np.int64),
-        targets_within=_within(nearest[searches.enrolled], grid),
-        own_within=_within(searches.nearest_mate[searches.enrolled], grid),
-        non_targets_within=_within(nearest[~searches.enrolled], grid),
+        targets_within=_number_within(nearest[searches.enrolled], grid),
+        own_within=_number_within(searches.nearest_mate[searches.enrolled], grid),
+        non_targets_within=_number_within(nearest[~searches.enrolled], grid),
         repeats=repeats,
     )
     options = {
@@ -487,7 +487,7 @@ def open_set_dataset(
     after = to_user(points.next_scores(grid), kind)
     if kind in LARGER_IS_CLOSER:
         after = after[::-1]
-    values |= along(("threshold",), threshold_next=after)
+    values |= variables_over(("threshold",), threshold_next=after)
     remarks = _tie_messages(searches, points, role, targets)
     result = counts.dataset(values, targets, searches.about, options, notes, remarks)
     if isinstance(given, np.ndarray):
@@ -498,7 +498,6 @@ def open_set_dataset(
 def _tie_messages(
     searches: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
 ) -> Iterator[Message]:
-    """Yield the messages of EER, and of DIR at a FAR target, if equal scores decide the rate."""
     if not ((searches.tied > 0) & (searches.mates > 0)).any():
         yield from tie_message("eer", points.equal_error.ends, "EER")
         return
@@ -536,7 +535,7 @@ def open_set_scalars(
     return scalars._replace(labels={**scalars.labels, "rank": ranks})
 
 
-def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
+def _number_within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Return the number of distances at most each threshold, NaN left out."""
     reached = np.sort(distances[~np.isnan(distances)])
     return np.searchsorted(reached, grid, side="right")

@@ -206,11 +206,11 @@ def scalar(
         words = f"strictest threshold at which {of_all.name} is reached"
         variables += [of_all, Variable(words, "score", name=of_all.threshold, shown="threshold")]
     replaced = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
-    others = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
+    added_before = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
     for variable in variables:
-        _require_free(variable.name, name, others)
+        _require_free(variable.name, name, added_before)
     ADDED.clear()
-    ADDED.update(others | {x.name: x for x in variables})
+    ADDED.update(added_before | {x.name: x for x in variables})
 
 
 def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:
@@ -302,5 +302,5 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
 
 def _read_only(rates: np.ndarray) -> np.ndarray:
     view = np.asarray(rates).view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view

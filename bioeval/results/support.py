@@ -200,7 +200,7 @@ def note_thresholds_beyond_scores(
     values = np.asarray(thresholds, dtype=np.float64)
     rates = [x.sel(threshold=values).values for x in (far, frr)]
     if messages := all_beyond_scores(values, *rates):
-        dataset.attrs |= message_attrs([*messages, *messages_of(dataset.attrs)])
+        dataset.attrs.update(message_attrs([*messages, *messages_of(dataset.attrs)]))
 
 
 def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) -> list[Message]:

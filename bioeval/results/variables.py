@@ -218,7 +218,6 @@ GENUINE, IMPOSTOR = "genuine_attempts", "impostor_attempts"
 
 
 def _table(**variables: Variable) -> dict[str, Variable]:
-    """Return variables by their names, which they know."""
     return {name: x if x.name else replace(x, name=name) for name, x in variables.items()}
 
 
@@ -230,7 +229,6 @@ def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: An
 
 
 def _threshold(long_name: str, dims: tuple[str, ...] = ()) -> Variable:
-    """Describe a threshold."""
     return Variable(long_name, "score", dims=dims, shown="threshold")
 
 
@@ -238,8 +236,7 @@ def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) 
     return Variable(long_name, units, dims=dims)
 
 
-def _over(attempts: str, *counts: str) -> dict[str, Any]:
-    """Return of a rate that it is counts over attempts of a class."""
+def _counts_over(attempts: str, *counts: str) -> dict[str, Any]:
     return {"quotient": (counts, (f"{attempts}_attempts",))}
 
 
@@ -312,7 +309,7 @@ VERIFICATION = _table(
         "1 - FNMR",
         T,
         direction="larger",
-        **_over("genuine", "ga"),
+        **_counts_over("genuine", "ga"),
         detail="verbose",
         label="{gar}",
     ),
@@ -321,14 +318,14 @@ VERIFICATION = _table(
         "FNMR",
         T,
         label="{frr}",
-        **_over("genuine", "fr"),
+        **_counts_over("genuine", "fr"),
     ),
     far=_rate(
         "false accept rate: proportion of the impostor attempts that are accepted",
         "FMR",
         T,
         label="{far}",
-        **_over("impostor", "fa"),
+        **_counts_over("impostor", "fa"),
     ),
     grr=_rate(
         "genuine reject rate: proportion of the impostor attempts that are rejected",
@@ -533,7 +530,7 @@ OPEN_SET = _table(
         TR,
         label="{dir}",
         direction="larger",
-        **_over("genuine", "di"),
+        **_counts_over("genuine", "di"),
     ),
     di=_count("genuine attempts detected and identified exactly at the rank", dims=TR),
     far=_rate(
@@ -634,12 +631,11 @@ CLOSED_SET = _table(
 def _mean(
     long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "", **about: Any
 ) -> Variable:
-    """Describe a mean over queries."""
     about |= {"label": label, "out_of": "queries", "direction": "larger"}
     return _rate(long_name, iso, dims, **about)
 
 
-def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
+def _each_query(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
     """Describe the values of the queries; NaN without a match."""
     return Variable(
         f"{long_name}; NaN without a match", "proportion", dims=dims, direction="larger"
@@ -762,15 +758,17 @@ REID = _table(
         detail="verbose",
     ),
     tied=_count("queries with a non-match tied with one of their matches", "queries"),
-    average_precision=_each("average precision"),
-    rank_k_average_precision=_each("average precision of the cut list"),
-    inp=_each("matches over the rank of the last one"),
-    reciprocal_rank=_each("1 over the rank of the first match"),
-    query_r_precision=_each("proportion of matches among the first R entries, R their number"),
-    query_ap_at_r=_each(
+    average_precision=_each_query("average precision"),
+    rank_k_average_precision=_each_query("average precision of the cut list"),
+    inp=_each_query("matches over the rank of the last one"),
+    reciprocal_rank=_each_query("1 over the rank of the first match"),
+    query_r_precision=_each_query(
+        "proportion of matches among the first R entries, R their number"
+    ),
+    query_ap_at_r=_each_query(
         "sum of the precision at each match among the first R entries, over R, their number"
     ),
-    query_ndcg=_each("normalised discounted cumulative gain of the query"),
+    query_ndcg=_each_query("normalised discounted cumulative gain of the query"),
     identity=Variable("label of the query", dims=PROBE),
     template=Variable("name of the template of the query", dims=PROBE),
     first_match_rank=Variable("rank of the first match; NaN without one", "1", dims=PROBE),
@@ -888,9 +886,9 @@ GOM = _table(
     ),
     left_out=REID["left_out"],
     removed=REID["removed"],
-    rp=_each("ranking precision", ("probe", "threshold")),
-    vp=_each("verification precision", ("probe", "threshold")),
-    rep=_each("re-identification precision", ("probe", "threshold")),
+    rp=_each_query("ranking precision", ("probe", "threshold")),
+    vp=_each_query("verification precision", ("probe", "threshold")),
+    rep=_each_query("re-identification precision", ("probe", "threshold")),
     fr=_rate(
         "false rate; NaN where the identity is in the gallery",
         dims=("probe", "threshold"),
@@ -986,15 +984,17 @@ def described(table: Mapping[str, Variable], name: str) -> Variable:
     """
     if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
         return variable
-    if (of := name.removesuffix(NEXT)) != name:
-        about = described(table, of)
-        words = f"nearest score that is not accepted at {of}"
+    if (measure := name.removesuffix(NEXT)) != name:
+        about = described(table, measure)
+        words = f"nearest score that is not accepted at {measure}"
         return Variable(words, "score", dims=about.dims, detail="data")
-    if (of := name.removesuffix(SUPPORTED)) != name:
-        dims = tuple(x for x in described(table, of).dims if x in TARGETS)
-        return Variable(_SUPPORT, "1", dims=dims, detail="data", measure=of, statistic="supported")
-    of = name.removesuffix("_low").removesuffix("_high")
-    if of == name:
+    if (measure := name.removesuffix(SUPPORTED)) != name:
+        dims = tuple(x for x in described(table, measure).dims if x in TARGETS)
+        return Variable(
+            _SUPPORT, "1", dims=dims, detail="data", measure=measure, statistic="supported"
+        )
+    measure = name.removesuffix("_low").removesuffix("_high")
+    if measure == name:
         raise KeyError(f"{name} has no description: give it one in the table of its dataset")
-    about = described(table, of)
-    return limits_of(of, about.units, about.dims)[name]
+    about = described(table, measure)
+    return limits_of(measure, about.units, about.dims)[name]

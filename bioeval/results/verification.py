@@ -13,10 +13,10 @@ from bioeval.results.dataset import (
     Scalars,
     Variables,
     about_attrs,
-    along,
     dataset,
     decisions,
     rate,
+    variables_over,
 )
 from bioeval.results.support import (
     note_thresholds_beyond_scores,
@@ -30,13 +30,12 @@ from bioeval.results.variables import VERIFICATION, described, rates_of_scripts
 
 def verification_scalars(verified: Verified) -> Scalars:
     """Return the attempts and the operating points."""
-    values, labels = _numbers(verified)
+    values, labels = _variables_and_labels(verified)
     labels["cost"] = verified.points.wanted.costs[:, 0]
     return Scalars(values, labels, VERIFICATION)
 
 
-def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
-    """Return the attempts and the operating points by name, and the labels of their dimensions."""
+def _variables_and_labels(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
     points, attempts, people = verified.points, verified.attempts, verified.compared
     requested = points.wanted
     values: Variables = {
@@ -75,11 +74,11 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     fa = np.append(fa, points.rows_fa)[first]
     ga = attempts.genuine.searchsorted(thresholds, side="right")
     order = slice(None, None, -1) if about.kind in LARGER_IS_CLOSER else slice(None)
-    values, labels = _numbers(verified)
+    values, labels = _variables_and_labels(verified)
     sizes = attempts.genuine_attempts, attempts.impostor_attempts
     variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values
     threshold_next = to_user(attempts.next_scores(thresholds), about.kind)[order]
-    variables |= along(("threshold",), threshold_next=threshold_next)
+    variables |= variables_over(("threshold",), threshold_next=threshold_next)
     if (unenrolled := verified.unenrolled) is not None:
         accepted = unenrolled.searchsorted(thresholds, side="right")[order]
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))

@@ -27,7 +27,7 @@ from bioeval.counting.thresholds import (
     to_user,
 )
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.dataset import Scalars, about_attrs, along, dataset
+from bioeval.results.dataset import Scalars, about_attrs, dataset, variables_over
 from bioeval.results.identification import (
     Unmated,
     closed_set_counts,
@@ -147,7 +147,7 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
     kind = searches.about.kind
     dims = ("probe",)
     variables = {
-        **along(
+        **variables_over(
             dims,
             identification_rank=rank,
             mate_distance=to_user(searches.mate, kind),
@@ -160,7 +160,7 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
         )
     }
     if subjects is not None:
-        variables |= along(dims, subject=subjects.astype(str))
+        variables |= variables_over(dims, subject=subjects.astype(str))
     attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])
     attrs |= {"rank_unit": searches.rank_unit, "fusion": searches.fusion, "ties": ties}
     return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)

@@ -228,7 +228,6 @@ class CardTasks:
 def _provenance(
     scores: Scores, card: Protocol, whole: Provenance | None, *, automatic: bool
 ) -> Provenance:
-    """Return the provenance of the results, for a part from the provenance of the `whole`."""
     if whole is not None:
         return whole.of_part(scores)
     notes: list[Message] = []

@@ -34,7 +34,6 @@ def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
 
 
 def _histograms(data: Any) -> ScoreHistograms:
-    """Count single-template verification, once more between edges where scores are not listed."""
     if not isinstance(data, Scores):
         raise DataError(
             f"be.plot.score_distributions got {type(data).__name__}; expected Scores, or a mapping "
@@ -50,7 +49,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         edges = edges_of(attempts.impostor.keys)
         accepted = attempts.false_accepts(edges)
     else:
-        edges = edges_of(_sample(data), attempts.even_counts.ends)
+        edges = edges_of(_impostor_sample(data), attempts.even_counts.ends)
         user_edges = to_internal(edges, kind)  # in the units of the user
         accepted = verify(data, given=user_edges).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
@@ -59,8 +58,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
 
 
-def _sample(scores: Scores) -> np.ndarray:
-    """Return the impostor scores of some rows in order, as distances."""
+def _impostor_sample(scores: Scores) -> np.ndarray:
     if scores.layout == "pairs":
         return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
     probes, templates = scores.shape

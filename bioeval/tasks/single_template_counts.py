@@ -102,7 +102,6 @@ class SingleTemplateCounted:
         return dataset.assign_attrs(message_attrs([message], dataset.attrs))
 
     def _closed_set(self, unmated: str) -> xr.Dataset:
-        """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
         counts, notes = self.counts, self.notes
         tied = sums_of(counts.tied)[0, 0]
         closed_set = ClosedSetCounts(
@@ -121,7 +120,6 @@ class SingleTemplateCounted:
         return closed_set.dataset(counts.about, options, notes)
 
     def _open_set(self, impostors: str) -> xr.Dataset:
-        """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
         counts, notes, far_targets = self.counts, self.notes, self.far_targets
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
         expected = _expected_ranks(counts)

@@ -491,7 +491,7 @@ def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     shown = capsys.readouterr()
     assert not shown.out and shown.err.count("\n") == 1
     assert shown.err.startswith("bioeval: error: nothing could be evaluated of x: ")
-    reason = be.check_data(be.load(unmated)).of("error")[0]
+    reason = be.check_data(be.load(unmated)).with_severity("error")[0]
     assert reason.message in shown.err
     assert not {"results", "x.html"} & {path.name for path in tmp_path.iterdir()}
 

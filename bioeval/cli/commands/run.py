@@ -223,7 +223,9 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
 
     if scores.layout == "top-k":
         return []
-    findings = check_data(scores, protocol, read_scores=False).of("error", "warning", "note")
+    findings = check_data(scores, protocol, read_scores=False).with_severity(
+        "error", "warning", "note"
+    )
     codes = sampled_codes(scores)
     return findings if codes.severity == "ok" else [*findings, codes]
 

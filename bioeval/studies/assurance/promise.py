@@ -152,10 +152,10 @@ def check_promise(
     distance = float(to_internal(np.array([used]), scores.kind)[0])
     with steps_reported():
         if tries is None:
-            at_threshold = _of_comparisons(scores, used, distance, confidence)
+            at_threshold = _count_comparisons(scores, used, distance, confidence)
         else:
             number = require_integer("tries", tries, low=1)
-            at_threshold = _of_tries(scores, distance, number, confidence)
+            at_threshold = _count_tries(scores, distance, number, confidence)
     beyond = beyond_scores(used, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
@@ -236,10 +236,9 @@ class _AtThreshold:
     fixed_gallery: bool = False
 
 
-def _of_comparisons(
+def _count_comparisons(
     scores: Scores, threshold: float, distance: float, confidence: float
 ) -> _AtThreshold:
-    """Count single comparisons, or claims, at a threshold; `distance` is the same threshold."""
     attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
     far, frr = attempts.rates(distance)
 
@@ -258,8 +257,7 @@ def _of_comparisons(
     return _AtThreshold(far, frr, judged)
 
 
-def _of_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
-    """Count claims with a number of tries at a distance."""
+def _count_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
     pools = Pools.from_scores(scores, distance)
 
     def judged(name: str) -> tuple[float, Judged]:

@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_array, require_choice, require_number
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.thresholds import curve_thresholds, linear_grid, to_internal, to_user
-from bioeval.results.dataset import Variables, along, dataset
+from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.kind_check import KindVerdict
@@ -153,7 +153,7 @@ def pad(
         rows.remarks |= train_rows.remarks
     options = interval_of(interval, (PEOPLE,))
     units = {
-        name: _codes(name, labels, len(data.codes))
+        name: _codes_of_units(name, labels, len(data.codes))
         for name, labels in (("subjects", subjects), ("instrument", instrument))
         if labels is not None
     }
@@ -171,7 +171,7 @@ def pad(
         "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
         "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
     }
-    variables = _responses(data)
+    variables = _response_rates(data)
     warnings = [*rows.remarks, *_doubts(data, targets, units.get("instrument"))]
     *attacks, bona_fide = data.answered
     classes = "bona fide and attack presentations"
@@ -184,7 +184,7 @@ def pad(
     at: float | None = None
     if rule is not None:
         at, after, attrs = _chosen(rule, data, train, kind, warnings)
-        variables |= _at_threshold(data, at, kind)
+        variables |= _rates_at_threshold(data, at, kind)
         variables["threshold_used_next"] = to_user(after, kind)
         if at is not None and (train is not None or rule.name == "fixed"):
             rates_used = data.rates(np.array([at]))
@@ -241,8 +241,7 @@ def pad(
     return dataset(variables, NAMES, coordinates, about)
 
 
-def _codes(name: str, values: Any, length: int) -> np.ndarray:
-    """Return the code of the subject, or of the instrument, of each presentation."""
+def _codes_of_units(name: str, values: Any, length: int) -> np.ndarray:
     labels = require_array(name, values)
     if labels.shape != (length,):
         raise DataError(
@@ -251,14 +250,13 @@ def _codes(name: str, values: Any, length: int) -> np.ndarray:
     return np.unique(labels.astype(str), return_inverse=True)[1]
 
 
-def _responses(data: Presentations) -> Variables:
-    """Return the numbers of presentations, and the rates of presentations without a response."""
+def _response_rates(data: Presentations) -> Variables:
     number = np.array([(data.codes == i).sum() for i in data.classes])
     silent = number - [len(x) for x in data.answered]
     rates = silent / number
     pooled = np.array(silent[:-1].sum() / number[:-1].sum())
     return {
-        **along(
+        **variables_over(
             ("species",),
             presentations=with_pooled_count(number[:-1]),
             non_responses=with_pooled_count(silent[:-1]),
@@ -274,7 +272,6 @@ def _responses(data: Presentations) -> Variables:
 def _doubts(
     data: Presentations, targets: np.ndarray, instrument: np.ndarray | None
 ) -> list[Message]:
-    """Return warnings of species that are small or without a response."""
     number = {name: int((data.codes == i).sum()) for i, name in enumerate(data.species)}
     doubts = few_presentations("APCER", targets, number)
     *answered, bona_fide = data.answered
@@ -320,7 +317,7 @@ def _chosen(
     return chosen, following, {"chosen_on": chosen_on, "threshold_rule": written}
 
 
-def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
+def _rates_at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
     """Return the rates at a threshold, NaN without a threshold; ``ACER = (APCER + BPCER) / 2``."""
     used = math.nan if at is None else at
     rates = data.rates(np.array([used]))

@@ -221,8 +221,7 @@ class _Cells:
     lines: list[int]
     columns: list[list[str]]
 
-    def called(self, names: Iterable[str]) -> int | None:
-        """Return the column that has the first of these names; None without any."""
+    def column_named(self, names: Iterable[str]) -> int | None:
         return next((self.names.index(name) for name in names if name in self.names), None)
 
 
@@ -238,7 +237,7 @@ def read_presentations(path: str | Path, key: str | Path | None = None) -> Prese
     cells = _cells_of(path)
     score = _score(cells)
     if key is not None:
-        cells = _with_key(cells, score, _cells_of(key, of_key=True))
+        cells = _joined_with_key(cells, score, _cells_of(key, of_key=True))
     values = np.full(len(cells.lines), np.nan)
     for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):
         if cell and (not is_number(cell) or overflows(cell)):
@@ -250,9 +249,9 @@ def read_presentations(path: str | Path, key: str | Path | None = None) -> Prese
     kind = KINDS.get(cells.names[score]) if cells.names else None
     owners = []
     for owner in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
-        column = cells.called(owner)
+        column = cells.column_named(owner)
         owners.append(None if column is None else [*cells.columns[column]])
-    return PresentationList(values, _species(cells, score), kind or "", *owners)
+    return PresentationList(values, _species_of_each(cells, score), kind or "", *owners)
 
 
 def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
@@ -274,8 +273,7 @@ def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
     return _Cells(place, names, *cells_by_column(head, header))
 
 
-def _with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
-    """Return a list of scores with the columns of its key, by the names of presentations."""
+def _joined_with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
     shared = {
         (i, j): len({*names}.intersection(further_columns))
         for i, names in enumerate(scores.columns)
@@ -327,9 +325,9 @@ def _score(cells: _Cells) -> int:
     return numbers[-1]
 
 
-def _species(cells: _Cells, score: int) -> list[str]:
+def _species_of_each(cells: _Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
-    path, columns, attack = cells.path, cells.columns, cells.called(COLUMNS["species"])
+    path, columns, attack = cells.path, cells.columns, cells.column_named(COLUMNS["species"])
     truth = [i for i, name in enumerate(cells.names) if name in COLUMNS["genuine"]]
     if not truth:  # the columns of class words alone
         truth = [

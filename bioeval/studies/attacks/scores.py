@@ -54,7 +54,7 @@ def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
     notes: tuple[Message, ...] = ()
     if scores.layout != "pairs":
         require_subjects(scores, "a vulnerability")
-    gallery = _gallery(scores)
+    gallery = _bona_fide_gallery(scores)
     if attacks is None:
         species = _species(scores, "scores")
         rows = np.flatnonzero(species != "")
@@ -69,7 +69,7 @@ def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
         attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
     else:
         require_scores(attacks, "attacks")
-        if _column(scores) is not None:
+        if _species_of_rows(scores) is not None:
             raise DataError(
                 f"there are `attacks` and a column {ATTACK!r} of the scores; expected "
                 "one of both: drop the column, or give one matrix"
@@ -100,13 +100,12 @@ def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
     return AttackedScores(bona_fide, attack_scores, species, notes)
 
 
-def _column(scores: Scores) -> np.ndarray | None:
-    """Return the species of the rows; None without such a column."""
+def _species_of_rows(scores: Scores) -> np.ndarray | None:
     return scores.pairs.attack if scores.layout == "pairs" else scores.probe_meta.get(ATTACK)
 
 
 def _species(scores: Scores, input_name: str) -> np.ndarray:
-    column = _column(scores)
+    column = _species_of_rows(scores)
     if column is None:
         meta = {} if scores.layout == "pairs" else scores.probe_meta
         columns = f"they have: {', '.join(meta)}" if meta else "they have none"
@@ -144,7 +143,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     return spoofs, (Message("genuine-pairs-of-attack-list-left-out", pairs=genuine),)
 
 
-def _gallery(scores: Scores) -> np.ndarray | None:
+def _bona_fide_gallery(scores: Scores) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
     _, attacks = attacks_of(scores)
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids) if attacks.any() else attacks

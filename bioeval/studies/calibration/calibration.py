@@ -196,8 +196,7 @@ def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
-def _six_digits(thresholds: np.ndarray) -> np.ndarray:
-    """Return thresholds rounded down to six digits."""
+def _rounded_down_to_six_digits(thresholds: np.ndarray) -> np.ndarray:
     rounded = Context(prec=6, rounding=ROUND_FLOOR)
     return np.array([float(rounded.create_decimal(repr(x))) for x in thresholds.tolist()])
 
@@ -205,7 +204,7 @@ def _six_digits(thresholds: np.ndarray) -> np.ndarray:
 def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
     """Return six-digit numbers below thresholds without a ratio between; NaN if there are none."""
     distances = 0.0 - thresholds
-    rounded = 0.0 - _six_digits(thresholds)
+    rounded = 0.0 - _rounded_down_to_six_digits(thresholds)
     accepts_the_same = counts.false_accepts(distances) == counts.false_accepts(rounded)
     accepts_the_same &= counts.false_rejects(distances) == counts.false_rejects(rounded)
     return np.where(accepts_the_same, np.nextafter(0.0 - rounded, -np.inf), np.nan)
@@ -221,7 +220,7 @@ def calibration_dataset(
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = scipy.special.expit(LOG_ODDS)
-    at_priors, at_odds = _weights(priors, costs), _weights(curve)
+    at_priors, at_odds = _cost_weights(priors, costs), _cost_weights(curve)
     beta = costs[1] * (1 - priors) / (costs[0] * priors)  # weight of FAR where FRR has the weight 1
     values: dict[str, Any] = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
@@ -266,7 +265,10 @@ def calibration_dataset(
     values["genuine_attempts"] = len(counts.genuine)
     values["impostor_attempts"] = counts.impostor_attempts
     attrs: dict[str, Any] = about_attrs(
-        counts.about, "calibration", "calibration", _messages(counts, priors, costs, values)
+        counts.about,
+        "calibration",
+        "calibration",
+        _messages_on_costs(counts, priors, costs, values),
     )
     attrs |= {"cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["chosen_on"] = "given"  # thresholds of Bayes
@@ -279,7 +281,7 @@ def calibration_dataset(
     return dataset(in_order, CALIBRATION, coordinates, attrs, first=())
 
 
-def _weights(
+def _cost_weights(
     prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of FRR and FAR in the cost, normalised by the cost without scores."""
@@ -287,13 +289,12 @@ def _weights(
     return prior * costs[0] / trivial, (1 - prior) * costs[1] / trivial
 
 
-def _messages(
+def _messages_on_costs(
     counts: CalibrationCounts,
     priors: np.ndarray,
     costs: tuple[float, float],
     values: dict[str, Any],
 ) -> list[Message]:
-    """Return the messages of costs that are high, infinite or not defined."""
     messages = []
     if "cllr" not in values:
         nouns = noun_of(counts.about.kind, plural=True)
@@ -387,7 +388,7 @@ def calibration(
     shifts = None
     if scores.kind == "llr":
         bayes = bayes_thresholds(checked, pair)
-        thresholds = np.concatenate([bayes, _six_digits(bayes), -LOG_ODDS])
+        thresholds = np.concatenate([bayes, _rounded_down_to_six_digits(bayes), -LOG_ODDS])
         distances = np.concatenate([0.0 - thresholds, _last_distances(RATIOS)])
         shifts = LOG_ODDS
     with steps_reported():
@@ -420,7 +421,9 @@ def with_intervals(
     bayes = ds["bayes_threshold"].values
     thresholds, place = np.unique(bayes, return_inverse=True)
     rates = verification(scores, thresholds=thresholds, far_targets=(), auc=False, interval=options)
-    weights = _weights(ds["prior"].values, (ds.attrs["cost_miss"], ds.attrs["cost_false_accept"]))
+    weights = _cost_weights(
+        ds["prior"].values, (ds.attrs["cost_miss"], ds.attrs["cost_false_accept"])
+    )
     limits = {"act_dcf": limits_of_cost(rates.isel(threshold=place.reshape(-1)), *weights)}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
     if math.isfinite(ds["cllr"].item()):

@@ -385,7 +385,6 @@ class _Steps:
             return np.log(genuine) - np.log(impostor) - self._shift
 
     def _share_at(self, similarity: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return the share of a class at similarities, from the share in each block."""
         if len(self._knots):
             values = np.interp(similarity, self._knots, share[self._block])
         else:  # all training scores are infinite

@@ -159,8 +159,8 @@ def count_for_calibration(
             losses = np.sum(of_blocks[0], axis=0)
             sums = _losses(genuine[np.isfinite(genuine)], 1.0, -shifts[::-1])[::-1]
             # Genuine attempts at the distance -inf have the loss 0.
-            genuine_loss = _mean(sums, len(genuine), infinite[0])
-            impostor_loss = _mean(losses, impostors, infinite[1])
+            genuine_loss = _mean_loss(sums, len(genuine), infinite[0])
+            impostor_loss = _mean_loss(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
         points = np.empty(0), np.empty(0)
         if len(genuine) and impostors:
@@ -231,7 +231,7 @@ def _losses(values: np.ndarray, sign: float, shifts: np.ndarray) -> np.ndarray:
     return sums.sum(axis=0)
 
 
-def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
+def _mean_loss(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
     """Return mean losses; an infinite score on the wrong side has an infinite loss."""
     if not attempts:
         return np.full(len(sums), np.nan)

@@ -150,12 +150,12 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
         for scores, block in zip(systems, blocks, strict=True):
             values = np.asarray(block, dtype=np.float64)
             if scores.nan == "reject":
-                values = np.where(np.isnan(values), _farthest(scores.kind), values)
+                values = np.where(np.isnan(values), _never_accepted(scores.kind), values)
             entering.append(values)
         with np.errstate(all="ignore"):
             new = rule(entering, index)
         undefined = np.isnan(new) & ~np.any(np.isnan(entering), axis=0)
-        new[undefined] = _farthest(kind)
+        new[undefined] = _never_accepted(kind)
         if first.nan == "reject":
             new[np.all(np.isnan(blocks), axis=0)] = np.nan
         return new
@@ -178,6 +178,5 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
     return first.derived(values, kind, origin)
 
 
-def _farthest(kind: str) -> float:
-    """Return the score of a comparison that is accepted at no finite threshold."""
+def _never_accepted(kind: str) -> float:
     return -math.inf if kind in LARGER_IS_CLOSER else math.inf

@@ -175,7 +175,9 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
     if scores.layout == "top-k":
         return ""
     for read in (False, True):
-        for finding in check_data(scores, protocol, threshold=None, read_scores=read).of("error"):
+        for finding in check_data(scores, protocol, threshold=None, read_scores=read).with_severity(
+            "error"
+        ):
             return finding.message
     return ""
 

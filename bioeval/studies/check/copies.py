@@ -123,10 +123,12 @@ def duplicates(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding of equal rows and columns: templates that occur twice."""
     varied = scanned.rows[:, 0] < scanned.rows[:, 1]
     enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
-    groups = [("row", x) for x in _equal(scanned.row_digests[:, 0], varied & enough)]
+    groups = [
+        ("row", x) for x in _places_of_equal_digests(scanned.row_digests[:, 0], varied & enough)
+    ]
     if (scanned.itself < 0).sum() >= _LEAST_COLUMNS:
         varied = scanned.columns[0] < scanned.columns[1]
-        groups += [("column", x) for x in _equal(scanned.column_digests, varied)]
+        groups += [("column", x) for x in _places_of_equal_digests(scanned.column_digests, varied)]
     if not groups:
         return passed("duplicates")
     labels = {"row": scores.probe_labels, "column": scores.gallery_labels}
@@ -152,8 +154,7 @@ def duplicates(scores: Scores, scanned: DataScan) -> Finding:
     return Finding("duplicates", "error" if mixed else "warning", message, extra, where)
 
 
-def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
-    """Return the places of each digest that occurs several times among those considered."""
+def _places_of_equal_digests(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
     places = np.flatnonzero(considered)
     order = places[np.argsort(digests[places], kind="stable")]
     groups = np.split(order, np.flatnonzero(np.diff(digests[order])) + 1)

@@ -68,7 +68,7 @@ def end_values(
 
 
 def _is_apart(values: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether the largest value is far from all others and much more frequent than the next."""
+    """Whether the largest value is far from all other values and much more frequent."""
     last, high, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2  # halves: differences are finite
     often = counts[-1] > _TIES * counts[-1 - _NEIGHBOURS : -1].max()
     return bool(often and last - high > high - neighbour)

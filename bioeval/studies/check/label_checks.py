@@ -49,12 +49,12 @@ def label_checks(
         yield _pairs(scores)
         impostors = int((~scores.genuine).sum())
         if knows_people(scores):
-            yield _labels(scores)
+            yield _doubtful_labels(scores)
     elif knows_people(scores):
         yield _samples(scores)
         yield _layout(scores, self_compared)
         if not convention:
-            yield _labels(scores)
+            yield _doubtful_labels(scores)
         yield _names(scores)
         if impostors is None:
             impostors = comparisons(scores)[1]
@@ -70,10 +70,10 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     codes = scores.codes
-    gallery_sizes = _sizes(codes, codes.gallery)
+    gallery_sizes = _templates_by_subject(codes, codes.gallery)
     size = _templates_of_subjects(gallery_sizes)
     if scores.layout == "probe-against-gallery":
-        probes = _templates_of_subjects(_sizes(codes, codes.probe))
+        probes = _templates_of_subjects(_templates_by_subject(codes, codes.probe))
         size = say("gallery: {gallery}; probes: {probes}", gallery=size, probes=probes)
     genuine, impostor = comparisons(scores)
     names = codes.values
@@ -101,7 +101,7 @@ def _samples(scores: Scores) -> Finding:
     return Finding("samples", "ok", size)
 
 
-def _sizes(codes: Codes, side: np.ndarray) -> np.ndarray:
+def _templates_by_subject(codes: Codes, side: np.ndarray) -> np.ndarray:
     """Return the number of templates of each subject of a side; distractors and junk are none."""
     return np.unique(side[~codes.no_person[side]], return_counts=True)[1]
 
@@ -133,8 +133,7 @@ def _shown(labels: Sequence[object]) -> Text:
     return Enumeration(list(map(Label, texts)))
 
 
-def _labels(scores: Scores) -> Finding:
-    """Return the finding about labels that look alike and differ, or are of no person."""
+def _doubtful_labels(scores: Scores) -> Finding:
     codes = scores.codes
     variants = list(map(_shown, spellings(codes.values[codes.people(codes.probe, codes.gallery)])))
     if variants:
@@ -167,7 +166,7 @@ def _names(scores: Scores) -> Finding:
                 about = {"values": len(repeated), "column": column, "how": "repeated"}
                 message = Message("names-repeated", **about)
                 return Finding("names", "warning", message, copies, where)
-    column, shared = _on_both_sides(scores)
+    column, shared = _names_on_both_sides(scores)
     if shared:
         where = listed(Label(repr(name)) for name in shared)
         about = {"values": len(shared), "column": column, "how": "on both sides, and compared"}
@@ -176,7 +175,7 @@ def _names(scores: Scores) -> Finding:
     return passed("names")
 
 
-def _on_both_sides(scores: Scores) -> tuple[str, list[str]]:
+def _names_on_both_sides(scores: Scores) -> tuple[str, list[str]]:
     """Return the first column with names, and the names that templates of both sides have."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
         return "", []

@@ -50,6 +50,50 @@ class DataScan:
     #: that are only an order.
     medians: np.ndarray
 
+    def add_rows(self, scores: Scores, low: int, high: int) -> np.ndarray:
+        """Add rows ``low:high``; return their distances, NaN where there is no comparison."""
+        raw = scores.cells.read(low, high)  # which need not be exact in float64
+        values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        place, itself = np.arange(values.shape[1]), self.itself[low:high, None]
+        is_attempt = place != itself
+        left_out = left_out_rows(scores, low, high)
+        if left_out is not None:
+            is_attempt &= ~left_out
+        if knows_people(scores):
+            genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
+        else:
+            genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
+        failed, finite = is_attempt & np.isnan(values), is_attempt & np.isfinite(values)
+        self.failed += (np.argwhere(failed)[: SHOWN - len(self.failed)] + [low, 0]).tolist()
+        self.infinite += [np.count_nonzero(is_attempt & (values == x)) for x in (-np.inf, np.inf)]
+        nearest_values, farthest_values = (
+            np.where(finite, values, np.inf),
+            np.where(finite, values, -np.inf),
+        )
+        nearest = self.nearest[low:high]
+        nearest[:, 0] = np.where(genuine, nearest_values, np.inf).min(axis=1)
+        nearest[:, 1] = np.where(genuine, np.inf, nearest_values).min(axis=1)
+        rows, columns = self.rows[low:high], self.columns
+        rows[:, 0], rows[:, 1] = nearest_values.min(axis=1), farthest_values.max(axis=1)
+        rows[:, 2], rows[:, 3] = failed.sum(axis=1), finite.sum(axis=1)
+        columns[0] = np.minimum(columns[0], nearest_values.min(axis=0))
+        columns[1] = np.maximum(columns[1], farthest_values.max(axis=0))
+        columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
+        mixed, is_apart = _mixed(values), itself < 0
+        used = is_apart | ((place != itself) & (values != rows[:, :1]))
+        odd = 2 * place.astype(np.uint64) + np.uint64(1)
+        self.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
+        self.row_digests[low:high, 1] = used.sum(axis=1)
+        odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
+        self.column_digests += (mixed * odd[:, None])[is_apart[:, 0]].sum(axis=0)
+        if len(self.diagonal):
+            self.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
+        first, last = np.searchsorted(self.sampled, [low, high])
+        chosen = self.sampled[first:last] - low
+        self.sample[first:last] = np.where(finite[chosen], values[chosen], np.nan)
+        return np.where(is_attempt, values, np.nan)
+
 
 @stage("looking at the scores")
 def scan(scores: Scores) -> DataScan:
@@ -82,57 +126,12 @@ def scan(scores: Scores) -> DataScan:
         step = rows_per_block(scores)
         for low in range(0, rows, step):
             high = min(low + step, rows)
-            attempts = _scan_rows(scores, scanned, low, high)
+            attempts = scanned.add_rows(scores, low, high)
             if judged:
                 labels = scores.codes.probe[low:high]
                 scanned.medians[low:high] = label_medians(attempts, order, starts, labels)
             reporter()(high, rows)
     return scanned
-
-
-def _scan_rows(scores: Scores, scanned: DataScan, low: int, high: int) -> np.ndarray:
-    """Scan rows ``low:high``; return their distances, NaN where there is no comparison."""
-    raw = scores.cells.read(low, high)  # which need not be exact in float64
-    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    place, itself = np.arange(values.shape[1]), scanned.itself[low:high, None]
-    is_attempt = place != itself
-    left_out = left_out_rows(scores, low, high)
-    if left_out is not None:
-        is_attempt &= ~left_out
-    if knows_people(scores):
-        genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
-    else:
-        genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
-    failed, finite = is_attempt & np.isnan(values), is_attempt & np.isfinite(values)
-    scanned.failed += (np.argwhere(failed)[: SHOWN - len(scanned.failed)] + [low, 0]).tolist()
-    scanned.infinite += [np.count_nonzero(is_attempt & (values == x)) for x in (-np.inf, np.inf)]
-    nearest_values, farthest_values = (
-        np.where(finite, values, np.inf),
-        np.where(finite, values, -np.inf),
-    )
-    nearest = scanned.nearest[low:high]
-    nearest[:, 0] = np.where(genuine, nearest_values, np.inf).min(axis=1)
-    nearest[:, 1] = np.where(genuine, np.inf, nearest_values).min(axis=1)
-    rows, columns = scanned.rows[low:high], scanned.columns
-    rows[:, 0], rows[:, 1] = nearest_values.min(axis=1), farthest_values.max(axis=1)
-    rows[:, 2], rows[:, 3] = failed.sum(axis=1), finite.sum(axis=1)
-    columns[0] = np.minimum(columns[0], nearest_values.min(axis=0))
-    columns[1] = np.maximum(columns[1], farthest_values.max(axis=0))
-    columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
-    mixed, is_apart = _mixed(values), itself < 0
-    used = is_apart | ((place != itself) & (values != rows[:, :1]))
-    odd = 2 * place.astype(np.uint64) + np.uint64(1)
-    scanned.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
-    scanned.row_digests[low:high, 1] = used.sum(axis=1)
-    odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
-    scanned.column_digests += (mixed * odd[:, None])[is_apart[:, 0]].sum(axis=0)
-    if len(scanned.diagonal):
-        scanned.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
-    first, last = np.searchsorted(scanned.sampled, [low, high])
-    chosen = scanned.sampled[first:last] - low
-    scanned.sample[first:last] = np.where(finite[chosen], values[chosen], np.nan)
-    return np.where(is_attempt, values, np.nan)
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:

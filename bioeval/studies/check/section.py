@@ -73,16 +73,18 @@ class DataCheck(Shown):
             "kind": self.kind,
             "protocol": self.protocol,
             "misleads": self.misleads,
-            **{f"{x}s": len(self.of(x)) for x in SEVERITIES[1:]},
+            **{f"{x}s": len(self.with_severity(x)) for x in SEVERITIES[1:]},
             **totals,
             "findings": self._records(),
-            "label_errors": [_plain(x) for x in self.label_errors],
-            "confusions": [] if confused is None else [_plain(x) for x in confused.listed],
+            "label_errors": [_as_record(x) for x in self.label_errors],
+            "confusions": [] if confused is None else [_as_record(x) for x in confused.listed],
         }
 
     def _numbers(self) -> list[dict[str, Any]]:
         counts = [{"measure": "count", "check": x.check, "value": x.count} for x in self.findings]
-        return [{"measure": f"{x}s", "value": len(self.of(x))} for x in SEVERITIES[1:]] + counts
+        return [
+            {"measure": f"{x}s", "value": len(self.with_severity(x))} for x in SEVERITIES[1:]
+        ] + counts
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -90,14 +92,14 @@ class DataCheck(Shown):
     def __getitem__(self, check: str) -> Finding:
         return {finding.check: finding for finding in self.findings}[check]
 
-    def of(self, *severities: str) -> list[Finding]:
-        """Return the findings of some severities."""
+    def with_severity(self, *severities: str) -> list[Finding]:
+        """Return the findings with one of some severities."""
         return [finding for finding in self.findings if finding.severity in severities]
 
     @property
     def misleads(self) -> bool:
         """Whether a result of these data would mislead: any finding is an error."""
-        return bool(self.of("error"))
+        return bool(self.with_severity("error"))
 
     @property
     def messages(self) -> list[Message]:
@@ -109,7 +111,7 @@ class DataCheck(Shown):
         """The number of findings of each severity, the most serious first."""
         parts = []
         for severity in reversed(SEVERITIES[1:]):
-            number = len(self.of(severity))
+            number = len(self.with_severity(severity))
             if number:
                 parts.append(Count(number, noun=f"{severity}s"))
         return Enumeration(parts, "") if parts else "nothing found"
@@ -118,8 +120,7 @@ class DataCheck(Shown):
         return f"<DataCheck: {written(self.numbers)}; print shows it>"
 
 
-def _plain(listed: LabelError | ConfusedPair) -> dict[str, Any]:
-    """Return a doubtful label, or two people, with the place and subject of each template."""
+def _as_record(listed: LabelError | ConfusedPair) -> dict[str, Any]:
     plain = dict[str, Any]()
     for name, value in vars(listed).items():
         if isinstance(value, Side):
@@ -132,7 +133,7 @@ def _plain(listed: LabelError | ConfusedPair) -> dict[str, Any]:
 def check_section(check: DataCheck) -> Section:
     well: list[Text] = []
     for name in ("samples", "kind"):
-        well += [x.found for x in check.of("ok") if x.check == name][:1]
+        well += [x.found for x in check.with_severity("ok") if x.check == name][:1]
     facts = Facts(
         (
             data_fact([check.system], check.data),
@@ -142,16 +143,15 @@ def check_section(check: DataCheck) -> Section:
     )
     blocks = (
         facts,
-        _findings(check),
+        _table_of_findings(check),
         _verdict(check),
-        *_label_errors(check),
+        *_blocks_of_label_errors(check),
         *_confusions(check),
     )
     return Section("check", "", blocks, task=TASK)
 
 
-def _label_errors(check: DataCheck) -> Iterator[Block]:
-    """Yield the templates whose label is likely wrong, with the nearest template of another."""
+def _blocks_of_label_errors(check: DataCheck) -> Iterator[Block]:
     if not check.label_errors:
         return
     one_side = all(error.side == "both" for error in check.label_errors)
@@ -255,8 +255,7 @@ def _in_order(check: DataCheck) -> list[Finding]:
     return sorted(check, key=lambda x: -SEVERITIES.index(x.severity))
 
 
-def _findings(check: DataCheck) -> Table:
-    """Return the faults, with their first places below, and in one line the checks that passed."""
+def _table_of_findings(check: DataCheck) -> Table:
     rows: list[tuple[Text, ...]] = []
     for finding in _in_order(check):
         if finding.severity == "ok":
@@ -265,7 +264,7 @@ def _findings(check: DataCheck) -> Table:
         if finding.places:
             lines.append(say("where: {places}", places=finding.places))
         rows += [(finding.severity, finding.check, line) for line in lines]
-    if well := check.of("ok"):
+    if well := check.with_severity("ok"):
         names = Enumeration([Label(finding.check) for finding in well], "")
         rows.append(("ok", "", names))
     columns = (Column("severity"), Column("check"), Column("finding"))
@@ -278,6 +277,6 @@ def _verdict(check: DataCheck) -> Paragraph:
             "{findings}: results of these data would be misleading", findings=check.numbers
         )
         return Paragraph(sentence, "warning")
-    if check.of("warning", "note"):
+    if check.with_severity("warning", "note"):
         return Paragraph(say("{findings}; no error", findings=check.numbers), "answer")
     return Paragraph(check.numbers, "answer")

@@ -132,12 +132,12 @@ def label_errors(
     wrong_label, failed_capture = passed("label-errors"), passed("failed-captures")
     if named:
         message = Message("labels-likely-wrong", templates=len(named), compared=judged)
-        where = _places(scores, [(x.side, x.template.place) for x in errors], len(named))
+        where = _places_in_words(scores, [(x.side, x.template.place) for x in errors], len(named))
         wrong_label = Finding("label-errors", "warning", message, len(named), where)
     if unmatched:
         message = Message("captures-likely-failed", templates=len(unmatched), compared=judged)
         listed = [(side, place) for _, side, place in sorted(unmatched)[:most]]
-        where = _places(scores, listed, len(unmatched))
+        where = _places_in_words(scores, listed, len(unmatched))
         failed_capture = Finding("failed-captures", "warning", message, len(unmatched), where)
     return errors, (wrong_label, failed_capture)
 
@@ -165,7 +165,7 @@ def _matches_one(
     order, starts = by_label(compared_labels, len(codes.values))
     for place in np.flatnonzero(suspect).tolist():
         if side == "gallery":
-            values = _columns(scores, np.array([place])).T
+            values = _distances_to_columns(scores, np.array([place])).T
         else:
             values = attempted(scores, place, place + 1)
         values[0, compared_labels == medians[place, 2]] = np.nan
@@ -201,19 +201,18 @@ def _leave_out_explained(
 
 @stage("looking at the labels of the gallery")
 def _medians_of_gallery(scores: Scores) -> np.ndarray:
-    """Return :func:`label_medians` of the gallery templates, by their distances to the probes."""
     codes, (probes, templates) = scores.codes, scores.shape
     order, starts = by_label(codes.probe, len(codes.values))
     medians, step = np.empty((templates, 3)), max(1, _KEPT_VALUES // probes)
     with threads_for(scores):
         for low in range(0, templates, step):
             columns = np.arange(low, min(low + step, templates))
-            values = _columns(scores, columns).T
+            values = _distances_to_columns(scores, columns).T
             medians[columns] = label_medians(values, order, starts, codes.gallery[columns])
     return medians
 
 
-def _columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
+def _distances_to_columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
     """Return the distances of all probes to some columns, NaN where there is no attempt."""
     part = of_own_columns(scores.select(gallery=columns))
     probes, step = scores.shape[0], rows_per_block(scores)
@@ -223,7 +222,6 @@ def _columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
 
 
 def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> LabelError:
-    """Return a template, and the nearest template of the other label, with their names."""
     codes, label = scores.codes, int(medians[2])
     template, compared = (
         (scores.probe_labels, scores.probe_meta),
@@ -232,7 +230,7 @@ def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> 
     if side == "gallery":
         template, compared = compared, template
         candidates = np.flatnonzero(codes.probe == label)
-        distances = _columns(scores, np.array([place]))[candidates, 0]
+        distances = _distances_to_columns(scores, np.array([place]))[candidates, 0]
     else:
         candidates = np.flatnonzero(codes.gallery == label)
         distances = attempted(scores, place, place + 1)[0, candidates]
@@ -248,8 +246,7 @@ def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> 
     )
 
 
-def _places(scores: Scores, templates: list[tuple[str, int]], number: int) -> Text:
-    """Return the rows and columns of templates, in order, with their share of the `number`."""
+def _places_in_words(scores: Scores, templates: list[tuple[str, int]], number: int) -> Text:
     parts = list[Text]()
     of_gallery = sorted(place for side, place in templates if side == "gallery")
     of_probes = sorted(place for side, place in templates if side != "gallery")
@@ -320,7 +317,7 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
                 continue
         to_other = np.mean(distance[sides])
         if sides == [first] and second >= 0:  # one of several templates may have a wrong label
-            to_other = max(to_other, _to_most(scores, medians, first, second))
+            to_other = max(to_other, _median_to_label(scores, medians, first, second))
         way = middle - to_other
         defined = contrast_of_label[sides][~np.isnan(contrast_of_label[sides])]
         between = np.mean(defined) / -usual_contrast if len(defined) else 0.0
@@ -328,7 +325,7 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
             yield min(first, second), max(first, second)
 
 
-def _to_most(scores: Scores, medians: np.ndarray, label: int, other: int) -> float:
+def _median_to_label(scores: Scores, medians: np.ndarray, label: int, other: int) -> float:
     """Return the median, over the probes of a label, of upper median distances to another label."""
     probes = np.flatnonzero(scores.codes.probe == label)
     between_labels = scores.select(probes, np.flatnonzero(scores.codes.gallery == other))

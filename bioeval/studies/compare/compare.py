@@ -178,7 +178,7 @@ def compare(
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is not None and measures is None:
-        _refuse_unused(search, targets, at_frr, rules.name)
+        _refuse_options_unused_by_reid(search, targets, at_frr, rules.name)
     requested = WantedMeasures.parse(
         measures,
         targets,
@@ -214,10 +214,9 @@ def compare(
     return with_answers(comparison_dataset(list(systems.measured), compared, attrs, messages))
 
 
-def _refuse_unused(
+def _refuse_options_unused_by_reid(
     search: OpenSet, targets: np.ndarray, at_frr: np.ndarray, convention: str
 ) -> None:
-    """Raise :class:`ProtocolError` for options without effect on re-identification."""
     names = ("fusion", "rank_unit", "ties", "impostors")
     unused = [name for name in names if search[name] != OpenSet()[name]]
     if not np.array_equal(targets, FAR_TARGETS):
@@ -275,7 +274,7 @@ class _Systems:
                         complete &= common is reference
                     reference = common
                     if complete:
-                        self._add(name, scores)
+                        self._measure_system(name, scores)
                 except BioevalError as error:
                     if str(error).startswith(f"{name}:"):  # the name of a file
                         raise
@@ -317,8 +316,7 @@ class _Systems:
                 self._left_out.setdefault(entries, {})[name] = number
         return common, numbered_as(common, scores)
 
-    def _add(self, name: str, scores: Scores) -> None:
-        """Measure a system, and keep the measures and the messages under its name."""
+    def _measure_system(self, name: str, scores: Scores) -> None:
         with rows_reported_to(reporter()):
             system = self.measure(scores)
         self.measured[name] = system
@@ -372,7 +370,6 @@ class _Systems:
     def messages(
         self, wanted: WantedMeasures, compared: set[str], interval: IntervalMethod
     ) -> list[Message]:
-        """Return the messages on the systems; a message that concerns all systems occurs once."""
         first, system = next(iter(self.measured.items()))
         differing: dict[tuple[int, ...], list[str]] = {}
         for name, measured in self.measured.items():

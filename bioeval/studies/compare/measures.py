@@ -131,7 +131,7 @@ def by_attempts(
         everyone = codes.people(codes.probe, codes.gallery)
         groups = number_of_groups(len(everyone), _GROUPS)
         details["jackknifed"] = left_out_in_words(len(everyone), groups)
-        measures += _functions(scores, wanted.functions, everyone, groups, interval)
+        measures += _own_functions(scores, wanted.functions, everyone, groups, interval)
     return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
 
 
@@ -286,7 +286,7 @@ def whole(hits: np.ndarray) -> np.ndarray:
     return np.rint(hits * 2.0**20)
 
 
-def _functions(
+def _own_functions(
     scores: Scores,
     functions: Sequence[tuple[Measure, float]],
     people: np.ndarray,
@@ -322,7 +322,6 @@ def left_out_in_words(people: int, groups: int) -> str:
 
 
 def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator[Scores]:
-    """Yield the scores without each group of people, on all sides."""
     codes = scores.codes
     for first in range(groups):
         stays = [~np.isin(x, people[first::groups]) for x in (codes.probe, codes.gallery)]

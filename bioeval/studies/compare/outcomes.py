@@ -120,7 +120,6 @@ def with_answers(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield each outcome, with its measures; of a difference, also those with uncertain values."""
     uncertain = {
         (f"{x.arguments['rate']}_at_{x.arguments['chosen']}", target)
         for x in messages_of(ds.attrs)

@@ -117,7 +117,7 @@ class SystemMeasure:
 
     @property
     def label(self) -> float:
-        """The target, prior, threshold or rank of the measure; NaN without one."""
+        """The target, prior, threshold or rank of the measure; NaN without a label."""
         return next(iter(self.places.values()), np.nan)
 
     @property

@@ -92,7 +92,6 @@ class _Explainer:
             self.rows.names = np.array(names, dtype=object)[is_left].tolist()
 
     def row_of(self, probe: int | str) -> int:
-        """Return the position of a probe, given by position or by name."""
         probes = self.given.shape[0]
         if not isinstance(probe, str):
             i = require_integer("probe", probe, low=0)
@@ -180,7 +179,6 @@ class _Explainer:
         )
 
     def _threshold(self, threshold: Any) -> tuple[ChosenThreshold | None, Text]:
-        """Return the threshold as a distance, None without a threshold, and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
         rule = Rule.parse("eer" if threshold is None else threshold)

@@ -89,8 +89,8 @@ class RankedList:
     unit: str
     entries: tuple[Entry, ...]
 
-    def of(self, *roles: str) -> list[Entry]:
-        """Return the entries of some roles, in order."""
+    def with_role(self, *roles: str) -> list[Entry]:
+        """Return the entries with one of some roles, in order."""
         return [entry for entry in self.entries if entry.role in roles]
 
     def ranks_of_mate(self, ties: str) -> list[tuple[int, float]]:
@@ -98,7 +98,7 @@ class RankedList:
 
         Only expected ties have several ranks; the weight of a rank is its probability.
         """
-        mates, impostors = self.of(GENUINE), self.of(IMPOSTOR)
+        mates, impostors = self.with_role(GENUINE), self.with_role(IMPOSTOR)
         if not mates:
             return []
         best = min(mates, key=lambda entry: (entry.distance, entry.column))
@@ -138,7 +138,7 @@ class RowLists:
         genuine[block.genuine()[1]] = True
         itself = self.scores.probe_ids[i] == self.scores.gallery_ids
         raw = self.scores.cells.read(i, i + 1)[0].tolist()
-        reasons = self._reasons(i)
+        reasons = self._reasons_for_leaving_out(i)
         entries = []
         for column, value in enumerate(distance.tolist()):
             reason: Text = ""
@@ -147,7 +147,9 @@ class RowLists:
             elif raw[column] != raw[column]:
                 reason = "failed comparison (NaN): an attempt that no threshold accepts"
             score = None if itself[column] else raw[column]
-            entries.append(self._entry(column, value, bool(genuine[column]), score, reason))
+            entries.append(
+                self._entry_without_place(column, value, bool(genuine[column]), score, reason)
+            )
         return self._ranked("template", entries)
 
     def by_subject(self, i: int, fusion: str) -> RankedList:
@@ -169,13 +171,12 @@ class RowLists:
                 text = "no template of the subject is left ({reasons})"
                 reason = say(text, reasons=Enumeration(reasons, ";"))
             genuine = bool(group == gallery.probe_group[i])
-            entries.append(self._entry(nearest.column, value, genuine, score, reason))
+            entries.append(self._entry_without_place(nearest.column, value, genuine, score, reason))
         return self._ranked("subject", entries)
 
-    def _entry(
+    def _entry_without_place(
         self, column: int, distance: float, genuine: bool, score: float | None, reason: Text
     ) -> Entry:
-        """Return an entry without its place."""
         accepted, role = None, LEFT_OUT
         if distance == distance:
             role = GENUINE if genuine else IMPOSTOR
@@ -194,8 +195,7 @@ class RowLists:
             reason=reason,
         )
 
-    def _reasons(self, i: int) -> list[Text]:
-        """Return why each comparison of a row is left out, if it is."""
+    def _reasons_for_leaving_out(self, i: int) -> list[Text]:
         scores, columns = self.scores, np.arange(self.scores.shape[1])
         itself = scores.probe_ids[i] == scores.gallery_ids
         masked = _masked(self.original, i)
@@ -209,14 +209,13 @@ class RowLists:
             elif masked[j]:
                 reason = "left out by the mask"
             elif is_excluded[j]:
-                reason = Enumeration(self._exclusions(i, j), ";")
+                reason = Enumeration(self._exclusions_between(i, j), ";")
             elif by_protocol[j]:
                 reason = "left out by the protocol"
             reasons.append(reason)
         return reasons
 
-    def _exclusions(self, i: int, j: int) -> list[Text]:
-        """Return each exclusion that leaves out a comparison, with the values of both sides."""
+    def _exclusions_between(self, i: int, j: int) -> list[Text]:
         scores, codes = self.scores, self.scores.codes
         mates = codes.probe[i] == codes.gallery[j]
         reasons = list[Text]()

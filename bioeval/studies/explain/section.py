@@ -99,7 +99,7 @@ class Explanation(Shown):
         return {
             **{name: getattr(self, name) for name in named},
             "rows": list(_entries(self)),
-            "adds": list(_additions(self)),
+            "adds": list(_records_of_additions(self)),
         }
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Steps(Shown):
         return {
             **{name: getattr(self.walks[0], name) for name in named},
             "rows": [row for walk in self.walks for row in _entries(walk)],
-            "adds": [row for walk in self.walks for row in _additions(walk)],
+            "adds": [row for walk in self.walks for row in _records_of_additions(walk)],
             "so_far": self._records(),
             "rates": rates,
         }
@@ -191,8 +191,7 @@ def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
             yield {"probe": explained.probe, "list": ranked.unit, **values, "reason": reason}
 
 
-def _additions(explained: Explanation) -> Iterator[dict[str, Any]]:
-    """Yield the addition of a row to each counter, as a record of the data frame."""
+def _records_of_additions(explained: Explanation) -> Iterator[dict[str, Any]]:
     for task in explained.tasks:
         of_task = {"probe": explained.probe, "task": task.task, "role": task.role}
         for count, added in (task.counts or {}).items():
@@ -202,7 +201,7 @@ def _additions(explained: Explanation) -> Iterator[dict[str, Any]]:
 def explanation_section(explained: Explanation) -> Section:
     image = Column("image", "image of the probe")
     picture = Table("probe", [image], [[Picture(explained.name, explained.name)]])
-    rows = [(task.title, _adds(task), task.why) for task in explained.tasks]
+    rows = [(task.title, _additions_in_words(task), task.why) for task in explained.tasks]
     adds = Table(
         "adds",
         (Column("task", "task"), Column("adds", "adds"), Column("why", "why")),
@@ -210,7 +209,7 @@ def explanation_section(explained: Explanation) -> Section:
         title="What this row adds",
         notes=(*explained.remarks, *_legend([explained])),
     )
-    blocks = (Facts(list(_about(explained))), picture, *_lists(explained), adds)
+    blocks = (Facts(list(_about(explained))), picture, *_blocks_of_lists(explained), adds)
     return Section("row", explained.heading, blocks, task="verification")
 
 
@@ -223,7 +222,7 @@ def steps_section(steps: Steps) -> Section:
         title = say(
             "Step {step:name} of {steps:name}: {row}", step=k, steps=len(walks), row=walk.heading
         )
-        of_row = (*_lists(walk), _so_far(walk, so_far))
+        of_row = (*_blocks_of_lists(walk), _additions_and_sums(walk, so_far))
         blocks.append(Section(f"step_{k}", title, of_row, task="verification"))
     blocks.append(_rates(totals[-1], _legend(walks)))
     return Section("steps", "Every probe, step by step", blocks, task="verification")
@@ -247,12 +246,11 @@ def _threshold(explained: Explanation) -> Score:
     return Threshold(explained.threshold, next=explained.threshold_next)
 
 
-def _lists(explained: Explanation) -> Iterator[Block]:
-    """Yield the lists of a row as tables with the threshold among the entries."""
+def _blocks_of_lists(explained: Explanation) -> Iterator[Block]:
     for ranked in explained.lists:
         title = f"List of {ranked.unit}s"
-        notes = list(_left_out(ranked))
-        placed = ranked.of(GENUINE, IMPOSTOR)
+        notes = list(_sentences_on_left_out(ranked))
+        placed = ranked.with_role(GENUINE, IMPOSTOR)
         if not placed:
             yield Paragraph(f"{title}: no entry is left", "answer")
             yield from (Paragraph(text, "note") for text in notes)
@@ -270,7 +268,7 @@ def _lists(explained: Explanation) -> Iterator[Block]:
         rows = [_row(placed[k], verified) for k in places_shown]
         if explained.threshold is not None and placed[0].accepted is not None:
             accepted = sum(bool(placed[k].accepted) for k in places_shown)
-            rows.insert(accepted, _cut(explained))
+            rows.insert(accepted, _line_of_threshold(explained))
         columns = [
             Column("place", "place"),
             Column("image", "image"),
@@ -310,8 +308,7 @@ def _row(entry: Entry, verified: bool) -> list[Text | None]:
     ]
 
 
-def _cut(explained: Explanation) -> list[Text | None]:
-    """Return the line of the threshold, between accepted and rejected entries."""
+def _line_of_threshold(explained: Explanation) -> list[Text | None]:
     assert explained.threshold is not None
     rejects_all = math.isnan(explained.threshold)
     score = None if rejects_all else _threshold(explained)
@@ -319,10 +316,9 @@ def _cut(explained: Explanation) -> list[Text | None]:
     return [None, None, "", "", score, role, None, ""]
 
 
-def _left_out(ranked: RankedList) -> Iterator[Text]:
-    """Yield a sentence for each reason for leaving entries out, with the entries."""
+def _sentences_on_left_out(ranked: RankedList) -> Iterator[Text]:
     by_reason: dict[str, list[Entry]] = {}
-    for entry in ranked.of(LEFT_OUT):
+    for entry in ranked.with_role(LEFT_OUT):
         by_reason.setdefault(written(entry.reason), []).append(entry)
     for entries in by_reason.values():
         named = entries[:NAMED]
@@ -337,8 +333,7 @@ def _left_out(ranked: RankedList) -> Iterator[Text]:
         yield say("left out ({names}): {reason}", names=listed, reason=entries[0].reason)
 
 
-def _adds(task: Contribution) -> Text:
-    """Return in words the additions of a row to the counters of a task."""
+def _additions_in_words(task: Contribution) -> Text:
     if task.counts is None:
         return "depends on the threshold"
     attempts = ("genuine_attempts", "impostor_attempts", "attempts")
@@ -392,15 +387,16 @@ def _matrix(scores: Scores) -> Table:
     return Table("scores", columns, rows, title="The scores")
 
 
-def _so_far(explained: Explanation, totals: Mapping[str, Mapping[TaskCount, float]]) -> Table:
-    """Return the additions of a step to the tasks, and the sums after the step."""
+def _additions_and_sums(
+    explained: Explanation, totals: Mapping[str, Mapping[TaskCount, float]]
+) -> Table:
     rows: list[tuple[Text, ...]] = []
     last = {task.task: task for task in explained.tasks}
     for task in explained.tasks:
         so_far: Text = ""
         if last[task.task] is task and task.task in totals:
             so_far = _sums(totals[task.task])
-        rows.append((task.title, _adds(task), so_far))
+        rows.append((task.title, _additions_in_words(task), so_far))
     columns = (
         Column("task"),
         Column("adds", "this probe adds"),

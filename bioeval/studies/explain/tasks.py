@@ -90,7 +90,7 @@ def total(sums: Mapping[TaskCount, float], counts: Mapping[TaskCount, float]) ->
 def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
     """Return the contribution of a list to verification: every entry is an attempt."""
     counts: Counts | None = {TaskCount(name): 0 for name in ("ga", "fr", "fa", "gr")}
-    for entry in ranked.of(GENUINE, IMPOSTOR):
+    for entry in ranked.with_role(GENUINE, IMPOSTOR):
         if entry.accepted is None:
             counts = None
             break
@@ -101,7 +101,7 @@ def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
         reason = (
             f"the probe claims each subject once, and its templates are fused (fusion {fusion})"
         )
-    if not ranked.of(GENUINE):
+    if not ranked.with_role(GENUINE):
         reason += f"; no {ranked.unit} is genuine"
     return Contribution(task=task, counts=counts, why=reason)
 
@@ -114,10 +114,10 @@ def searched(
     `role` says which probes are impostors, see :func:`role_of`.
     """
     ranks = ranked.ranks_of_mate(task.ties)
-    impostors = ranked.of(IMPOSTOR)
+    impostors = ranked.with_role(IMPOSTOR)
     counts: Counts | None
     if ranks:
-        best = ranked.of(GENUINE)[0]
+        best = ranked.with_role(GENUINE)[0]
         missed = 1 - sum(weight for rank, weight in ranks if rank == 1)
         counts = None
         if best.failed:
@@ -131,7 +131,7 @@ def searched(
         late = "" if best.accepted is not False else ", and beyond the threshold"
         if best.accepted is not False and missed == 1:
             late = " (not first: always a {false reject})"
-        reason = _nearest(ranked, best, ranks, task.ties, late)
+        reason = _nearest_mate(ranked, best, ranks, task.ties, late)
         yield Contribution(task="open_set", role=GENUINE, counts=counts, why=reason)
     elif enrolled:
         reason = "no usable mate is left: no genuine attempt"
@@ -166,9 +166,9 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
     """Return the contribution of a list to closed-set identification: the nearest mate's rank."""
     ranks = ranked.ranks_of_mate(task.ties)
     if ranks:
-        best = ranked.of(GENUINE)[0]
+        best = ranked.with_role(GENUINE)[0]
         late = "; it counts in {cms} from there on"
-        reason = _nearest(ranked, best, ranks, task.ties, late)
+        reason = _nearest_mate(ranked, best, ranks, task.ties, late)
         counts = {TaskCount("attempts"): 1.0}
         if not best.failed:
             counts |= {TaskCount("cms_count", k): weight for k, weight in ranks}
@@ -180,16 +180,15 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
     return Contribution(task="closed_set", counts={TaskCount("skipped"): 1}, why=reason)
 
 
-def _nearest(
+def _nearest_mate(
     ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: str, late: str
 ) -> Text:
-    """Return the nearest mate with its ranks, and ties where they decide them."""
     if best.failed:
         return say(
             "all comparisons with mates failed, such as {name}: it is at no rank",
             name=_name(ranked, best),
         )
-    tied = sum(entry.distance == best.distance for entry in ranked.of(IMPOSTOR))
+    tied = sum(entry.distance == best.distance for entry in ranked.with_role(IMPOSTOR))
     shares: list[Text] = [
         say("{rank:name} ({share})", rank=rank, share=Number(weight, digits=3))
         if weight != 1

@@ -49,13 +49,12 @@ class Visits:
         claims = [x for role in (GENUINE, IMPOSTOR) for x in scored if x.role == role]
         decided = []
         for claim in claims[:_CLAIMS]:
-            deciding = self._decided(row, claim)
+            deciding = self._deciding_try(row, claim)
             decided.append(say("that of {who:name} by {how}", who=claim.subject, how=deciding))
         if decided:
             yield say("Of the claims, {decided}.", decided=Enumeration(decided))
 
-    def _decided(self, row: int, claim: Entry) -> Text:
-        """Return the try that decided a claim, and the template unless several are fused."""
+    def _deciding_try(self, row: int, claim: Entry) -> Text:
         deciding = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
         assert deciding is not None  # claims of visits have tries
         scores, enrolled = self.made.scores, self.made.enrolled

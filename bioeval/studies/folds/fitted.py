@@ -46,11 +46,13 @@ class TrainedSystem(FoldedSystem):
         self.features = as_embeddings(features, "data")
         if y is None:
             raise DataError("y is missing: the subject of each sample, to fit and to divide by")
-        n = len(self.features)
+        samples = len(self.features)
         self.labels = LabelCodes(y, "y")
         self.subjects = self.labels.labels
-        if len(self.subjects) != n:
-            raise DataError(f"y has {len(self.subjects)} subjects for {n} samples; expected {n}")
+        if len(self.subjects) != samples:
+            raise DataError(
+                f"y has {len(self.subjects)} subjects for {samples} samples; expected {samples}"
+            )
         for method in ("fit", "transform"):
             if isinstance(estimator, type) or not hasattr(estimator, method):
                 raise DataError(
@@ -59,7 +61,7 @@ class TrainedSystem(FoldedSystem):
                 )
         self.estimator, self._origin = estimator, ""
         self.plan, self.sides = (
-            SplitPlan(splitter, n, self.subjects, None, meta),
+            SplitPlan(splitter, samples, self.subjects, None, meta),
             Samples(self.labels.codes),
         )
 
@@ -78,28 +80,28 @@ class TrainedSystem(FoldedSystem):
         probes, gallery = part
         if not len(probes) or not len(gallery):
             return None
-        made = [np.asarray(fitted.transform(self.features[probes])), self.subjects[probes]]
+        sides = [np.asarray(fitted.transform(self.features[probes])), self.subjects[probes]]
         if gallery is not probes:
-            made += [np.asarray(fitted.transform(self.features[gallery])), self.subjects[gallery]]
-        return Scores.from_embeddings(*made, metric=self.metric, kind=self.kind)
+            sides += [np.asarray(fitted.transform(self.features[gallery])), self.subjects[gallery]]
+        return Scores.from_embeddings(*sides, metric=self.metric, kind=self.kind)
 
     @property
     def about(self) -> Provenance:
         """The provenance of the results."""
         names = len(self.labels)
-        n, width = self.features.shape
+        samples, width = self.features.shape
         return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
             kind=self.kind,
             nan="raise",
-            probes=n,
-            gallery_templates=n,
+            probes=samples,
+            gallery_templates=samples,
             gallery_subjects=names,
             probe_subjects=names,
             enrolled_subjects=names,
             people=(names, names, names),
-            fingerprints=(f"{n} samples, {width} features labels:{self.labels.digest}",),
+            fingerprints=(f"{samples} samples, {width} features labels:{self.labels.digest}",),
             origin=f"{self.estimator!r}; {self._origin}",
         )
 
@@ -115,12 +117,12 @@ class TransformedScores(FoldedSystem):
         """Divide the first system; the other systems are divided alike."""
         self.estimator, self._named = estimator, isinstance(data, Mapping)
         self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
-        first, *others = self.systems.values()
+        first, *further = self.systems.values()
         require_scores(first, "the data")
         super().__init__(first, splitter)
         sides = self.sides
         self._each: list[SplitSides | PairSides] = [sides]
-        for scores in others:
+        for scores in further:
             if isinstance(sides, PairSides) and scores.layout == "pairs":
                 self._each.append(PairSides(scores, sides.by_subject))
             else:
@@ -137,9 +139,9 @@ class TransformedScores(FoldedSystem):
                 self._input(Part.of_one_set(split.fitted), "training")
             )
             train, test = (self._transformed(fitted, part) for part in (split.train, split.test))
-        made = train if test is None else test
-        if made is not None:
-            self.kind = made.kind
+        transformed = train if test is None else test
+        if transformed is not None:
+            self.kind = transformed.kind
         if test is not None:
             self._remarks.update(test.remarks)
         return FoldSide(lambda: train), FoldSide(lambda: test)

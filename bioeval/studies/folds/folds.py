@@ -100,8 +100,7 @@ class FoldSide:
     def __init__(self, view: Callable[[], Scores | None], about: Provenance | None = None):
         """Take the function that selects the part, and the provenance of the whole."""
         self._view, self._about = view, about
-        #: Draws the claims that are its attempts.
-        self.draw: Callable[[Scores], partition.DrawnClaims] | None = None
+        self._draw: Callable[[Scores], partition.DrawnClaims] | None = None
         self._ranked: dict[tuple[str, str], Searches] = {}
 
     @cached_property
@@ -112,9 +111,13 @@ class FoldSide:
     @cached_property
     def claims(self) -> partition.DrawnClaims | None:
         """The claims that are its attempts, where they are drawn."""
-        if self.draw is None or self.scores is None:
+        if self._draw is None or self.scores is None:
             return None
-        return self.draw(self.scores)
+        return self._draw(self.scores)
+
+    def draw_claims(self, draw: Callable[[Scores], partition.DrawnClaims]) -> None:
+        """Take the function that draws the claims of the part from its scores."""
+        self._draw = draw
 
     def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
         """Return the attempts of verification; of a large part, as far as a rule needs them."""
@@ -178,18 +181,17 @@ def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, 
     return fold
 
 
-def _verified(
+def _verification_of_fold(
     train: FoldSide,
     test: FoldSide,
     options: FoldOptions,
     rule: Rule,
     known: tuple[Attempts, Attempts] | None,
 ) -> Fold:
-    """Evaluate verification of one fold, whose attempts may be known, with its drawn claims."""
     trained = train.attempts(options, rule) if known is None else known[0]
     chosen = choose_of_parts(rule, trained.points)
-    at = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
-    tested = test.attempts(options, at) if known is None else known[1]
+    fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
+    tested = test.attempts(options, fixed) if known is None else known[1]
     fold = _of_one(judged(chosen, [trained.points, tested.points]))
     if options.claims is not None:
         claims = [part.unenrolled(options) for part in (train, test)]
@@ -281,10 +283,10 @@ def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> li
             for options, folds, read_before in by_task:
                 rule = options.rule.as_distance(system.kind)
                 if options.claims is not None:
-                    train.draw = partial(options.claims.draw, repeat=number, part=0)
-                    test.draw = partial(options.claims.draw, repeat=number, part=1)
+                    train.draw_claims(partial(options.claims.draw, repeat=number, part=0))
+                    test.draw_claims(partial(options.claims.draw, repeat=number, part=1))
                 if options.task == "verification":
-                    fold = _verified(train, test, options, rule, read_before.get(place))
+                    fold = _verification_of_fold(train, test, options, rule, read_before.get(place))
                 else:
                     searched = train.searched(options), test.searched(options)
                     fold = fold_of_searches(*searched, options, rule)
@@ -315,7 +317,7 @@ def _read_together(
         return attempts_of_fold
     rule, divisions = options.rule.as_distance(system.kind), []
     for repeat in range(plan.shape[0]):
-        codes, its = _coded(plan, repeat, sides.n)
+        codes, its = _codes_of_folds(plan, repeat, sides.n)
         if options.use.templates == "single" or sides.keeps_subjects(codes):
             divisions.append((repeat, (codes[sides.probe], codes[sides.gallery]), its))
     at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
@@ -333,7 +335,9 @@ def _read_together(
     return attempts_of_fold
 
 
-def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
+def _codes_of_folds(
+    plan: SplitPlan, repeat: int, n: int
+) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
     """Return the fold of each sample, and the training and test part of each fold."""
     if plan.codes is not None:
         code = plan.codes[repeat]

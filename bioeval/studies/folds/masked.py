@@ -65,7 +65,6 @@ class MaskedFolds:
         return [(places(split.train), places(split.test)) for split in self.splits]
 
     def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
-        """Choose thresholds on the training parts, and count the attempts of both parts."""
         fusion = options.fused(self.kind)
         if fusion is None:
             attempts = [x.attempts() for x in parts]
@@ -81,7 +80,6 @@ class MaskedFolds:
         return numbers | options.points(attempts[1])
 
     def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
-        """Choose thresholds on the training parts, and count the searches of both parts."""
         searches = [x.searches(options.search.ties) for x in parts]
         tested, ranks = searches[1], options.ranks
         numbers: Numbers = {}

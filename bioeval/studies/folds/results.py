@@ -14,7 +14,7 @@ from bioeval import partition
 from bioeval.base.messages import Message
 from bioeval.counting.points import COSTS
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import FIRST, Variables, about_attrs, along, dataset, rates_of
+from bioeval.results.dataset import FIRST, Variables, about_attrs, dataset, rates_of, variables_over
 from bioeval.results.support import beyond_scores, support_messages, supported
 from bioeval.results.variables import (
     FOLDS,
@@ -130,7 +130,7 @@ def fold_dataset(
         if name in values:
             for variable in (name, f"{name}{NEXT}", f"{name}{SUPPORTED}"):
                 if variable in values:
-                    variables[variable] = _placed(
+                    variables[variable] = _at_repeat_and_fold(
                         values[variable], plan, described(names, variable)
                     )
     coordinates: dict[str, np.ndarray] = {
@@ -146,7 +146,7 @@ def fold_dataset(
         coordinates["cost"] = options.priors
         equal = np.ones_like(options.priors)
         costs = (options.priors, equal, equal)
-        variables |= along(("cost",), **dict(zip(COSTS, costs, strict=True)))
+        variables |= variables_over(("cost",), **dict(zip(COSTS, costs, strict=True)))
     if options.far_targets is not None and options.task != "closed_set":
         coordinates["far_target"] = options.far_targets
     words = options.in_words
@@ -154,7 +154,7 @@ def fold_dataset(
         words = f"verification, {about.use_title}"
     task = f"{words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
-    attrs |= _attrs(options, plan.splitter, about.kind)
+    attrs |= _attributes(options, plan.splitter, about.kind)
     if "shared_subjects" in values:
         attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
     return dataset(variables, names, coordinates, attrs, _FIRST)
@@ -199,10 +199,9 @@ def _pooled(values: SplitNumbers, name: str) -> float:
     return count / attempts if attempts else math.nan
 
 
-def _placed(
+def _at_repeat_and_fold(
     values: np.ndarray, plan: SplitPlan, about: Variable
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the dimensions and the values of a variable of splits, at their repeat and fold."""
     inner = tuple(dim for dim in about.dims if dim != "threshold")
     parts = ("part",) if values.ndim - len(inner) == 2 else ()
     shape = *plan.shape, *values.shape[1:]
@@ -220,8 +219,7 @@ def _all_alike(column: np.ndarray) -> bool:
     return len(defined) > 1 and bool((defined == defined[0]).all()) and defined[0] in (0, 1)
 
 
-def _attrs(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
-    """Return the attributes of splitter and options, with the part that thresholds come from."""
+def _attributes(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "splitter_class": type(splitter).__name__,

@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of_one_set(cls, samples: np.ndarray) -> Part:
-        """Return a part whose samples are all compared with each other."""
+        """Return a part whose samples are all compared among themselves."""
         return cls(samples, samples)
 
 
@@ -76,11 +76,10 @@ def _splits(
             nothing = parts.probes[:0]
             yield Split(Part.of_one_set(nothing), Part(*parts), nothing)
         else:
-            yield _of_two_parts(splitter, parts, n, named=tests_alone)
+            yield _training_and_test(splitter, parts, n, named=tests_alone)
 
 
-def _of_two_parts(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
-    """Return a split into training and test, of the index arrays that a splitter made."""
+def _training_and_test(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
     if named and not hasattr(parts, "test"):
         raise DataError(
             f"{type(splitter).__name__}.split() yields pairs without names, which may be "
@@ -142,9 +141,9 @@ class SplitPlan:
         *,
         tests_alone: bool = False,
     ):
-        """Read all splits, and refuse those with samples in both parts.
+        """Read all splits, and refuse a split with a sample in both parts.
 
-        Where the `tests_alone` are wanted, these may be probes and galleries of no training part.
+        With `tests_alone`, test parts may be probes and galleries that have no training part.
         """
         self.splitter, self.n = splitter, n
         self.codes: np.ndarray | None = None
@@ -230,15 +229,15 @@ class SplitSides(Samples):
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
         if not self.n:
-            shown = ", ".join(scores.codes.labels_of_no_person(self.ids))
+            of_no_person = ", ".join(scores.codes.labels_of_no_person(self.ids))
             raise DataError(
-                f"all {counted(self.templates, 'templates')} are of no person ({shown}); expected "
-                "people to divide"
+                f"all {counted(self.templates, 'templates')} are of no person ({of_no_person}); "
+                "expected people to divide"
             )
         sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
-        every = np.arange(self.n)
-        self._one_set = all(np.array_equal(x, every) for x in (self.probe, self.gallery))
+        in_order = np.arange(self.n)
+        self._one_set = all(np.array_equal(x, in_order) for x in (self.probe, self.gallery))
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
         self.subject = codes[chosen]
         self.names = None
@@ -251,13 +250,12 @@ class SplitSides(Samples):
 
     def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
         """Return all splits into training and test, or of galleries where tests are wanted."""
-        divided = self._of_samples(splitter)
+        divided = self._splitter_of_samples(splitter)
         plan = SplitPlan(divided, self.n, self.labels, None, self.meta, tests_alone=tests_alone)
         plan.splitter = splitter  # as it was given
         return plan
 
-    def _of_samples(self, splitter: Any) -> Any:
-        """Return the splitter for the samples; folds may be given for all templates, or by name."""
+    def _splitter_of_samples(self, splitter: Any) -> Any:
         if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
         self._warn_of_distractors(splitter)

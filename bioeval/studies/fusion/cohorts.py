@@ -127,7 +127,6 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
 
 
 def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:
-    """Raise where one pair of templates, in either order, has two scores."""
     low = np.minimum(names.a, names.b).astype(np.int64)
     key = low * len(names.values) + np.maximum(names.a, names.b)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
@@ -145,12 +144,12 @@ def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray
             f"{first_name!r} and {second_name!r} ({_lines(table, [before, row])}: "
             f"{float(values[before])!r} and {float(values[row])!r})"
         )
-    rest = " and others" if len(rows) > _EXAMPLES else ""
+    further = " and others" if len(rows) > _EXAMPLES else ""
     number = len(np.unique(key[rows]))
     noun = "pair is" if number == 1 else "pairs are"
     raise DataError(
         f"{table.path}: {number:,} {noun} listed more than once with different scores: "
-        f"{', '.join(examples)}{rest}; give each pair of a template and the cohort one score"
+        f"{', '.join(examples)}{further}; give each pair of a template and the cohort one score"
     )
 
 
@@ -451,7 +450,6 @@ def _cells_of_list(cohort: Scores, mine: int) -> np.ndarray:
 
 
 def _require_different_people(scores: Scores, cohort: Scores, side: int) -> None:
-    """Raise :class:`DataError` where people of the trials are on this side of the cohort scores."""
     if not (knows_people(scores) and knows_people(cohort)):
         return
     if cohort.layout == "pairs":

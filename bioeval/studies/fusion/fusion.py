@@ -260,7 +260,6 @@ class SystemFusion(ScoreTransformer):
     def _fuse(
         self, rule: str, kind: str, blocks: list[np.ndarray], index: np.ndarray
     ) -> np.ndarray:
-        """Return the fused scores of blocks of the same rows, a block of each system."""
         scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.ratios(scores)

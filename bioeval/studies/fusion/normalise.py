@@ -140,7 +140,7 @@ def normalise(
         if of_side is None:
             raise DataError(f'`{input_name}` is missing; `method="{method}"` needs it')
         ordered = in_order_of(names, of_side, f"`{input_name}`")
-        by_rows = _has_rows(input_name, ordered, labels.tolist(), noun)
+        by_rows = _templates_are_rows(input_name, ordered, labels.tolist(), noun)
         people = ordered.gallery_labels if by_rows else ordered.probe_labels
         own = ordered.probe_names if by_rows else ordered.gallery_names
         remarks.update(dict.fromkeys(without_names(names, own, ("the scores", input_name))))
@@ -247,8 +247,7 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
             )
 
 
-def _has_rows(input_name: str, cohort: Scores, labels: list[Any], over: str) -> bool:
-    """Whether the templates with these labels are the rows of a cohort's matrix, or its columns."""
+def _templates_are_rows(input_name: str, cohort: Scores, labels: list[Any], over: str) -> bool:
     probes, gallery = cohort.probe_labels.tolist(), cohort.gallery_labels.tolist()
     if labels in (probes, gallery):
         return probes == labels

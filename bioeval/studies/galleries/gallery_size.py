@@ -272,7 +272,7 @@ def gallery_size(
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
     require_templates(scores, "a search")
-    _require_complete(scores)
+    _require_complete_comparisons(scores)
     subjects = len(scores.gallery_order.subjects)
     chosen = _sizes(sizes, subjects)
     curve = curve_thresholds(thresholds, n_thresholds)
@@ -288,12 +288,11 @@ def gallery_size(
         smallest = result.isel(gallery_size=0)  # of which FAR is defined
         within = smallest["dir"].isel(rank=-1)
         beyond = all_beyond_scores(curve, smallest["far"].values, 1 - within.values)
-        result.attrs |= message_attrs([*messages_of(result.attrs), *beyond])
+        result.attrs.update(message_attrs([*messages_of(result.attrs), *beyond]))
     return result
 
 
-def _require_complete(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` where a probe was compared with a part of the gallery."""
+def _require_complete_comparisons(scores: Scores) -> None:
     lists = scores.completeness
     if lists.incomplete:
         low, high, templates = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))

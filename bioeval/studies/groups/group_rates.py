@@ -15,7 +15,7 @@ from bioeval.base.progress import stage
 from bioeval.base.random import Stream
 from bioeval.counting.folds import FoldCounts
 from bioeval.counting.threshold_rules import ChosenThreshold
-from bioeval.results.dataset import about_attrs, along, dataset
+from bioeval.results.dataset import about_attrs, dataset, variables_over
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.disjoint import mates_among
@@ -216,8 +216,10 @@ def groups_dataset(
     frr_flagged = is_small | ~(expected_fr >= RuleOf(30))
     far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
     variables = {
-        **along(by_group, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects),
-        **along(by_pair, impostor_attempts=impostor, far=far, fa=accepts),
+        **variables_over(
+            by_group, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects
+        ),
+        **variables_over(by_pair, impostor_attempts=impostor, far=far, fa=accepts),
         "expected_fr": (by_group, expected_fr),
         "expected_fa": (by_pair, expected_fa),
         "few_subjects": (by_group, is_small.astype(np.int64)),
@@ -270,25 +272,28 @@ def _undefined(
 ) -> list[Message]:
     if not defined:
         reason = "there is no genuine or no impostor attempt to choose a threshold on"
-        return [_inequity("rates", reason, groups, "; give a number as `threshold`")]
+        return [_inequity_not_defined("rates", reason, groups, "; give a number as `threshold`")]
     if len(groups) < 2:
-        return [_inequity("FDR and GARBE", "there is only one group", groups)]
+        return [_inequity_not_defined("FDR and GARBE", "there is only one group", groups)]
     remarks = []
     for rate, rates, attempts in (("{frr}", frr, "genuine"), ("{far}", far, "impostor")):
         if (unknown := np.isnan(rates)).any():
             measures = f"{rate}, its ratios, FDR and GARBE"
             remarks.append(
-                _inequity(measures, f"groups without {attempts} attempts", groups[unknown])
+                _inequity_not_defined(
+                    measures, f"groups without {attempts} attempts", groups[unknown]
+                )
             )
         elif (zero := rates == 0).any():
             advice = "; choose a looser threshold"
             measures = f"the ratios of {rate}"
-            remarks.append(_inequity(measures, "the rate is 0 in groups", groups[zero], advice))
+            remarks.append(
+                _inequity_not_defined(measures, "the rate is 0 in groups", groups[zero], advice)
+            )
     return remarks
 
 
-def _inequity(what: str, why: str, groups: np.ndarray, advice: str = "") -> Message:
-    """Return the message that measures of inequity are not defined, because of some groups."""
+def _inequity_not_defined(what: str, why: str, groups: np.ndarray, advice: str = "") -> Message:
     listed = groups.tolist()
     return Message("inequity-undefined", what=what, why=why, groups=listed, advice=advice)
 

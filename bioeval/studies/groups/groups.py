@@ -180,11 +180,11 @@ def by_group(
     if rule.name == "fixed":
         used = to_user(chosen.threshold, scores.kind)
         messages += beyond_scores(used, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
-    ds.attrs |= {
-        "by": grouping.name or "given values",
+    ds.attrs.update(
+        by=grouping.name or "given values",
         **rule.attrs(),
-        **message_attrs([*_answers(ds), *messages], ds.attrs),
-    }
+        **message_attrs([*_answers_on_frr(ds), *messages], ds.attrs),
+    )
     if options is not None:
         with threads_for(scores):
             if grouping.people is not None:
@@ -195,8 +195,7 @@ def by_group(
     return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
 
 
-def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield the smallest and the largest FRR of the groups with people enough to be named."""
+def _answers_on_frr(ds: xr.Dataset) -> Iterator[Message]:
     rates = ds["frr"].values
     compared = [i for i in np.flatnonzero(has_enough_subjects(ds)) if not np.isnan(rates[i])]
     if len(compared) < 2:
@@ -214,7 +213,6 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
 
 
 def _answer_of_test(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield whether the permutation test of both rates shows a difference, where it was made."""
     p_values = {f"{rate}_p": float(ds.get(f"{rate}_groups_p", math.nan)) for rate in ("frr", "far")}
     if any(map(math.isnan, p_values.values())):
         return
@@ -273,7 +271,7 @@ def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]
         first = plain(known_scores.codes.values[subject[wrong[0]]])
         number = len(np.unique(subject[wrong]))
         if is_pair(values):
-            raise _of_several(scores, first, several, number)
+            raise _error_of_several_groups(scores, first, several, number)
         people = len(np.unique(subject))
         if 2 * number < people:  # which may be a mistake
             about = {"several": number, "of": people, "subject": first, "groups": several}
@@ -286,8 +284,9 @@ def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]
     return Groups(labels, (of_probe, of_gallery), None, name), scores, messages
 
 
-def _of_several(scores: Scores, subject: Any, groups: list[Any], number: int) -> DataError:
-    """Return the error of a subject in several groups; `number` subjects are in several."""
+def _error_of_several_groups(
+    scores: Scores, subject: Any, groups: list[Any], number: int
+) -> DataError:
     further = f" ({counted(number, 'subjects')} have several)" if number > 1 else ""
     advice = ""
     if scores.layout == "pairs":

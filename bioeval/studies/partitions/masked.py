@@ -61,7 +61,6 @@ def may_be_masks(scores: Scores, chosen: Sequence[tuple[Any, ...]]) -> bool:
 
 
 def _are_increasing(places: Any, size: int) -> bool:
-    """Return whether places are different indices below a size, in order."""
     if not isinstance(places, np.ndarray) or places.dtype != np.int64 or not len(places):
         return False
     return places[0] >= 0 and places[-1] < size and bool((places[1:] > places[:-1]).all())
@@ -195,19 +194,17 @@ class MaskedTasks:
         return absent.astype(np.float32) if absent.any() else None
 
     def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
-        """Return the mask of parts that seem symmetric by the rule of :func:`is_symmetric`."""
         symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
-        if not symmetric.any() or not self._unlike.any():
+        if not symmetric.any() or not self._differs_across_diagonal.any():
             return symmetric
         for part in np.flatnonzero(symmetric):
             templates = np.flatnonzero(parts.rows[part])
             sample = templates[sample_of(len(templates))]
-            symmetric[part] = not self._unlike[np.ix_(sample, sample)].any()
+            symmetric[part] = not self._differs_across_diagonal[np.ix_(sample, sample)].any()
         return symmetric
 
     @cached_property
-    def _unlike(self) -> np.ndarray:
-        """Mask of the cells of a square matrix that differ from the cell across the diagonal."""
+    def _differs_across_diagonal(self) -> np.ndarray:
         raw = self.scores.cells.values()
         unlike = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
         if self.scores.exclude or self.scores.cells.mask is not None:
@@ -231,21 +228,20 @@ class MaskedTasks:
                 searches[task.ties] = parts.searches(task.ties)
             if isinstance(task, OpenSet):
                 numbers[node] = self._open_set(searches[task.ties], task, longest) | sizes
-            elif self._may_be_skipped(searches[task.ties], task):
+            elif self._unmated_may_be_skipped(searches[task.ties], task):
                 numbers[node] = self._closed_set(searches[task.ties], task, longest) | sizes
             else:
                 return False
         return True
 
-    def _may_be_skipped(self, searches: SearchedParts, task: ClosedSet) -> bool:
-        """Return whether probes without a mate are left out, or there are none."""
+    def _unmated_may_be_skipped(self, searches: SearchedParts, task: ClosedSet) -> bool:
         square = self.tasks.scores.layout == "all-against-all"
         if task.unmated == "skip" or (task.unmated == "auto" and square):
             return True
         of_people = self.matrix.is_person[self.matrix.probe[searches.probe]]
         return not (of_people & ~searches.is_mated).any()
 
-    def _shown(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _ranks_to_report(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks to report, and a mask (parts, ranks) of ranks up to the limit of a part."""
         reported = self.tasks.card.report.ranks or RANKS
         ranks = np.union1d(reported, 1)
@@ -255,7 +251,9 @@ class MaskedTasks:
 
     def _open_set(self, searches: SearchedParts, task: OpenSet, longest: np.ndarray) -> Numbers:
         last = max(self.tasks.card.report.ranks, default=RANKS[-1])
-        ranks, is_reported = self._shown(np.minimum(longest, min(last, task.max_rank or last)))
+        ranks, is_reported = self._ranks_to_report(
+            np.minimum(longest, min(last, task.max_rank or last))
+        )
         targets, roles = self.tasks.far_targets, searches.roles(task.impostors)
         attempts = searches.attempts(searches.impostors(roles))
         all_attempts, error = attempts.every, attempts.first.equal_error()
@@ -288,7 +286,7 @@ class MaskedTasks:
 
     def _closed_set(self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray) -> Numbers:
         limit = longest if task.max_rank is None else np.full_like(longest, task.max_rank)
-        ranks, is_reported = self._shown(limit)
+        ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
         attempts = searches.number(mated)
         is_within = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
@@ -326,7 +324,7 @@ class MaskedTasks:
                 numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
             for name in numbers.keys() & OVER_RANKS:
                 numbers[name] = numbers[name][..., in_some_part]
-            labels["rank"] = self._shown(np.ones(1, dtype=np.int64))[0][in_some_part]
+            labels["rank"] = self._ranks_to_report(np.ones(1, dtype=np.int64))[0][in_some_part]
         variables: dict[str, Any] = {}
         for name, values in numbers.items():
             dims = described(table, name).dims if values.ndim > 1 else ()

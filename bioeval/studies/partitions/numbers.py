@@ -99,7 +99,6 @@ def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
 
 
 def _require_memory_for(parts: int, of_nodes: Mapping[str, Scalars], scores: Scores) -> None:
-    """Raise :class:`DataError` if numbers of all parts, sized as the first, exceed the memory."""
     values = sum(
         values.size for numbers in of_nodes.values() for _, values in numbers.arrays().values()
     )

@@ -239,7 +239,7 @@ def results_of_partitions(
     require_all_scores(scores)
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    marked = _with_ids_of(scores, protocol)
+    marked = _with_junk_and_distractors_of(scores, protocol)
     chosen, places = _partitions(marked, partitions)
     if not chosen:
         raise DataError("there are no partitions; expected at least one")
@@ -256,7 +256,7 @@ def results_of_partitions(
                 part_dims = [dim for dim in OVER if dim in rates.dims]
                 far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
                 beyond = all_beyond_scores(user_thresholds, far, frr)
-                node.attrs |= message_attrs([*beyond, *messages_of(node.attrs)])
+                node.attrs.update(message_attrs([*beyond, *messages_of(node.attrs)]))
     return tree
 
 
@@ -277,8 +277,7 @@ def _with_shared_points(scores: Scores, options: EvaluationOptions) -> Evaluatio
 # ------------------------------------------------------------------------------- partitions
 
 
-def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return scores marked with the junk and the distractors of a card, too."""
+def _with_junk_and_distractors_of(scores: Scores, protocol: str | Protocol) -> Scores:
     junk_ids, distractor_ids = scores.junk_ids, scores.distractor_ids
     if not isinstance(protocol, str):
         for task in filter(None, (protocol.reid, protocol.gom)):

@@ -96,7 +96,7 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
         if count in values_of
     }
     yield from parts_without_attempts(attempts, number, "partition")
-    yield from _support(values_of, scalars.labels, node)
+    yield from _messages_on_support(values_of, scalars.labels, node)
     lacking = np.zeros(number, dtype=bool)
     for values in attempts.values():
         lacking |= values == 0
@@ -127,10 +127,9 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
         yield undefined_in_parts([*undefined], max(undefined.values()), number, "partition", reason)
 
 
-def _support(
+def _messages_on_support(
     values_of: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
 ) -> Iterator[Message]:
-    """Yield the messages of targets that the smallest partition cannot support."""
     pairs, people = "impostor_pairs", "subjects"
     if node == "open_set":
         pairs, people = "impostor_attempts", "impostor_subjects"

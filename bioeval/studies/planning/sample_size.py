@@ -17,7 +17,7 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
-from bioeval.results.dataset import Variables, along, dataset
+from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import RULES, RuleOf, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -190,14 +190,14 @@ def sample_size(
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
     if pilot is None:
-        errors = _assumed(frr, icc, threshold, n_templates)
+        errors = _errors_from_rate(frr, icc, threshold, n_templates)
     else:
         if frr is not None or icc is not None:
             raise DataError(
                 "`frr` and `icc` are assumed instead of a pilot; give one "
                 "or the other"
             )  # fmt: skip
-        errors = _of_pilot(pilot, far, threshold, n_templates)
+        errors = _errors_of_pilot(pilot, far, threshold, n_templates)
     components, sizes, messages = errors.components, errors.sizes, [*errors.messages]
     rate = components.rate
     if width > rate:
@@ -216,7 +216,7 @@ def sample_size(
     planned, all_samples = "templates", "all_templates"
     if errors.of_attempts:
         planned, all_samples = "attempts_of_subject", "all_attempts"
-    variables: Variables = along(
+    variables: Variables = variables_over(
         (planned,),
         subjects=subjects,
         subject_sd=np.sqrt(variances),
@@ -228,12 +228,12 @@ def sample_size(
         "icc": components.between / components.total,
         "template_icc": components.template / components.total,
     }
-    pairs = [_trials(rule, far, confidence) for rule in RULES]
-    variables |= along(
+    pairs = [_trials_required(rule, far, confidence) for rule in RULES]
+    variables |= variables_over(
         ("rule",),
         pairs_for_far=pairs,
         subjects_for_far=[*map(people_with, pairs)],
-        subjects_for_frr=[_trials(rule, rate, confidence) for rule in RULES],
+        subjects_for_frr=[_trials_required(rule, rate, confidence) for rule in RULES],
     )
     if pilot is not None:
         curve = JudgedAttempts(pilot, confidence).far_curve()
@@ -314,10 +314,9 @@ class GenuineErrors(NamedTuple):
         return subjects_for_width(variance, tails, width, confidence)
 
 
-def _assumed(
+def _errors_from_rate(
     frr: float | None, icc: float | None, threshold: Any, n_templates: Any
 ) -> GenuineErrors:
-    """Return 0-or-1 errors from their rate and their correlation."""
     if threshold is not None:
         raise DataError("`threshold` needs a pilot; without one, state frr and icc")
     if frr is None or icc is None:
@@ -332,28 +331,29 @@ def _assumed(
     return GenuineErrors(components, np.array(_sizes(n_templates)))
 
 
-def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> GenuineErrors:
-    """Return the errors of a pilot at its operating point."""
+def _errors_of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> GenuineErrors:
     require_scores(pilot, "pilot")
     require_subjects(pilot, "a pilot")
-    threshold_used, messages = _operating_point(pilot, far, threshold)
+    threshold_used, messages = _threshold_of_pilot(pilot, far, threshold)
     tables, symmetric = _genuine_errors(pilot, threshold_used)
     components = components_of(tables, symmetric=symmetric)
     messages += _doubts(tables, components)
-    without = components_without_each(tables, symmetric=symmetric)
+    components_without = components_without_each(tables, symmetric=symmetric)
     templates_each = pilot.shape[1] / len(np.unique(pilot.codes.gallery))
-    if (
-        pilot.claims and templates_each == 1
-    ):  # claim scores, of one claim of each subject by an attempt
+    if pilot.claims and templates_each == 1:  # an attempt makes one claim of each subject
         if n_templates is not None:
             raise DataError(
                 "a pilot of claims plans attempts for the interval of its FRR; leave out "
                 "`n_templates`"
             )
-        components, *without = (replace(x, template=0.0) for x in (components, *without))
+        components, *components_without = (
+            replace(x, template=0.0) for x in (components, *components_without)
+        )
         attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": threshold_used}
         sizes = np.array(ATTEMPTS)
-        return GenuineErrors(components, sizes, without, len(tables), True, attrs, messages)
+        return GenuineErrors(
+            components, sizes, components_without, len(tables), True, attrs, messages
+        )
     sizes = np.array(_sizes(n_templates))
     if sizes[-1] > round(templates_each):
         reason = (
@@ -362,12 +362,17 @@ def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> Ge
         )
         messages.append(Message("plan-uncertain", why=reason))
     return GenuineErrors(
-        components, sizes, without, len(tables), False, {"threshold": threshold_used}, messages
+        components,
+        sizes,
+        components_without,
+        len(tables),
+        False,
+        {"threshold": threshold_used},
+        messages,
     )
 
 
-def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, list[Message]]:
-    """Return the threshold of the pilot, by default at the FAR target, and messages on it."""
+def _threshold_of_pilot(pilot: Scores, far: float, threshold: Any) -> tuple[float, list[Message]]:
     messages = []
     if threshold is None:
         ds = verification(pilot, far_targets=[far], n_thresholds=2, auc=False)
@@ -434,8 +439,7 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
     return []
 
 
-def _trials(rule: RuleOf, rate: float, confidence: float) -> int:
-    """Return the independent trials that the rule of 3, or of 30, requires."""
+def _trials_required(rule: RuleOf, rate: float, confidence: float) -> int:
     if rule == 3:
         errors = 3 if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
         return math.ceil(errors / rate - 1e-9)
@@ -487,7 +491,7 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     same. Where no subject has two pairs without a shared template, what they would have in common
     is taken from those that share one.
     """
-    return _of_sums(np.sum([_sums(table, symmetric) for table in errors], axis=0))
+    return _components_of_sums(np.sum([_sums(table, symmetric) for table in errors], axis=0))
 
 
 def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) -> list[Components]:
@@ -499,7 +503,7 @@ def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) ->
     left = sums.sum(axis=0) - sums
     if len(sums) < 3 or not (left[:, 2] > 0).all():
         return []
-    return [_of_sums(x, cut_off=False) for x in left]
+    return [_components_of_sums(x, cut_off=False) for x in left]
 
 
 def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
@@ -517,8 +521,7 @@ def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
     return np.array([total, squares, number, total**2, number**2, *together, *separate])
 
 
-def _of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
-    """Return the components from the sums of `_sums` over subjects."""
+def _components_of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
     total, squares, number, squared_totals, squared_numbers, *products = sums
     shared, separate = products[:2], products[2:]
     rate = total / number

@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import DataError, nearest_name, received
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
-from bioeval.results.dataset import along, dataset
+from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.support import beyond_scores
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
@@ -250,7 +250,7 @@ def workload(
         far = far_of_alarms(alarms_per_day, people, share)
         attrs = {"alarms_per_day": float(alarms_per_day), "far": far}
     if isinstance(rates, xr.Dataset):
-        point = _of_result(rates, threshold if far is None else _loosest(rates, far))
+        point = _rates_of_result(rates, threshold if far is None else _loosest(rates, far))
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
         messages = [x for x in messages_of(rates.attrs) if x.code in MISSING]
         if "threshold" in point.where and "far_target" not in point.where:
@@ -261,7 +261,7 @@ def workload(
         point_of = " chooses a point of a result; rates by name are of one point already"
         raise DataError(f"`threshold`{point_of}")
     else:
-        point = _by_name(rates, far)
+        point = _given_rates(rates, far)
     attrs |= {
         "result_type": "workload",
         "task": "workload",
@@ -289,14 +289,14 @@ def workload(
     with np.errstate(divide="ignore"):
         none = np.exp(np.log1p(-shares * rate)[:, None] * (people * np.array(periods, dtype=float)))
     per_day = people * shares * rate
-    variables = along(
+    variables = variables_over(
         ("event",),
         rate=rate,
         rate_low=low,
         rate_high=high,
         people_per_day=people * shares,
         per_day=per_day,
-    ) | along(
+    ) | variables_over(
         ("event", "days"),
         expected=per_day[:, None] * periods,
         expected_low=counts[0],
@@ -306,13 +306,12 @@ def workload(
         predicted_high=counts[3],
         none_at_all=none,
     )
-    attrs |= message_attrs([_answer(people, point.names, per_day)], attrs)
+    attrs |= message_attrs([_errors_of_a_day(people, point.names, per_day)], attrs)
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return dataset(variables, WORKLOAD, coordinates, attrs)
 
 
-def _answer(people: int, rates: tuple[str, str], per_day: np.ndarray) -> Message:
-    """Return the errors of a day of verification, or of a watch list."""
+def _errors_of_a_day(people: int, rates: tuple[str, str], per_day: np.ndarray) -> Message:
     alarms, rejections = per_day.tolist()
     code, names = "errors-a-day", ("accepted", "rejected")
     if rates == _WATCH_LIST:
@@ -337,14 +336,14 @@ def _loosest(ds: xr.Dataset, far: float) -> Any:
     """Return the loosest threshold of a result with at most this FAR; None without a FAR."""
     rates = ds.get("far_iso" if "fta" in ds.attrs else "far")
     if rates is None or rates.dims != ("threshold",):
-        return None  # which _of_result refuses
+        return None  # which _rates_of_result refuses
     within = np.flatnonzero(rates.values <= far)
     if not len(within):
         raise DataError(f"no threshold of the results has a FAR of at most {far:.4g}")
     return float(ds["threshold"].values[within[np.argmax(rates.values[within])]])
 
 
-def _by_name(rates: Any, far: float | None) -> _Rates:
+def _given_rates(rates: Any, far: float | None) -> _Rates:
     """Return the rates given by name; NaN for FRR that is not given beside a FAR of alarms."""
     if rates is None and far is not None:
         rates = {}
@@ -368,15 +367,14 @@ def _by_name(rates: Any, far: float | None) -> _Rates:
         raise DataError(
             f"`alarms_per_day` gives the {alarm.upper()}; expected rates without {alarm}"
         )
-    alarms = _estimate(rates, alarm) if far is None else Estimate(far)
+    alarms = _estimate_by_name(rates, alarm) if far is None else Estimate(far)
     rejections = Estimate()
     if far is None or rejected in rates:
-        rejections = _estimate(rates, rejected)
+        rejections = _estimate_by_name(rates, rejected)
     return _Rates(names, alarms, rejections)
 
 
-def _estimate(rates: Mapping[str, float], name: str) -> Estimate:
-    """Return a rate of `rates`, with its limits if both are given."""
+def _estimate_by_name(rates: Mapping[str, float], name: str) -> Estimate:
     if name not in rates:
         raise DataError(f"rates has no {name!r}; expected it, as in {{{name!r}: 0.01, ...}}")
     rate = require_number(name, rates[name], low=0.0, high=1.0)
@@ -392,8 +390,7 @@ def _estimate(rates: Mapping[str, float], name: str) -> Estimate:
     )
 
 
-def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
-    """Return the rates of a result at an operating point: a threshold, a rule or a FAR target."""
+def _rates_of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
     open_set = "dir" in ds and "frr" in ds
     of_task = open_set or "templates" in ds.attrs
     if not of_task or "far" not in ds or ds["far"].dims != ("threshold",):

@@ -29,7 +29,7 @@ def answers_of_study(
     """
     task = "identification" if "unenrolled_people" in study else ""
     answers = _thresholds(study, rates, rule, [x for x in messages if not x.about])
-    answers += _missed(study, rates.sel(part="test"), rule)
+    answers += _missed_target(study, rates.sel(part="test"), rule)
     return [Message(x.code, **x.arguments, task=task) if task else x for x in answers]
 
 
@@ -87,8 +87,7 @@ def _install(study: xr.Dataset, rule: Rule, frr_without_assurance: float) -> Mes
     )
 
 
-def _missed(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> list[Message]:
-    """Return by how much a FAR target was missed on new people."""
+def _missed_target(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> list[Message]:
     far = float(on_new["far"])
     target = float(rule.values[0]) if rule.name == "far" else 0.0
     if not target or not far > CLEARLY * target:

@@ -15,7 +15,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_two_sets, to_user
-from bioeval.results.dataset import Variables, about_attrs, along, dataset
+from bioeval.results.dataset import Variables, about_attrs, dataset, variables_over
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -156,7 +156,9 @@ def judge_threshold(
         variables["min_dcf"] = at_threshold["min_dcf"].values[0].item()
         prior, miss, accept = rule.values
         remarks += actual_costs_above_1([on_test["dcf"]], [prior], miss, accept)
-    variables |= along(("part",), **{name: [on_train[name], on_test[name]] for name in on_test})
+    variables |= variables_over(
+        ("part",), **{name: [on_train[name], on_test[name]] for name in on_test}
+    )
     for message in messages_of(at_threshold.attrs):
         if unknown and message.code == "dependent-attempts":
             pattern = str(subject_pattern_of(test))

@@ -30,10 +30,10 @@ from bioeval.results.dataset import (
     THRESHOLD_STUDY,
     Variables,
     about_attrs,
-    along,
     dataset,
     threshold_with_next,
     tree_of,
+    variables_over,
 )
 from bioeval.results.support import RULES, beyond_scores, people_with
 from bioeval.results.variables import (
@@ -243,8 +243,8 @@ def study_threshold(
     """
     rule = Rule.parse(target, "target")
     require_scores(scores)
-    _check_number(scores, "folds", folds, low=2)
-    _check_number(scores, "repeats", repeats, low=1)
+    _require_folds(scores, "folds", folds, low=2)
+    _require_folds(scores, "repeats", repeats, low=1)
     notes: list[Message] = []
     if folds is None:
         folds, notes = _usual_folds(scores)
@@ -264,7 +264,7 @@ def study_threshold(
             ranked = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
             counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
-            counted = _of_comparisons(scores, rule, splitter, method)
+            counted = _count_comparisons(scores, rule, splitter, method)
     folds_attrs, attempts = counted.folds.attrs, counted.attempts
     rates = counted.rates_by_part()
     variables = counted.of_all_data(scores.kind)
@@ -313,11 +313,11 @@ def study_threshold(
     )
     study = dataset(variables, STUDY, {}, described | attrs)
     parts = {"part": np.array(["all", "test"])}
-    of_parts = along(("part",), **rates)
+    of_parts = variables_over(("part",), **rates)
     if needed:
         is_shown = all(message.code != "target-not-shown" for message in support)
         of_parts[f"{rule.name}{SUPPORTED}"] = int(is_shown)
-    about_parts = {"task": STUDY_PARTS["rates"], **_intervals_of_parts(counted, method)}
+    about_parts = {"task": STUDY_PARTS["rates"], **_attributes_of_intervals(counted, method)}
     about_parts |= {f"rates_at_{x}": y for x, y in threshold_with_next(study).items()}
     table = {
         **STUDY,
@@ -327,7 +327,7 @@ def study_threshold(
     }
     by_part = dataset(of_parts, table, parts, about_parts)
     answers = answers_of_study(study, by_part, rule, messages + support)
-    study.attrs |= message_attrs(answers, study.attrs)
+    study.attrs.update(message_attrs(answers, study.attrs))
     nodes = {"": study, "rates": by_part}
     if needed:
         labels = {"rule": np.array(RULES)}
@@ -367,14 +367,12 @@ class _Counted(NamedTuple):
     others: SearchesOfOthers | None = None
 
     def of_all_data(self, kind: str) -> Variables:
-        """Return the threshold to install, and the numbers of all data."""
         values: Variables = {**self.chosen.in_units(kind)}
         for role in ("genuine_attempts", "impostor_attempts"):
             values[role] = getattr(self.attempts, role)
         return values | self.variables
 
     def rates_by_part(self) -> dict[str, list[float]]:
-        """Return rates and limits of all data at the threshold (optimistic), and of test parts."""
         over_folds = aggregate(self.folds, ("repeat", "fold"))
         of_test = over_folds.sel(part="test", statistic="mean")
         rates = {}
@@ -388,8 +386,9 @@ class _Counted(NamedTuple):
         return rates
 
 
-def _intervals_of_parts(counted: _Counted, method: IntervalMethod) -> dict[str, str | int | float]:
-    """Return the attributes of the intervals of both parts, and of the thresholds of folds."""
+def _attributes_of_intervals(
+    counted: _Counted, method: IntervalMethod
+) -> dict[str, str | int | float]:
     attrs: dict[str, str | int | float] = {}
     of_folds = counted.folds["threshold"].values
     finite = of_folds[np.isfinite(of_folds)]
@@ -401,18 +400,17 @@ def _intervals_of_parts(counted: _Counted, method: IntervalMethod) -> dict[str, 
     return attrs
 
 
-def _of_comparisons(
+def _count_comparisons(
     scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
 ) -> _Counted:
-    """Count verification in folds, and at the threshold of all data."""
-    folds = cross_evaluate(scores, splitter, threshold=rule, interval=_in_folds(interval))
+    folds = cross_evaluate(scores, splitter, threshold=rule, interval=_method_over_folds(interval))
     of_kind = rule.as_distance(scores.kind)
     verified = verify(scores, wanted=PointsWanted.of_rule(of_kind))
     attempts, compared = verified.attempts, verified.compared
     chosen = choose(of_kind, attempts)
     pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
     subjects = len(scores.subjects) if knows_people(scores) else 0
-    rates, messages = _on_all(scores, chosen, interval)
+    rates, messages = _rates_on_all_data(scores, chosen, interval)
     variables: Variables = {"impostor_pairs": pairs}
     if subjects:
         variables["subjects"] = subjects
@@ -422,8 +420,7 @@ def _of_comparisons(
     return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages)
 
 
-def _in_folds(interval: IntervalMethod) -> IntervalMethod:
-    """Return the method of rates over folds, with the same confidence."""
+def _method_over_folds(interval: IntervalMethod) -> IntervalMethod:
     return IntervalMethod("nadeau-bengio", interval.confidence)
 
 
@@ -458,7 +455,7 @@ def _of_searches(
     from bioeval.tasks.identification import open_set
 
     search_options = OpenSet(impostors="unenrolled", **ranked)
-    options = FoldOptions("open_set", rule, _in_folds(interval), search=search_options)
+    options = FoldOptions("open_set", rule, _method_over_folds(interval), search=search_options)
     of_kind = rule.as_distance(scores.kind)
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
@@ -511,10 +508,9 @@ def _of_searches(
 
 
 @stage("intervals")
-def _on_all(
+def _rates_on_all_data(
     scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod
 ) -> tuple[dict[str, Any], list[Message]]:
-    """Return the rates at the threshold chosen on all data with their limits, and messages."""
     if not chosen.defined:
         return {}, []
     by_subject, distance = knows_people(scores), chosen.threshold
@@ -556,7 +552,7 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
     if rate == "far":
         needed["impostors_needed"] = numbers
         needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
-    needed = along(("rule",), **needed)
+    needed = variables_over(("rule",), **needed)
     error = {"far": "false accept", "frr": "false reject"}[rate]
     about: dict[str, Any] = {"rate": rate, "target": target}
     for least, number in needed_by_rule.items():
@@ -576,7 +572,7 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
     return needed, []
 
 
-def _check_number(scores: Scores, name: str, number: int | None, *, low: int) -> None:
+def _require_folds(scores: Scores, name: str, number: int | None, *, low: int) -> None:
     """Raise :class:`DataError` for a number of folds below `low`, or beside folds of pairs."""
     if number is None:
         return
@@ -609,7 +605,6 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
 def _splitter(
     scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
 ) -> Any:
-    """Return the splitter that divides the people, or the pairs, into folds."""
     if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")
     drawn: dict[str, Any] = {"n_repeats": repeats, "shuffle": True, "random_state": random_state}

@@ -113,7 +113,6 @@ class TrackingOptions:
         }
 
     def _require_classes(self, pairs: list[Pair]) -> None:
-        """Raise unless each class to evaluate has a row of the ground truth."""
         present = set[int]().union(*(pair.truth.category.tolist() for pair in pairs))
         if missing := [x for x in self.classes or () if x not in present]:
             present_classes = _listed_classes(present) or "no rows"
@@ -152,7 +151,6 @@ class TrackingOptions:
         return Evaluated(scenes, measured, sums, messages)
 
     def _remarks(self, scenes: list[Scene], sums: SequenceSums) -> list[Message]:
-        """Return remarks on ignored boxes and on the number of frames."""
         counts, _ = sums.total
         remarks = []
         by_class = self.ignored in DISTRACTORS

@@ -125,7 +125,7 @@ def read_boxes(
     else:
         if (columns := columns_of(value)) is not None:
             names, value = _named(columns, names, least, role)
-        place, array = f"{role}: row", _array(value, role, names[:least], of_result)
+        place, array = f"{role}: row", _rows_of_boxes(value, role, names[:least], of_result)
         written = table = list(array.T)
         line = np.arange(1, len(array) + 1)
     numbers = dict(zip(names, table, strict=False))
@@ -184,8 +184,7 @@ def _named(
     return present, np.column_stack([columns[str(column_of[name])] for name in present])
 
 
-def _array(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np.ndarray:
-    """Return an array with a box in each row."""
+def _rows_of_boxes(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np.ndarray:
     least, listed = len(names), ", ".join(names)
     try:
         table = np.asarray(value, dtype=np.float64)
@@ -377,7 +376,6 @@ def read_pairs(
 
 
 def _cameras_of_one_side(pairs: list[Pair]) -> list[Message]:
-    """Return messages on cameras that only the ground truth has, or only the result."""
     notes = []
     for side, other_side, counted_as in (
         ("ground truth", "result", "missed"),

@@ -82,13 +82,13 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
     orders, boxes, ids = [], [], []
     for rows, key in zip(sides, keys, strict=True):
         order = np.lexsort((rows.line, rows.identity, key))
-        _check_twice(rows, key, order)
+        _refuse_repeated_ids(rows, key, order)
         distinct, code = np.unique(rows.identity, return_inverse=True)
         frame = np.searchsorted(units, key[order])
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
-    counted, distractor = _roles(pair.truth, ignored, classes, numbered)
+    counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
     frames, frames_from = len(units), "rows"
     if pair.frames is not None:
         frames, frames_from = pair.frames * max(len(cameras), 1), pair.frames_from
@@ -110,8 +110,7 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
     )
 
 
-def _check_twice(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> None:
-    """Raise if an id occurs twice in a frame."""
+def _refuse_repeated_ids(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> None:
     in_order, identity = key[order], rows.identity[order]
     again = np.flatnonzero((in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])) + 1
     if len(again):
@@ -124,10 +123,9 @@ def _check_twice(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> None:
         )
 
 
-def _roles(
+def _evaluated_and_distractors(
     truth: BoxRows, ignored: str, classes: Sequence[int] | None, numbered: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of the ground-truth boxes that are evaluated, and of the distractors."""
     counted = truth.flag != 0
     if classes is not None:
         counted &= np.isin(truth.category, classes)
@@ -279,7 +277,6 @@ def match(
 def _assign(
     rows: list[int], columns: list[int], iou: list[float], most_first: bool
 ) -> list[tuple[int, int]]:
-    """Return the best assignment of overlapping boxes."""
     if len(set(rows)) == len(set(columns)) == len(rows):  # there is no choice
         return list(zip(rows, columns, strict=True))
     left, i = np.unique(rows, return_inverse=True)

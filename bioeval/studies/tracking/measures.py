@@ -30,7 +30,6 @@ MatchSums = Mapping[str, np.ndarray]
 
 
 def _measures(meanings: Mapping[str, tuple[str, str]], **details: Any) -> dict[str, Variable]:
-    """Return variables from their labels and meanings."""
     details = {"units": "proportion", "direction": "larger", **details}
     return {
         name: Variable(meaning, name=name, label=label, **details)

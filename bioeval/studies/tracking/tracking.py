@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_choice, require_list, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
-from bioeval.results.dataset import along, dataset
+from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.variables import Variable
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -337,7 +337,6 @@ def tracking(
 def _dataset(
     evaluated: Evaluated, options: TrackingOptions, method: IntervalMethod | None
 ) -> xr.Dataset:
-    """Return the result of one tracker; several sequences are listed beside the total."""
     scenes, measured, sums = evaluated.scenes, evaluated.measured, evaluated.sums
     names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
     coordinates = {"localisation_threshold": THRESHOLDS}
@@ -354,12 +353,12 @@ def _dataset(
         for name in measured[0].targets
     }
     coordinates["target"] = targets.pop("target")
-    variables |= along(("target",), **targets)
+    variables |= variables_over(("target",), **targets)
     attrs, messages = options.attrs(), evaluated.messages
     if method is not None:
         for name in MEASURES:
             low, high = sums.limits(name, method.confidence)
-            variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
+            variables |= variables_over((), **{f"{name}_low": low, f"{name}_high": high})
         messages = messages + sums.messages()
         attrs |= sums.attrs(method)
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
@@ -377,7 +376,6 @@ def _dataset(
 
 
 def _variable_over_sequences(name: str) -> Variable:
-    """Return a variable over sequences, which a short table has if it is in `_OF_SEQUENCES`."""
     variable = TRACKING[name]
     detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
     if name in _OF_SEQUENCES:
@@ -428,7 +426,7 @@ def compare_trackers(
     truths = sources_of(truth, "truth")
     frames_of_sequence = frames_given(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
-    common, messages = _common(truths, results)
+    common, messages = _sequences_in_common(truths, results)
     evaluated = {}
     for name, result in results.items():
         with stage(f"matching {name}"):
@@ -458,7 +456,6 @@ def compare_trackers(
 
 
 def _role(name: str) -> str:
-    """Return the name of a tracker's result in errors."""
     return f"`result`[{name!r}]"
 
 
@@ -475,10 +472,9 @@ def _check_measures(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _common(
+def _sequences_in_common(
     truths: Mapping[str, SequenceSource], trackers: Mapping[str, Mapping[str, SequenceSource]]
 ) -> tuple[dict[str, SequenceSource], list[Message]]:
-    """Return the sequences that all trackers have, and a message on the sequences left out."""
     lacking = {
         tracker: [name for name in truths if name not in results]
         for tracker, results in trackers.items()

@@ -63,7 +63,6 @@ class _Batch:
         return int(np.count_nonzero(is_again))
 
     def require_fit(self, batch: _Batch) -> None:
-        """Raise :class:`DataError` if a later batch has other features or columns."""
         features, expected = batch.embeddings.shape[1], self.embeddings.shape[1]
         if features != expected:
             raise DataError(

@@ -22,9 +22,9 @@ from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.results.dataset import (
     Variables,
     about_attrs,
-    along,
     dataset,
     threshold_with_next,
+    variables_over,
 )
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import COORDINATES, VERIFICATION, Variable, entries
@@ -150,7 +150,7 @@ def tries(
                 columns.setdefault(variable, []).append(value)
     variables: Variables = {
         "threshold": checked,
-        **along(("tries",), **{name: np.array(x) for name, x in columns.items()}),
+        **variables_over(("tries",), **{name: np.array(x) for name, x in columns.items()}),
     }
     messages = beyond_scores(checked, columns["far"][0], columns["frr"][0])
     if scores.tries > 1:
@@ -172,7 +172,6 @@ def tries(
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield the rates of the most tries, with the rates of the fewest to compare."""
     numbers = ds["tries"].values.tolist()
     far, frr = ds["far"].values.tolist(), ds["frr"].values.tolist()
     if math.isnan(far[-1]) or math.isnan(frr[-1]):

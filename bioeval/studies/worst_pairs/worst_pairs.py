@@ -9,7 +9,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
+from bioeval.results.dataset import about_attrs, dataset, variables_over, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -188,7 +188,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
                 renamed[key] = name
     attrs = about_attrs(Provenance.from_scores(scores), "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
-    ds = dataset(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
+    ds = dataset(variables_over(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
     for key, name in renamed.items():
         ds[key].attrs["column"] = name
     return ds

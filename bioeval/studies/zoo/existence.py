@@ -104,8 +104,8 @@ def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: St
     )
     spread = math.sqrt(first.var() * second.var())
     covariance = int(first @ second) / len(first) - float(first.mean() * second.mean())
-    p = (1 + int((products >= first @ second).sum())) / (1 + permutations)
-    return HalvesTest(covariance / spread if spread > 0 else math.nan, p, len(first))
+    p_value = (1 + int((products >= first @ second).sum())) / (1 + permutations)
+    return HalvesTest(covariance / spread if spread > 0 else math.nan, p_value, len(first))
 
 
 def opponents_test(
@@ -137,13 +137,13 @@ def opponents_test(
     permuted_products(first_sums, second_sums, ends, stream.words(2), products)
     signs = np.where(stream.uniforms(permutations * groups) < 0.5, -1, 1).reshape(-1, groups)
     products += ((signs @ products_of_groups) * signs).sum(axis=1)
-    p = (1 + int((products >= observed).sum())) / (1 + permutations)
+    p_value = (1 + int((products >= observed).sum())) / (1 + permutations)
     spread = math.sqrt(float(first_sums @ first_sums) * float(second_sums @ second_sums))
     correlation = math.nan
     if spread > 0:
         # Only pairs of different groups were summed.
         correlation = observed / spread * groups / (groups - 1)
-    return HalvesTest(float(np.clip(correlation, -1, 1)), p, len(means))
+    return HalvesTest(float(np.clip(correlation, -1, 1)), p_value, len(means))
 
 
 def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.results.dataset import Variables, about_attrs, along, dataset
+from bioeval.results.dataset import Variables, about_attrs, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.scores.arrays import farthest
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -227,7 +227,7 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
     total, total_number = errors.sum(axis=1), number.sum(axis=1)
     all_errors, all_attempts = errors[:, :people].sum(axis=1), number[:, :people].sum(axis=1)
     return {
-        **along(
+        **variables_over(
             ("error",),
             all_errors=all_errors,
             all_attempts=all_attempts,
@@ -235,7 +235,7 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
             gini=[gini(x[:people][n[:people] > 0]) for x, n in zip(errors, number, strict=True)],
             half_of_errors=[fewest_with_half(x[:people]) for x in errors],
         ),
-        **along(
+        **variables_over(
             ("error", "subject"),
             errors=errors,
             attempts=number,
@@ -259,7 +259,6 @@ def fewest_with_half(counts: np.ndarray) -> int:
 
 
 def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
-    """Return the animals by two mean distances, and the probabilities of their numbers."""
     subjects = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
     best = number_of_best(quantile, len(subjects))
     sides = []
@@ -276,7 +275,7 @@ def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: floa
         expected = np.full(len(ANIMALS), best**2 / len(subjects))
         p_more, p_fewer = chance.sf(count - 1), chance.cdf(count)
     return {
-        **along(
+        **variables_over(
             ("animal",),
             animal_count=count,
             animal_expected=expected,
@@ -299,7 +298,6 @@ _NEEDED = {
 def _tests(
     attempts: ZooAttempts, layout: str, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
-    """Return the tests of existence as variables, and a message on each undefined test."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
     subjects = len(as_probe.attempts)
     streams = [Stream(seed, key) for key in (1, 2, 3)]
@@ -311,7 +309,7 @@ def _tests(
         "lamb": opponents_test(as_claimed.means, as_claimed.size, permutations, streams[2]),
     }
     variables: Variables = {"kruskal_p": kruskal_p(genuine.distance, genuine.person)}
-    variables |= along(
+    variables |= variables_over(
         ("test",),
         correlation=[tests[animal].correlation for animal in TESTED],
         p=[tests[animal].p for animal in TESTED],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -91,6 +92,15 @@ class Candidates:
             sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
             rules.append(ExclusionRule(Exclusion.parse("all:junk"), sides))
         return leaving_out(scores, codes, rules)
+
+    def of_queries(self, is_kept: np.ndarray) -> Candidates:
+        """Return what is known of some queries; their scores and cameras are not selected."""
+        some = copy(self)
+        some.left_out = self.left_out[is_kept]
+        some.identity = self.identity[is_kept]
+        some.itself = self.itself[is_kept]
+        some.enrolled = self.enrolled[is_kept]
+        return some
 
     def _by_camera(self, *, of_all: bool) -> ExclusionRule:
         """Return the exclusion of mates under the same camera, or `of_all` people under it."""

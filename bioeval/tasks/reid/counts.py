@@ -18,7 +18,14 @@ from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import Scalars, about_attrs, dataset, rate
+from bioeval.results.dataset import (
+    Scalars,
+    Variables,
+    about_attrs,
+    dataset,
+    rate,
+    variables_over,
+)
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
@@ -157,33 +164,17 @@ class ReidCounts:
             variables["subjects"] = len(np.unique(candidates.identity[in_means]))
         coordinates = {"rank": np.arange(1, rules.max_rank + 1), "recall_level": RECALL_LEVELS}
         if self.thresholds is not None:
-            variables["micro_f1"] = ("threshold",), self._in_order(self._sets.micro_f1())
-            coordinates["threshold"] = self._in_order(to_user(self.thresholds, about.kind))
+            variables["micro_f1"] = (
+                ("threshold",),
+                self._in_order_of_thresholds(self._retrieved_sets.micro_f1()),
+            )
+            coordinates["threshold"] = self._in_order_of_thresholds(
+                to_user(self.thresholds, about.kind)
+            )
         if self.per_query:
-            query, rank, weight = first_places(self.cmc_matches, rules.ties)
-            first = np.bincount(query, rank * weight, minlength=len(in_means))
-            by_probe = {
-                "first_match_rank": np.where(self.cmc_matches.counts > 0, first, np.nan),
-                "matches": matches.counts,
-                "removed_entries": removed_entries,
-                "identity": candidates.labels(),
-            }
-            if (names := candidates.names()) is not None:
-                by_probe["template"] = names
-            for name, of_query in OF_QUERY.items():
-                if name in measures.means:
-                    variables[of_query] = ("probe",), measures.means[name].by_query
-            variables |= {name: (("probe",), values) for name, values in by_probe.items()}
+            variables |= self._numbers_of_queries(measures, removed_entries)
             coordinates["probe"] = np.arange(len(in_means))
-        messages = [*self._tie_messages()]
-        if rules.rank_k is not None:
-            messages += cut_messages(matches.counts, rules.rank_k, rules.rank_k_over)
-        if self.thresholds is not None:
-            messages += self.thresholds_beyond_scores(to_user(self.thresholds, about.kind))
-        messages += _unmatched(searching, valid, absent, rules.unmatched, rules.ap_removed)
-        if valid and not self.cmc_matches.counts.any():
-            consequence = "the CMC is not defined"
-            messages.append(no_match(searching, absent, rules.removed, consequence))
+        messages = self._messages(searching, valid, absent)
         attrs = about_attrs(about, "reid", "re-identification", messages)
         table = self.table
         if rules.cmc in ("single-gallery-shot", "identity-dedup"):
@@ -192,6 +183,38 @@ class ReidCounts:
             table = {**table, "cmc": replace(cmc, long_name=words)}
         attrs |= {**rules.attrs(), "ties": rules.ties}
         return dataset(variables, table, coordinates, attrs)
+
+    def _numbers_of_queries(
+        self, measures: QueryMeasures, removed_entries: np.ndarray
+    ) -> Variables:
+        query, rank, weight = first_places(self.cmc_matches, self.candidates.rules.ties)
+        first = np.bincount(query, rank * weight, minlength=len(removed_entries))
+        numbers = {
+            of_query: measures.means[name].by_query
+            for name, of_query in OF_QUERY.items()
+            if name in measures.means
+        }
+        numbers["first_match_rank"] = np.where(self.cmc_matches.counts > 0, first, np.nan)
+        numbers["matches"] = self.matches.counts
+        numbers["removed_entries"] = removed_entries
+        numbers["identity"] = self.candidates.labels()
+        if (names := self.candidates.names()) is not None:
+            numbers["template"] = names
+        return variables_over(("probe",), **numbers)
+
+    def _messages(self, searching: int, valid: int, absent: int) -> list[Message]:
+        matches, rules = self.matches, self.candidates.rules
+        messages = [*self._tie_messages()]
+        if rules.rank_k is not None:
+            messages += cut_messages(matches.counts, rules.rank_k, rules.rank_k_over)
+        if self.thresholds is not None:
+            kind = self.candidates.scores.kind
+            messages += self.thresholds_beyond_scores(to_user(self.thresholds, kind))
+        messages += _unmatched(searching, valid, absent, rules.unmatched, rules.ap_removed)
+        if valid and not self.cmc_matches.counts.any():
+            consequence = "the CMC is not defined"
+            messages.append(no_match(searching, absent, rules.removed, consequence))
+        return messages
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals, by the people of the queries."""
@@ -213,8 +236,8 @@ class ReidCounts:
         query = np.flatnonzero(matches.counts)
         means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
         if self.thresholds is not None:
-            for name, mean in self._sets.measures(counted).items():
-                means[name] = replace(mean, values=self._in_order(mean.values))
+            for name, mean in self._retrieved_sets.measures(counted).items():
+                means[name] = replace(mean, values=self._in_order_of_thresholds(mean.values))
         if not curves:
             return QueryMeasures(cmc, means)
         levels = np.full((len(counted), TENTHS + 1), np.nan)
@@ -256,8 +279,7 @@ class ReidCounts:
         return values
 
     @cached_property
-    def _sets(self) -> RetrievedSets:
-        """The entries retrieved within the thresholds, which must be given."""
+    def _retrieved_sets(self) -> RetrievedSets:
         assert self.thresholds is not None and self.retrieved is not None
         return RetrievedSets(self.matches, self.retrieved, self.thresholds)
 
@@ -266,7 +288,7 @@ class ReidCounts:
 
         The thresholds are in the units of the user, in the order of increasing distances.
         """
-        candidates, sets = self.candidates, self._sets
+        candidates, sets = self.candidates, self._retrieved_sets
         hits, positives = sets.hits.sum(axis=0), int(sets.positives.sum())
         removed = candidates.removed_entries(candidates.rules.ap_removed) + candidates.itself
         entries = int((candidates.scores.shape[-1] - removed)[~candidates.left_out].sum())
@@ -274,8 +296,7 @@ class ReidCounts:
         missed = 1 - rate(hits, positives)
         return all_beyond_scores(thresholds, wrong, missed)
 
-    def _in_order(self, values: np.ndarray) -> np.ndarray:
-        """Return values over increasing distances in the order of the user's thresholds."""
+    def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
         return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
 
     def _cmc(self, ties: str) -> MatchCurve:

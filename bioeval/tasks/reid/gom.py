@@ -223,8 +223,11 @@ class GomCounts(ReidCounts):
         distances = unscaled(taus, low, high - low)
         ranked = ReidCounts.from_candidates(candidates, distances, per_query=per_query)
         of_task = {"thresholds": taus, "task": task, "low": low, "high": high}
+        scaled_distance = (ranked.matches.distance - low) / (high - low)
+        of_task["matches"] = replace(
+            ranked.matches, distance=scaled_distance, all_matches=ranked.matches.positives
+        )
         counts = cls(**vars(ranked) | of_task)
-        counts.matches.distance = (counts.matches.distance - low) / (high - low)
         if task.variant == "reference":
             removed = candidates.removed_entries(candidates.rules.removed)
             removed[candidates.left_out] = 0
@@ -232,8 +235,7 @@ class GomCounts(ReidCounts):
         return counts
 
     @property
-    def _is_turned(self) -> bool:
-        """Whether thresholds are similarities: the scores are similarities that are not scaled."""
+    def _thresholds_are_similarities(self) -> bool:
         kind = self.candidates.scores.kind
         return kind in LARGER_IS_CLOSER and (self.low, self.high) == (0.0, 1.0)
 
@@ -252,7 +254,7 @@ class GomCounts(ReidCounts):
         identified = identified.cumsum(axis=0).cumsum(axis=1)
         valid = int(matched.sum())
         single = {name: means.pop(name) for name in GOM_MEANS}
-        means["micro_f1"] = self._sets.micro_f1()
+        means["micro_f1"] = self._retrieved_sets.micro_f1()
         variables = {
             **{name: (("threshold",), values) for name, values in means.items()},
             "dir": (("threshold", "rank"), rate(identified, valid)),
@@ -274,7 +276,9 @@ class GomCounts(ReidCounts):
         if matches.tied.any():
             messages += rank_message("cmc", lambda ties: self._cmc(ties).means(max_rank), CMC_WORDS)
         kind = candidates.scores.kind
-        messages += self.thresholds_beyond_scores(to_user(tau, kind) if self._is_turned else tau)
+        messages += self.thresholds_beyond_scores(
+            to_user(tau, kind) if self._thresholds_are_similarities else tau
+        )
         messages += _missing(matched[~left_out], absent[~left_out], task.variant, rules.removed)
         attrs = about_attrs(candidates.about(), "gom", "GOM", messages)
         attrs |= {
@@ -289,7 +293,7 @@ class GomCounts(ReidCounts):
             "junk": rules.junk_in_words,
         }
         result = dataset(variables, GOM, coordinates, attrs)
-        if not self._is_turned:
+        if not self._thresholds_are_similarities:
             return result
         turned = result.isel(threshold=slice(None, None, -1))
         for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
@@ -306,7 +310,7 @@ class GomCounts(ReidCounts):
     def measures(self, *, curves: bool = True) -> QueryMeasures:
         """Return the measures that are means over queries, over the thresholds of the user."""
         measures = self._over_distances()
-        if not self._is_turned:
+        if not self._thresholds_are_similarities:
             return measures
         means = dict(measures.means)
         for name, mean in measures.means.items():
@@ -321,7 +325,7 @@ class GomCounts(ReidCounts):
     def _over_distances(self) -> QueryMeasures:
         matches, ties, absent = self.matches, self.task.ties, self.candidates.absent
         matched, counted = matches.counts > 0, self.in_means(matches)
-        rp, vp = _per_threshold(self._sets, ties, capped=self.task.variant == "reference")
+        rp, vp = _per_threshold(self._retrieved_sets, ties, capped=self.task.variant == "reference")
         something = self.retrieved > 0
         nearest = np.full(len(matched), np.inf)
         nearest[matched] = matches.distance[matches.starts[:-1][matched]]
@@ -334,7 +338,7 @@ class GomCounts(ReidCounts):
             "mrp": mean(counted, matched, rp),
             "mvp": mean(counted, matched, vp),
             "mrep": mean(counted, matched, np.sqrt(rp * vp)),
-            **self._sets.measures(counted),
+            **self._retrieved_sets.measures(counted),
             "mfr": mean(absent, absent, np.minimum(self.retrieved / self.task.budget, 1.0)),
             "far": mean(absent, absent, something),
             "ttr": mean(matched, matched, something),
@@ -396,27 +400,26 @@ def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     """
     if (low, span) == (0.0, 1.0):
         return thresholds
-    within = np.full(thresholds.shape, _order(np.array(-np.inf)))
-    beyond = np.full(thresholds.shape, _order(np.array(np.inf)))
+    within = np.full(thresholds.shape, _order_of_floats(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, _order_of_floats(np.array(np.inf)))
     with np.errstate(over="ignore"):
         while (beyond - 1 > within).any():
             middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
-            is_within = (_number(middle) - low) / span <= thresholds
+            is_within = (_float_of_order(middle) - low) / span <= thresholds
             within, beyond = (
                 np.where(is_within, middle, within),
                 np.where(is_within, beyond, middle),
             )
-    return np.where(np.isfinite(thresholds), _number(within), thresholds)
+    return np.where(np.isfinite(thresholds), _float_of_order(within), thresholds)
 
 
-def _order(x: np.ndarray) -> np.ndarray:
+def _order_of_floats(x: np.ndarray) -> np.ndarray:
     """Return integers in the order of float64 numbers, consecutive for neighbours."""
     bits = np.asarray(x, dtype=np.float64).view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
-def _number(order: np.ndarray) -> np.ndarray:
-    """Return the float64 number of an integer made by :func:`_order`."""
+def _float_of_order(order: np.ndarray) -> np.ndarray:
     return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
 
 

@@ -15,7 +15,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
-from bioeval.results.dataset import about_attrs, along, dataset, rate
+from bioeval.results.dataset import about_attrs, dataset, rate, variables_over
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
@@ -186,7 +186,7 @@ class ListCounts(ReidCounts):
             "rank_k": self.cut,
             **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
             **means,
-            **along(("rank",), **over_ranks),
+            **variables_over(("rank",), **over_ranks),
             "interpolated_precision": (("recall_level",), levels),
             "queries": queries,
             "subjects": len(np.unique(candidates.identity[counted])),
@@ -203,7 +203,7 @@ class ListCounts(ReidCounts):
             by_probe = {"rank_k_average_precision": self._of_queries["rank_k_mean_ap"]}
             by_probe |= {"first_match_rank": first_rank}
             by_probe |= {OF_QUERY[name]: self._of_queries[name] for name in OF_MATCH}
-            variables |= along(("probe",), **by_probe, identity=candidates.labels())
+            variables |= variables_over(("probe",), **by_probe, identity=candidates.labels())
             coordinates["probe"] = np.arange(len(counted))
         attrs = about_attrs(candidates.about(), "top-k", "top-K lists", notes)
         attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
@@ -225,9 +225,8 @@ def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
     ranks = np.append(ranks_of(matches, "stable"), end[beyond] + place)[order]
     none = np.zeros_like(ranks)
     starts = np.append(0, np.cumsum(positives))
-    lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
-    lists.closer = ranks - lists.order
-    return lists
+    earlier_matches = np.arange(len(ranks)) - np.repeat(starts[:-1], positives)
+    return MatchLists(starts, ranks.astype(np.float64), ranks - 1 - earlier_matches, none, none)
 
 
 def _rank(name: str, requested: int | None, reach: int | None, scores: Scores) -> int:

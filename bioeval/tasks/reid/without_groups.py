@@ -8,7 +8,6 @@ ranks people and not templates is counted anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -79,15 +78,15 @@ def _counts_without(
             )
         for left_out_group in range(groups):
             is_kept = of_query[rows] != left_out_group
-            remaining = copy(candidates)
-            remaining.left_out = candidates.left_out[is_kept]
             of_rule = {
                 rule: _without(ranks, left_out_group, is_kept) for rule, ranks in matches.items()
             }
             of_ap, of_cmc = of_rule[rules.ap_removed], of_rule[rules.removed]
             yield (
                 left_out_group,
-                ReidCounts(candidates=remaining, matches=of_ap, cmc_matches=of_cmc),
+                ReidCounts(
+                    candidates=candidates.of_queries(is_kept), matches=of_ap, cmc_matches=of_cmc
+                ),
             )
 
 

@@ -342,7 +342,7 @@ def test_genuine_zeros_of_codes_are_no_fault(form):
     kind = "similarity" if form == "similarities" else "distance"
     result = checked(values, kind=kind)
     assert len(np.unique(values)) < 160  # about 100 distinct scores
-    assert not result.of("warning", "error")
+    assert not result.with_severity("warning", "error")
 
 
 def test_masks_orders_cards_and_lists():
@@ -476,5 +476,5 @@ def test_messages_of_a_check_are_its_findings():
     findings = [x for x in result if x.severity != "ok"]
     messages = be.messages(result)
     assert {x.code for x in messages} == {x.code for x in findings}
-    assert messages[0].code in {x.code for x in result.of("error")}
+    assert messages[0].code in {x.code for x in result.with_severity("error")}
     assert {x.sentence for x in messages} == {x.message for x in findings}

@@ -111,5 +111,5 @@ def test_no_check_raises_alarm_in_more_than_2_percent():
     found = Counter()
     for make, seed in itertools.product(SOUND.values(), range(2000, 2012)):
         result = be.check_data(make(np.random.default_rng(seed)))
-        found.update({x.check for x in result.of("warning", "error")})
+        found.update({x.check for x in result.with_severity("warning", "error")})
     assert len(SOUND) == 10 and all(number <= 0.02 * 120 for number in found.values()), found

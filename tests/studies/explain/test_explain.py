@@ -199,8 +199,8 @@ def test_a_long_list_is_shortened(capsys, monkeypatch):
     text = str(row)
     places = [line.split()[0] for line in text.splitlines() if line.startswith("     ")]
     listed = {int(x) for x in places if x.isdecimal()}
-    genuine = {entry.place for entry in row.lists[0].of("genuine")}
-    at = sum(entry.accepted for entry in row.lists[0].of("genuine", "impostor"))
+    genuine = {entry.place for entry in row.lists[0].with_role("genuine")}
+    at = sum(entry.accepted for entry in row.lists[0].with_role("genuine", "impostor"))
     assert {1, 6, at, at + 1} | genuine <= listed and len(listed) < 24
     assert "more templates" in text
     for width in (60, 100):
