@@ -24,6 +24,7 @@ from .scores.simulation import (
     simulate_embeddings as simulate_embeddings,
 )
 from .showing.frame import to_frame as to_frame
+from .showing.messages import messages as messages
 from .showing.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .stats.aggregate import aggregate as aggregate
 from .studies.assurance.promise import check_promise as check_promise
@@ -60,4 +61,3 @@ from .tasks.identification import (
 from .tasks.reid.gom import gom as gom, gom_from_curves as gom_from_curves
 from .tasks.reid.reid import reid as reid
 from .tasks.verification_task import verification as verification
-from .views.messages import messages as messages
