@@ -565,7 +565,7 @@ def full_disk(rng: random.Random, valid: list[Input]) -> Input:
 #: which `bioeval check` takes for unknown people.
 TERMS = (
     *("FAR-net", "EER", "FRR", "FMR", "FNMR of FAR", "DIR, rank 1", "mAP", "AUC", "GAR vs FAR"),
-    *("genuine", "impostor", "threshold", "rank", "subject", "+1", "1e3", "--json", "all", "mean"),
+    *("genuine", "impostor", "threshold", "rank", "subject", "+1", "1e3", "--json", "any", "mean"),
 )
 
 #: Commands that print the names of systems or of subjects.

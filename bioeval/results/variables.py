@@ -25,7 +25,7 @@ UNITS = (
     *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
     *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons", "tries"),
     *("presentations", "boxes", "frames", "targets", "identities", "events"),
-    *("days", "per day", "per frame"),
+    *("day", "per day", "per frame"),  # xarray reads "days" as a timedelta
 )
 
 #: What a label may have besides terms: where a value is.

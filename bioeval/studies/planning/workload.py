@@ -26,7 +26,7 @@ from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod
 
 WORKLOAD = {
-    "days": Variable("length of the period", "days", label="days"),
+    "days": Variable("length of the period", "day", label="days"),
     "event": Variable(
         "error of the system: false-alarm, an impostor accepted or somebody who is not "
         "on the list found there; rejected, a genuine person rejected or a listed one missed",
