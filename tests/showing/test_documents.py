@@ -1,11 +1,13 @@
 """The document of any result: all numbers of its tables are in the frame, and none is rounded."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 import xarray as xr
 from every_result import CALLS, result_of, square
+from result_text import as_text
 
 import bioeval as be
 from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables, walk
@@ -264,3 +266,16 @@ def test_a_measure_of_the_training_part_has_a_column_of_its_own():
     assert [float(cells[0]), float(cells[2])] == pytest.approx([100 * train, 100 * test], abs=0.01)
     _, _, line = (x for x in be.to_markdown(folds, ["far"]).splitlines() if x.startswith("|"))
     assert line.split("|")[1].strip().split(" %")[0] == cells[2]
+
+
+def printed_numbers(text: str) -> set[str]:
+    return {word.strip("()[],;:.*") for word in text.split() if re.search(r"\d", word)}
+
+
+@pytest.mark.parametrize("width", [40, 50, 60])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_terminal_cuts_no_number(name, width):
+    result = result_of(name)
+    cut = printed_numbers(as_text(result, width)) - printed_numbers(as_text(result, 1000))
+    # A word may be broken at a hyphen, and a long name anywhere.
+    assert not {number for number in cut if re.fullmatch(r"[+-]?[\d,]*\.?\d+", number)}

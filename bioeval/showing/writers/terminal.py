@@ -113,7 +113,9 @@ class TerminalDocument:
         for piece in pieces_of(self.section, lines, lines):
             if above is not None and _stands_apart(piece, above):
                 yield RichText("")
-            yield from _printed(piece, options.max_width)
+            width = max(options.max_width, _least_width_of(piece))
+            for renderable in _printed(piece, width):
+                yield from console.render(renderable, options.update(width=width))
             above = piece
 
 
@@ -145,6 +147,15 @@ def _printed(piece: Piece, width: int) -> Iterator[RenderableType]:
             yield from map(_indented, _tables(piece, width - _INDENT))
 
 
+def _least_width_of(piece: Piece) -> int:
+    """Return the width below which rich would cut numbers; the terminal breaks such lines."""
+    if not isinstance(piece, Grid):
+        return 0
+    names, columns = piece.columns[: piece.names], piece.columns[piece.names :]
+    parts = [[*names, column] for column in columns if column.is_numeric]
+    return _INDENT + max((_taken(part, _LEAST[-1]) for part in parts), default=0)
+
+
 def _indented(renderable: RenderableType) -> Padding:
     return Padding(renderable, (0, 0, 0, _INDENT))
 
@@ -171,7 +182,10 @@ def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
     smallest = [[*names, *attached] for attached in together] or [names]
     whole = (x for x in (unbroken, *_LEAST[:2]) if _taken(grid.columns, x) <= width)
     parts = (x for x in _LEAST if all(_taken(part, x) <= width for part in smallest))
-    least = next(chain(whole, parts), _LEAST[-1])
+    least = next(chain(whole, parts), None)
+    if least is None:  # not even a column beside the one that it is attached to
+        least = _LEAST[-1]
+        together = [[column] for column in columns]
     beside: list[GridColumn] = []
     for attached in together:
         if beside and _taken([*names, *beside, *attached], least) > width:

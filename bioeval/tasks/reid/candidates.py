@@ -94,7 +94,7 @@ class Candidates:
         return leaving_out(scores, codes, rules)
 
     def of_queries(self, is_kept: np.ndarray) -> Candidates:
-        """Return what is known of some queries; their scores and cameras are not selected."""
+        """Return the candidates of some queries; scores and cameras remain those of all."""
         some = copy(self)
         some.left_out = self.left_out[is_kept]
         some.identity = self.identity[is_kept]
