@@ -144,7 +144,6 @@ def _evaluate_systems(
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
-    """Return the results of one system, by the part of the library that its card needs."""
     card = resolve_card(scores, protocol)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(scores, galleries, card, options)
@@ -156,8 +155,8 @@ def _evaluate_system(
     counted, limits = tasks.count(), options.interval
     ranks, datasets = " ".join(map(str, card.report.ranks)), {}
     for node, part in counted.items():
-        datasets[node] = part.dataset()
-        datasets[node].attrs |= {"protocol": card.name, "report_ranks": ranks}
+        attributes = {"protocol": card.name, "report_ranks": ranks}
+        datasets[node] = part.dataset().assign_attrs(attributes)
     if limits is not None:
         with threads_for(scores):
             for node, part in counted.items():

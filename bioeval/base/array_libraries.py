@@ -34,7 +34,7 @@ def as_numpy(values: Any, name: str) -> Any:
         return values
     if _is_sparse(values):
         dense = "to_dense" if hasattr(values, "to_dense") else "toarray"
-        raise _unreadable(name, values, f"is sparse; give {dense}() of it")
+        raise _unreadable_array(name, values, f"is sparse; give {dense}() of it")
     original = values
     try:
         if callable(getattr(values, "detach", None)) and callable(getattr(values, "cpu", None)):
@@ -51,7 +51,7 @@ def as_numpy(values: Any, name: str) -> Any:
     except _ERRORS as error:
         reason = cut(" ".join(str(error).split()), 120)
         problem = f"cannot be read as an array ({reason}); give an array of NumPy"
-        raise _unreadable(name, original, problem) from None
+        raise _unreadable_array(name, original, problem) from None
 
 
 def _is_sparse(values: Any) -> bool:
@@ -63,8 +63,7 @@ def _is_sparse(values: Any) -> bool:
     )
 
 
-def _unreadable(name: str, values: Any, problem: str) -> DataError:
-    """Return the error of an array that cannot be read, with its type, dtype and shape."""
+def _unreadable_array(name: str, values: Any, problem: str) -> DataError:
     kind = type(values)
     type_name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
     shape = tuple(getattr(values, "shape", ()))
@@ -98,7 +97,7 @@ def joined(values: Any, name: str, dimensions: int) -> Any:
     """
     if not isinstance(values, list | tuple) or not values:
         return values
-    sizes = {_dimensions(batch) for batch in values}
+    sizes = {_number_of_dimensions(batch) for batch in values}
     if dimensions == 2 and sizes == {1} and not all(isinstance(x, np.ndarray) for x in values):
         return [as_numpy(row, name) for row in values]  # tensors, a row each
     if sizes != {dimensions}:
@@ -120,7 +119,7 @@ def joined_labels(values: Any, name: str) -> Any:
     """
     if not isinstance(values, list | tuple) or not values:
         return values
-    if not all(isinstance(batch, list) or _dimensions(batch) == 1 for batch in values):
+    if not all(isinstance(batch, list) or _number_of_dimensions(batch) == 1 for batch in values):
         return values
     labels: list[Any] = []
     for batch in values:
@@ -129,6 +128,5 @@ def joined_labels(values: Any, name: str) -> Any:
     return labels
 
 
-def _dimensions(batch: Any) -> int:
-    """Return the number of dimensions of an array; 0 of other objects."""
+def _number_of_dimensions(batch: Any) -> int:
     return len(getattr(batch, "shape", ()))

@@ -57,15 +57,14 @@ class Message:
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Message:
-        values = {name: _with_messages(value) for name, value in entry.items()}
+        values = {name: _messages_from_json(value) for name, value in entry.items()}
         return cls(values.pop("code"), **values)
 
 
-def _with_messages(value: Any) -> Any:
-    """Return an argument read from JSON, in which dictionaries with a code become messages."""
+def _messages_from_json(value: Any) -> Any:
     if isinstance(value, Mapping) and isinstance(value.get("code"), str):
         return Message.of_entry(value)
-    return list(map(_with_messages, value)) if isinstance(value, list) else value
+    return list(map(_messages_from_json, value)) if isinstance(value, list) else value
 
 
 class MessageWarning(BioevalWarning):

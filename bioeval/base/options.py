@@ -18,8 +18,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def _progress(value: Any) -> Callable[[int, int], object] | bool | None:
-    """Return the function that reports progress; raise :class:`DataError` of other values."""
+def _progress_function(value: Any) -> Callable[[int, int], object] | bool | None:
     if value is False or value is None:
         return value
     return require_callable("progress", value)
@@ -42,7 +41,7 @@ def _client(value: Any) -> Any:
 _CHECKED = {
     "threads": _threads,
     "memory_limit": _memory_limit,
-    "progress": _progress,
+    "progress": _progress_function,
     "client": _client,
 }
 

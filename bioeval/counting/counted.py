@@ -118,17 +118,16 @@ class ThreadCounts:
         self.moments |= other.moments
         self.kept += other.kept
         self.kept_number += other.kept_number
-        self._join()
+        self._join_equal_scores()
 
     def keep(self, scores: np.ndarray, weight: int) -> None:
         """Keep scores, of which every score stands for `weight` attempts."""
         if len(scores):
             self.kept.append((scores.copy(), np.broadcast_to(weight, len(scores))))
             self.kept_number += len(scores)
-        self._join()
+        self._join_equal_scores()
 
-    def _join(self) -> None:
-        """Join equal scores, whenever twice as many are kept as there were distinct scores."""
+    def _join_equal_scores(self) -> None:
         if self.kept_number > self.join_from:
             self.kept = [distinct_scores(self.kept)]
             self.kept_number = len(self.kept[0][0])

@@ -170,7 +170,7 @@ class FoldAttempts(Reducer):
         self.counting = False
         if self.few:
             return
-        genuine, missed = self._scored(self.genuine.distances)
+        genuine, missed = self._scores_and_failed(self.genuine.distances)
         points = PointsWanted.of_rule(self.rules[0])
         self.counter = AttemptCounter(self.dtype, points, np.empty(0), genuine, missed)
         number_of_cells = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
@@ -308,7 +308,7 @@ class FoldAttempts(Reducer):
             outside = total - by_probe[part.fold] - by_gallery[part.fold] + within
             counts.append(within if part.inside else outside)
         is_in_part = self.genuine.is_in_part(k, part)
-        scores, missed = self._scored(self.genuine.distances[is_in_part])
+        scores, missed = self._scores_and_failed(self.genuine.distances[is_in_part])
         cells = self.cells[is_in_part][: len(scores)]
         return Counted(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
 
@@ -332,7 +332,7 @@ class FoldAttempts(Reducer):
         for k, parts in enumerate(self.parts):
             attempts.append([])
             for subsets, own_cells in zip(parts, self.cells_with_thresholds[k], strict=True):
-                in_own_cells = placed.select(_places_of(own_cells, cells))
+                in_own_cells = placed.select(_places_in_cells(own_cells, cells))
                 attempts[k].append([self._counted(k, x, in_own_cells, own_cells) for x in subsets])
         return attempts
 
@@ -374,8 +374,7 @@ class FoldAttempts(Reducer):
             return Attempts.with_failures(scored(genuine), scored(impostor))
         return Attempts.from_ordered(genuine, impostor)
 
-    def _scored(self, distances: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return increasing scores, and the number of failed attempts."""
+    def _scores_and_failed(self, distances: np.ndarray) -> tuple[np.ndarray, int]:
         if not self.rejected:
             return distances, 0
         scores = increasing(scored(distances))
@@ -396,7 +395,8 @@ class FoldAttempts(Reducer):
         scores, first = runs(genuine)
         genuine_cells = genuine_cells[first[:-1]]
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
-        is_in_kept = _places_of(kept, genuine_cells)  # elsewhere no score is known one by one
+        # Elsewhere no score is known one by one.
+        is_in_kept = _places_in_cells(kept, genuine_cells)
         is_exact = counts[genuine_cells] == 0
         is_exact[is_in_kept] = True
         impostors_at[0, is_in_kept] = upto(scores[is_in_kept], genuine_cells[is_in_kept], "left")
@@ -422,7 +422,6 @@ class FoldAttempts(Reducer):
         return EvenCounts.from_upper(upper, counts[filled], upper[:0])
 
 
-def _places_of(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return the places of increasing `cells` that are among the `kept` cells."""
+def _places_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
     low, high = (cells.searchsorted(kept, x) for x in ("left", "right"))
     return np.concatenate([kept[:0], *map(np.arange, low, high)])

@@ -170,20 +170,19 @@ class Searching:
             fusion=self.search.fused,
             enrolled=are_enrolled(self.scores),
             of_people=of_people,
-            mate=self._scores(ranked.best),
+            mate=self._float64_scores(ranked.best),
             closer=ranked.closer,
             tied=ranked.tied,
             tied_before=ranked.before,
             mates_tied=ranked.mates_tied,
             mates=ranked.mates,
-            other=self._scores(ranked.nearest),
+            other=self._float64_scores(ranked.nearest),
             others=ranked.others,
-            nearest_mate=self._scores(mate),
-            nearest_other=self._scores(nearest),
+            nearest_mate=self._float64_scores(mate),
+            nearest_other=self._float64_scores(nearest),
         )
 
-    def _scores(self, distances: np.ndarray) -> np.ndarray:
-        """Return distances in float64; NaN of failed comparisons."""
+    def _float64_scores(self, distances: np.ndarray) -> np.ndarray:
         if self.scores.nan == "reject":
             distances = scored(distances)
         return distances.astype(np.float64)

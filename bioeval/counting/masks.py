@@ -313,12 +313,14 @@ class SearchedParts:
 
     def attempts(self, impostors: np.ndarray) -> RankedAttempts:
         """Return the attempts of open-set identification; `impostors` flags impostor probes."""
-        mates, places = self._in_order(self.best, self.is_mated)
-        impostor, _ = self._in_order(self.nearest, impostors)
+        mates, places = self._sorted_scores(self.best, self.is_mated)
+        impostor, _ = self._sorted_scores(self.nearest, impostors)
         sizes = self.number(self.is_mated), self.number(impostors)
         return RankedAttempts(mates, self.rank[places], impostor, *sizes)
 
-    def _in_order(self, code: np.ndarray, probes: np.ndarray) -> tuple[SortedScores, np.ndarray]:
+    def _sorted_scores(
+        self, code: np.ndarray, probes: np.ndarray
+    ) -> tuple[SortedScores, np.ndarray]:
         """Return increasing scores of some probes by their codes, and the places of the probes."""
         distances = self.parts.matrix.templates.distances
         places = np.flatnonzero(probes & (code < len(distances) - self.parts.matrix.rejected))

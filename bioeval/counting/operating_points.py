@@ -93,14 +93,13 @@ class AttemptsOfParts:
 
     def fars(self, accepted: np.ndarray) -> np.ndarray:
         """Return the FAR of false accepts (parts, ...)."""
-        return self._known(accepted / along_points(self._impostor, accepted))
+        return self._where_defined(accepted / along_points(self._impostor, accepted))
 
     def frrs(self, rejected: np.ndarray) -> np.ndarray:
         """Return the FRR of false rejects (parts, ...)."""
-        return self._known(rejected / along_points(self._genuine, rejected))
+        return self._where_defined(rejected / along_points(self._genuine, rejected))
 
-    def _known(self, values: np.ndarray, where: Any = True) -> np.ndarray:
-        """Return values (parts, ...), NaN in parts that lack a class, and where not `where`."""
+    def _where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:
         return np.where(along_points(self.defined, values) & where, values, np.nan)
 
     # -- points
@@ -187,7 +186,7 @@ class AttemptsOfParts:
         nothing = np.where(limits == -np.inf, np.nan, -np.inf)
         loosest = np.where(np.isnan(loosest), nothing, loosest)
         frr = self.frrs(along_points(self.genuine_attempts, genuine_accepted) - genuine_accepted)
-        return frr, self._known(loosest)
+        return frr, self._where_defined(loosest)
 
     def far_limits(self, targets: np.ndarray) -> np.ndarray:
         """Return the first score to be rejected at each FAR target, (parts, targets); or NaN."""
@@ -213,14 +212,14 @@ class AttemptsOfParts:
         is_strict |= (threshold == -np.inf) & (self.reject_all == -np.inf)[:, None]
         accepted = self.impostor.upto(np.where(is_strict, np.inf, threshold))
         far = self.fars(np.where(is_strict, 0, accepted))
-        return self._known(far, defined), self._known(threshold, defined)
+        return self._where_defined(far, defined), self._where_defined(threshold, defined)
 
     def zero_frr(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR where no genuine attempt is rejected, and the strictest such threshold."""
         last = self.genuine.nth(self.genuine.sizes)
         accepts_all = self.missed == 0
         far = self.fars(self.impostor.upto(np.where(accepts_all, last, np.inf)))
-        return self._known(far, accepts_all), self._known(last, accepts_all)
+        return self._where_defined(far, accepts_all), self._where_defined(last, accepts_all)
 
     # -- points that need every score
 
@@ -231,7 +230,7 @@ class AttemptsOfParts:
         use; costs and thresholds are (parts, costs).
         """
         least, places = least_costs(self.corners, costs, self._genuine, self._impostor)
-        return self._known(least), self._known(self.corners.threshold[places])
+        return self._where_defined(least), self._where_defined(self.corners.threshold[places])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
         """Return the best value of a function of FAR and FRR, and its threshold, of each part."""
@@ -275,9 +274,9 @@ class AttemptsOfParts:
         twice = np.add.reduceat(pairs, curve.starts[:-1])
         twice += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
         all_pairs = 2 * self._genuine.astype(object) * self._impostor  # perhaps beyond int64
-        return self._known((twice.astype(object) / all_pairs).astype(np.float64))
+        return self._where_defined((twice.astype(object) / all_pairs).astype(np.float64))
 
     def d_prime(self) -> np.ndarray:
         """Return d' of each part; NaN where no class varies."""
         classes = zip(self.genuine.moments(), self.impostor.moments(), strict=True)
-        return self._known(np.array([d_prime(*both) for both in classes]))
+        return self._where_defined(np.array([d_prime(*both) for both in classes]))

@@ -242,13 +242,13 @@ class RowParts(Parts):
         for first in range(rows.start, rows.stop, self.step):
             last = min(first + self.step, rows.stop)
             starts = range(first, last, lines)
-            read = None if self._at_hand else self._read(first, last)
+            read = None if self._threads_can_read else self._read(first, last)
             in_turns(partial(self._add, read, starts, take, adding), len(starts))
             give_back(self.scores)
             report_rows(last, probes)
 
     @cached_property
-    def _at_hand(self) -> bool:
+    def _threads_can_read(self) -> bool:
         """Whether a thread can read the rows that it counts, while they are in its cache."""
         _ = self._genuine_cells  # found once, before threads want it
         return self.scores.cells.in_memory and mapped_pages(self.scores) is None

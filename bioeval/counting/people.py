@@ -46,8 +46,9 @@ def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return distinct, total
 
 
-def _genuine(mates: Mates, person: np.ndarray, fusion: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of genuine attempts, NaN of failed attempts, and the probes' people."""
+def _genuine_scores(
+    mates: Mates, person: np.ndarray, fusion: str | None
+) -> tuple[np.ndarray, np.ndarray]:
     distance = mates.distance
     owner = person[mates.probe]
     if fusion is not None:
@@ -108,7 +109,9 @@ class CountPeople(Reducer):
             for size, side in zip(self.sizes, (self._of_probe, enrolled), strict=True):
                 size += np.bincount(side, minlength=self.people)
         self._limits = among_distances(scores, self.thresholds)
-        self.genuine, self.genuine_person = _genuine(parts.mates, self._of_probe, self.fusion)
+        self.genuine, self.genuine_person = _genuine_scores(
+            parts.mates, self._of_probe, self.fusion
+        )
         self._begin()
 
     def _begin(self) -> None:
@@ -139,7 +142,7 @@ class CountPeople(Reducer):
             self._of_probe[block.probe[attempt]],
             self._of_gallery[block.gallery[attempt]],
         )
-        layer = self._layer(block.values[attempt])
+        layer = self._first_accepting(block.values[attempt])
         is_accepted = layer < len(self.thresholds)
         self._keep(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
         self._keep(probe, claimed, len(self.thresholds), 1)
@@ -152,7 +155,7 @@ class CountPeople(Reducer):
         value = values[row, column]
         if block.turned:
             row, column = column, row
-        layer = self._layer(value)
+        layer = self._first_accepting(value)
         is_missing = np.isnan(value)
         layer[is_missing] = len(self.thresholds)
         # A tile may have more lines; without thresholds, minus infinity is listed.
@@ -166,8 +169,7 @@ class CountPeople(Reducer):
         if twice:
             self._keep(claimed_person, probe_person, layer, number)
 
-    def _layer(self, values: np.ndarray) -> np.ndarray:
-        """Return the first threshold that accepts each score; beyond all where none does."""
+    def _first_accepting(self, values: np.ndarray) -> np.ndarray:
         limits = rounded_down(self._limits, values.dtype)
         if len(limits) == 1:
             return (~(values <= limits)).astype(np.int64)
@@ -360,7 +362,7 @@ def count_layers(
         rows.take_mates(tiles.mates)
     with rows_reported_to(report):  # of the stage that counts them
         (failed,) = reduce(rows, _CountLayers(people, fused, thresholds, sinks))
-    return *_genuine(rows.mates, people.of_code[scores.codes.probe], fused), failed
+    return *_genuine_scores(rows.mates, people.of_code[scores.codes.probe], fused), failed
 
 
 def _count_listed(

@@ -143,7 +143,7 @@ class CountSingleTemplates:
         )
         self.grid = Grid(self.thresholds, *guide_to(self.thresholds))
         most_tied = len(scores.gallery_order.subjects) if ties == "expected" else 0
-        self.rules = _rules(most_tied)
+        self.rules = _gauss_legendre_rules(most_tied)
         self.steps = _steps(int(np.diff(scores.gallery_order.starts).max()))
 
     def count(self) -> SingleTemplateCounts:
@@ -230,7 +230,7 @@ class SingleShots:
     def from_scores(cls, scores: Scores, ranks: int, ties: str) -> SingleShots:
         """Read all rows; each mate of a probe is enrolled with the same chance."""
         probes_of_scores = scores.shape[0]
-        rules = _rules(len(scores.gallery_order.subjects))
+        rules = _gauss_legendre_rules(len(scores.gallery_order.subjects))
         shots = cls(
             np.zeros((probes_of_scores, ranks)), np.zeros((probes_of_scores, len(ENDS), ranks))
         )
@@ -289,8 +289,7 @@ def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tup
 
 
 @lru_cache(maxsize=8)
-def _rules(subjects: int) -> kernel.Rules:
-    """Return Gauss-Legendre rules on (0, 1) for up to a number of tied subjects."""
+def _gauss_legendre_rules(subjects: int) -> kernel.Rules:
     from scipy.special import roots_legendre
 
     largest = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))

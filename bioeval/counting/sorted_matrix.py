@@ -167,8 +167,7 @@ class SortedMatrix:
         return bool(is_attempt.all())
 
     @cached_property
-    def _cells(self) -> tuple[SortedCells, np.ndarray]:
-        """The attempts in order, and their distances; of a mirrored matrix the upper triangle."""
+    def _sorted_cells(self) -> tuple[SortedCells, np.ndarray]:
         attempts = self.attempts
         if self.is_mirrored:
             attempts = np.where(np.tri(len(attempts), dtype=bool), np.nan, attempts)
@@ -177,14 +176,14 @@ class SortedMatrix:
     @cached_property
     def upper(self) -> SortedClasses:
         """Comparisons above the diagonal of a mirrored matrix, which stand for two attempts."""
-        cells, distances = self._cells
+        cells, distances = self._sorted_cells
         return SortedClasses.divide(cells, distances, self.is_mate[cells.row, cells.target])
 
     @cached_property
     def templates(self) -> SortedClasses:
         """Comparisons of templates."""
         if not self.is_mirrored:
-            cells, distances = self._cells
+            cells, distances = self._sorted_cells
             return SortedClasses.divide(cells, distances, self.is_mate[cells.row, cells.target])
         genuine, impostor, distances = self.upper
         return SortedClasses(genuine.both_ways(), impostor.both_ways(), distances)

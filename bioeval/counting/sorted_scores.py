@@ -81,21 +81,21 @@ class SortedScores:
 
     def below(self, thresholds: Any) -> np.ndarray:
         """Return the number below each threshold (parts, ...); all are below NaN."""
-        return self._number(self._places(thresholds, "left"))
+        return self._number(self._places_of(thresholds, "left"))
 
     def upto(self, thresholds: Any) -> np.ndarray:
         """Return the number up to each threshold (parts, ...); all are below NaN."""
-        return self._number(self._places(thresholds, "right"))
+        return self._number(self._places_of(thresholds, "right"))
 
     def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of scores below each threshold, and the largest; NaN without any."""
-        places = self._places(thresholds, "left")
+        places = self._places_of(thresholds, "left")
         has_score = places > along_points(self.starts[:-1], places)
         return self._number(places), self._scores_at(places - 1, has_score)
 
     def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
         """Return the smallest score above each threshold, unless the given `nearest` is smaller."""
-        places = self._places(thresholds, "right")
+        places = self._places_of(thresholds, "right")
         has_score = places < along_points(self.starts[1:], places)
         return np.fmin(self._scores_at(places, has_score), nearest)
 
@@ -109,8 +109,7 @@ class SortedScores:
             return self.summed[places] - along_points(self.summed[self.starts[:-1]], places)
         return places if self.distances is None else places - along_points(self.starts[:-1], places)
 
-    def _places(self, thresholds: Any, side: Any) -> np.ndarray:
-        """Return the places of the first scores after thresholds, on the left or right of ties."""
+    def _places_of(self, thresholds: Any, side: Any) -> np.ndarray:
         if self.distances is None:
             return self.keys.searchsorted(thresholds, side)
         codes = self.distances.searchsorted(thresholds, side)
@@ -121,7 +120,6 @@ class SortedScores:
         return np.arange(len(self.sizes)) * (0 if self.distances is None else len(self.distances))
 
     def _scores_at(self, places: np.ndarray, has_score: np.ndarray) -> np.ndarray:
-        """Return the scores at places (parts, ...); NaN where not `has_score`."""
         if not len(self.keys):
             return np.full(has_score.shape, np.nan)
         keys = self.keys[np.where(has_score, places, 0)]
@@ -136,7 +134,7 @@ class SortedScores:
 
         The limits, (parts, limits), are increasing. It is their number where there is none.
         """
-        ends = self.starts[:-1, None], self._places(limits, "left"), self.starts[1:, None]
+        ends = self.starts[:-1, None], self._places_of(limits, "left"), self.starts[1:, None]
         sizes = np.diff(np.concatenate(ends, axis=1), axis=1)
         number = np.arange(sizes.shape[1])
         return np.repeat(np.broadcast_to(number, sizes.shape).ravel(), sizes.ravel())
@@ -176,7 +174,7 @@ class SortedScores:
     def has_least(self) -> np.ndarray:
         """Return whether -inf is a score, (parts,)."""
         starts = self.starts[:-1]
-        return self._places(np.full(len(starts), -np.inf), "right") > starts
+        return self._places_of(np.full(len(starts), -np.inf), "right") > starts
 
     def distinct(self) -> np.ndarray:
         """Return the distinct scores of all parts, part by part."""

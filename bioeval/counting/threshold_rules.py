@@ -77,7 +77,7 @@ class Rule:
 
     def __str__(self) -> str:
         if self.values:
-            return f"{self.name}={','.join(map(_exactly, self.values))}"
+            return f"{self.name}={','.join(map(_exact_text, self.values))}"
         return self.name
 
     @classmethod
@@ -150,7 +150,7 @@ class Rule:
     @property
     def words(self) -> str:
         """A description of the chosen point."""
-        written = {"far": per_cent, "frr": per_cent, "fixed": _exactly}.get(self.name, float)
+        written = {"far": per_cent, "frr": per_cent, "fixed": _exact_text}.get(self.name, float)
         return _POINTS[self.name].format(*map(written, self.values))
 
     def attrs(self, data: str = "the same data; errors there are optimistic") -> dict[str, str]:
@@ -162,8 +162,7 @@ class Rule:
         }
 
 
-def _exactly(value: float) -> str:
-    """Return a number as the shortest text that is read as the same number."""
+def _exact_text(value: float) -> str:
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 
@@ -336,8 +335,7 @@ def _needed_at_frr(rule: Rule, curve: _CountedCurve) -> np.ndarray:
     return curve.cells[needed - 1 : needed] if needed else np.array([0])
 
 
-def _needed_at_least_cost(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    """Return, as flags, the cells with a genuine score whose cost may be the least."""
+def _may_have_least_cost(rule: Rule, curve: _CountedCurve) -> np.ndarray:
     weights = _weights(rule, np.array([curve.attempts]), np.array([curve.impostors]))
     of_fa, of_fr = rounded_weights(*weights)
     rejected = curve.rejected
@@ -356,8 +354,8 @@ _NEEDED: dict[RuleName, Callable[[Rule, _CountedCurve], np.ndarray]] = {
     "eer": _needed_at_equal_error,
     "far": _needed_at_far,
     "frr": _needed_at_frr,
-    "cost": _needed_at_least_cost,
-    "accuracy": _needed_at_least_cost,
+    "cost": _may_have_least_cost,
+    "accuracy": _may_have_least_cost,
 }
 
 

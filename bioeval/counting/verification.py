@@ -114,7 +114,6 @@ class CollectAttempts(Reducer):
         self.counts = self._count_further()
 
     def _count_further(self) -> list[ThreadCounts]:
-        """Return the counts of further impostor scores, which are in no block."""
         if self.counter is None or not len(self.further):
             return []
         counts = self.counter.start()
@@ -229,7 +228,6 @@ class Verified:
             self.given = self.grid = to_internal(given, scores.kind)
 
     def _take_claims(self, claims: Any, unenrolled: UnenrolledClaims) -> None:
-        """Take explicit or drawn claims; drawn claims of probes not enrolled apart."""
         from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
 
         if isinstance(claims, ClaimSampler):

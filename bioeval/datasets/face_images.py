@@ -194,13 +194,12 @@ def image_of(name: str) -> np.ndarray | None:
 
 @functools.cache
 def _all_faces() -> Faces:
-    """Return the data that lie beside this file; the arrays are read-only."""
     from PIL import Image
 
     with Image.open(_FOLDER / "faces.png") as sheet:  # a row for each person, ten images wide
         grey = np.asarray(sheet)
     images = grey.reshape(PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
-    images.flags.writeable = False
+    images.setflags(write=False)
     about = (_FOLDER / "FACES.txt").read_text("utf-8")
     return Faces(images, _people(), _image_ids(), _descriptors(), about)
 
@@ -208,7 +207,7 @@ def _all_faces() -> Faces:
 @functools.cache
 def _people() -> np.ndarray:
     people = np.repeat([f"s{person}" for person in range(1, PEOPLE + 1)], IMAGES)
-    people.flags.writeable = False
+    people.setflags(write=False)
     return people
 
 
@@ -216,14 +215,14 @@ def _people() -> np.ndarray:
 def _image_ids() -> np.ndarray:
     numbers = np.tile(np.arange(1, IMAGES + 1), PEOPLE)
     ids = np.array([f"{SCHEME}{person}/{k}" for person, k in zip(_people(), numbers, strict=True)])
-    ids.flags.writeable = False
+    ids.setflags(write=False)
     return ids
 
 
 @functools.cache
 def _descriptors() -> np.ndarray:
     descriptors = np.load(_FOLDER / "face_descriptors.npy", allow_pickle=False).astype(np.float32)
-    descriptors.flags.writeable = False
+    descriptors.setflags(write=False)
     return descriptors
 
 

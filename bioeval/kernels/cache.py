@@ -35,29 +35,20 @@ _NAME = "bioeval-kernels-"
 _OURS = "BIOEVAL_CACHE_DIR"
 
 
-def _digest() -> str:
-    """Return a digest of all kernels and of the libraries that compile them."""
+def _digest_of_kernels() -> str:
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _usable(folder: Path) -> bool:
-    """Create a folder, and return whether files can be written into it."""
+def _create_writable(folder: Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return False
     return True
-
-
-def _say(line: str) -> None:
-    """Write a line on standard error, unless there is none (`pythonw`)."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"bioeval: {line}\n")
 
 
 #: Seconds of compilation before a line says so. Compiled loops are kept, each for the types of its
@@ -71,10 +62,18 @@ class Compilations(event.Listener):
 
     Where nothing shows the progress, a line on standard error says that they take long.
 
-    - `warned`: whether the line is written
+    - `warned`: whether a line on compilations is written, or need not be
     """
 
     warned = False
+
+    @classmethod
+    def warn(cls, line: str) -> None:
+        """Write a line on standard error, after which no other is written."""
+        cls.warned = True
+        if sys.stderr is not None:  # as with pythonw
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(f"bioeval: {line}\n")
 
     def __init__(self) -> None:
         self._stages: list[AbstractContextManager[None]] = []
@@ -87,8 +86,9 @@ class Compilations(event.Listener):
             self._begun = time.monotonic()
         spent = self._spent + time.monotonic() - self._begun
         if ours and spent >= PATIENCE and not is_shown() and not Compilations.warned:
-            Compilations.warned = True
-            _say("compiling loops that no earlier run needed, up to a minute; kept for later runs")
+            self.warn(
+                "compiling loops that no earlier run needed, up to a minute; kept for later runs"
+            )
         title = "compiling"
         arrays = (x for group in event.data["args"] for x in getattr(group, "types", [group]))
         dtype = next((x.dtype for x in arrays if isinstance(x, numba.types.Array)), None)
@@ -105,21 +105,20 @@ class Compilations(event.Listener):
 
 
 def _cache_folder() -> str:
-    """Return the folder of compiled kernels; a temporary folder where nothing else is writable."""
     variable, named = _OURS, os.environ.get(_OURS)
     if not named:
         variable = "NUMBA_CACHE_DIR"
         named = os.environ.get(variable) or config.CACHE_DIR  # type: ignore[attr-defined]
     if named:
-        if _usable(Path(named)):
+        if _create_writable(Path(named)):
             return str(named)
         problem = f"{variable}, {named}, cannot be written to, so kernels"
     else:
         places = [Path(__file__).parent / "__pycache__"]
         with contextlib.suppress(RuntimeError):  # a user without a home
             places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-        for place in (place / (_NAME + _digest()) for place in places):
-            if _usable(place):
+        for place in (place / (_NAME + _digest_of_kernels()) for place in places):
+            if _create_writable(place):
                 with contextlib.suppress(OSError):  # the newest is kept, and older ones are removed
                     os.utime(place)
                     for old in sorted(place.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[
@@ -131,8 +130,7 @@ def _cache_folder() -> str:
     folder = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ[_OURS] = folder  # for worker processes
-    Compilations.warned = True
-    _say(f"{problem} are compiled anew each time; set {_OURS} to a folder that can")
+    Compilations.warn(f"{problem} are compiled anew each time; set {_OURS} to a folder that can")
     return folder
 
 

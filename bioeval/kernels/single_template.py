@@ -103,6 +103,26 @@ def one_more(target, source, below, y, x):
 
 
 @called_by_loops
+def binomial_terms(x, repeats, factor, most):
+    """Write the chances of 0, 1, ... successes in `repeats` trials of chance `x`.
+
+    Return their number, at most `most`: terms beyond the mean and below `TINY` are dropped.
+    """
+    y = 1.0 - x
+    term = y**repeats
+    odds = x / y
+    width = 0
+    while width <= repeats and width < most:
+        factor[width] = term
+        is_beyond_mean = width >= repeats * x
+        width += 1
+        if is_beyond_mean and term < TINY:
+            break
+        term *= odds * (repeats - width + 1) / width
+    return width
+
+
+@called_by_loops
 def successes(trials, count, u, limit, terms):
     """Write the chances of 0, 1, ... successes in the first `count` trials.
 
@@ -120,6 +140,7 @@ def successes(trials, count, u, limit, terms):
         made += times[s]
     if out_of_reach(mean, made, limit):
         return
+    # The chances so far are now[low : high + 1]; the next ones are written to `then`.
     now, then = out, spare
     now[0] = 1.0
     low = 0
@@ -130,17 +151,7 @@ def successes(trials, count, u, limit, terms):
         repeats = times[s]
         if repeats >= 8 and repeats * np.log(y) > -600.0:
             # All repeats at once, by their binomial distribution.
-            term = y**repeats
-            odds = x / y
-            width = 0
-            past = False
-            while width <= repeats and width < limit - low:
-                factor[width] = term
-                past = width >= repeats * x
-                width += 1
-                if past and term < TINY:
-                    break
-                term *= odds * (repeats - width + 1) / width
+            width = binomial_terms(x, repeats, factor, limit - low)
             top = min(limit - 1, high + width - 1)
             then[low : top + 1] = 0.0
             for j in range(width):
@@ -150,6 +161,7 @@ def successes(trials, count, u, limit, terms):
             now, then = then, now
             high = top
             repeats = 0
+        # One repeat after the other.
         for _ in range(repeats):
             top = min(limit - 1, high + 1)
             now[top] = now[top] if top == high else 0.0
@@ -161,6 +173,7 @@ def successes(trials, count, u, limit, terms):
                 high -= 1
             if low < high and now[low] < TINY:
                 low += 1
+        # Negligible ends are dropped.
         while high > low and now[high] < TINY:
             high -= 1
         while low < high and now[low] < TINY:
@@ -315,6 +328,7 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     group = block.group[i]
     if group < 0:
         return
+    # The mates, each of which is drawn with chance `weight`.
     start = block.starts[group]
     stop = block.starts[group + 1]
     distance = np.empty(stop - start)
@@ -323,6 +337,7 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     if count == 0:
         return
     weight = 1.0 / count
+    # The other subjects, and room for their trials.
     groups = len(usable)
     usable[group] = 0
     largest = 0
@@ -330,7 +345,6 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     for g in range(groups):
         largest = max(largest, usable[g])
         competitors += usable[g] > 0
-
     limit = chance.shape[1]
     trials = Trials(np.empty(groups), np.empty(groups), np.empty(groups, dtype=np.int64))
     closer = np.empty(groups, dtype=np.int64)
@@ -341,6 +355,7 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     for a in range(count):
         x = distance[a]
         mate[a] = x
+        # Mates that are surely first, or surely beyond the ranks that are asked, need no trials.
         left, left_same = closer_and_same(row[:start], x)
         right, right_same = closer_and_same(row[stop:], x)
         below, ties = left + right, left_same + right_same
@@ -351,6 +366,7 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
         if below + ties == 0:
             chance[a, 0] = weight
             continue
+        # A trial for each other subject.
         closer_of_each(row, block.starts, x, closer)
         kinds, shift, loose, untied = 0, 0, 0, 1.0
         if alike > 0 and ties == 0:

@@ -237,7 +237,6 @@ class SplitInput:
         return (self.subjects if stratify == "subject" else self.labelled(stratify)).codes
 
     def _strata_of_subjects(self, stratify: str) -> np.ndarray:
-        """Return the code of each subject's value in a column that is constant within a subject."""
         subjects = self.subjects
         column = self.labelled(stratify)
         out = np.empty(len(subjects), dtype=np.int64)
@@ -440,8 +439,7 @@ class Division(Parameters, ABC, Generic[Parts]):
             parts[:, :, ~people] = (block.any(axis=2) & ~probes)[:, :, None]
             yield parts
 
-    def _require_numbers(self, **lowest: int) -> None:
-        """Raise :class:`DataError` for a count below the lowest, or without a seed."""
+    def _require_counts_and_seed(self, **lowest: int) -> None:
         for name, low in lowest.items():
             require_integer(f"{type(self).__name__}: {name}", getattr(self, name), low=low)
         require_seed(self.random_state)

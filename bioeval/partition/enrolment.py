@@ -106,7 +106,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
                 "metadata columns, such as ('subject', 'camera')"
             )
         if self.n_probe is not None:
-            self._require_numbers(n_probe=1)
+            self._require_counts_and_seed(n_probe=1)
         if self.n_gallery is not None:
             shuffling.as_size(splitter, "n_gallery", self.n_gallery)
         elif enrol is None:
@@ -130,7 +130,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
                 "such as {'session': 1}"
             )
         require_choice(f"{splitter}: too_few", self.too_few, TOO_FEW)
-        self._require_numbers(n_repeats=1)
+        self._require_counts_and_seed(n_repeats=1)
         if self.n_repeats > 1 and self.n_probe is None and not self._random_gallery:
             raise DataError(
                 f"{splitter}: n_repeats is {self.n_repeats}, but nothing is random; all repeats "
@@ -219,7 +219,7 @@ class EnrolledSplit(Splitter[ProbesGallery]):
                     '`too_few="enrol"` enrols all with too few templates besides; '
                     "expected 'probe', 'drop' or 'raise'"
                 )
-        self._require_numbers(n_repeats=1)
+        self._require_counts_and_seed(n_repeats=1)
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         unenrolled = self.unenrolled if self.enrolled is None else None
@@ -258,16 +258,16 @@ class Enrolment:
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
         self._rule, self._samples, self._draws = rule, samples, draws
         subjects = samples.subjects
-        units = self._units()
+        units = self._enrolment_units()
         self._may_enrol = may = self._allowed()
         candidates = np.bincount(units.codes[may], minlength=len(units))
         needed = self._wanted(candidates)
         if units is not subjects:
             needed = np.minimum(needed, candidates)
         #: Which subjects have templates enough, bool (subjects,).
-        self.is_able = ~self._too_few(units, candidates, needed)
+        self.is_able = ~self._cannot_enrol(units, candidates, needed)
         in_order = by_name(samples)
-        quality = self._quality()
+        quality = self._quality_of_templates()
         if quality is not None:
             in_order = in_order[np.argsort(-quality[in_order], kind="stable")]
         in_order = in_order[may[in_order]]
@@ -293,7 +293,7 @@ class Enrolment:
             gallery if rule.enrol is None else np.broadcast_to(self._may_enrol, gallery.shape)
         )
         if rule.n_probe is not None:
-            probe = self._at_most(rule.n_probe, probe)
+            probe = self._at_most_per_subject(rule.n_probe, probe)
         has_too_few = ~self.is_able[subjects.codes]
         gallery[:, has_too_few] = rule.too_few == "enrol"
         probe[:, has_too_few] = rule.too_few == "probe"
@@ -312,8 +312,7 @@ class Enrolment:
                 )
         return np.stack([probe, gallery], axis=1)
 
-    def _at_most(self, number: int, probe: np.ndarray) -> np.ndarray:
-        """Return at most `number` probes of each subject, as many of a subject in every row."""
+    def _at_most_per_subject(self, number: int, probe: np.ndarray) -> np.ndarray:
         subjects = self._samples.subjects
         in_order = by_name(self._samples)
         group = np.where(probe, subjects.codes, len(subjects))[:, in_order]
@@ -351,8 +350,7 @@ class Enrolment:
         order = self._draws.subjects.permutations(count, len(able))
         return ~shuffling.flags(able[order[:, :number]], len(subjects))
 
-    def _units(self) -> LabelCodes:
-        """Return the units of `n_gallery`: subjects, or their combinations with columns."""
+    def _enrolment_units(self) -> LabelCodes:
         units = self._samples.subjects
         for name in self._rule._by:
             if name != "subject":
@@ -386,8 +384,7 @@ class Enrolment:
         largest = candidates - 1 if self._rule.enrol is None else candidates
         return np.maximum(np.minimum(nearest, largest), 1)
 
-    def _quality(self) -> np.ndarray | None:
-        """Return the numbers that rank templates; None without a column."""
+    def _quality_of_templates(self) -> np.ndarray | None:
         samples = self._samples
         name = self._rule.quality
         if name is None:
@@ -407,8 +404,9 @@ class Enrolment:
             )
         return values
 
-    def _too_few(self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return flags of subjects with too few templates; `wanted` of `candidates` enrol."""
+    def _cannot_enrol(
+        self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray
+    ) -> np.ndarray:
         rule = self._rule
         subjects = self._samples.subjects
         subject = np.empty(len(units), dtype=np.int64)

@@ -32,7 +32,7 @@ class _Folds(Splitter[Any]):
 
     def __post_init__(self) -> None:
         splitter = type(self).__name__
-        self._require_numbers(n_splits=2, n_repeats=1)
+        self._require_counts_and_seed(n_splits=2, n_repeats=1)
         require_flag(f"{splitter}: shuffle", self.shuffle)
         if not self.shuffle and (self.random_state is not None or self.n_repeats > 1):
             raise DataError(
@@ -304,7 +304,6 @@ class _FoldsByColumn(Splitter[TrainTest]):
         yield from shuffling.fold_flags(self._fold[None], self.n_splits)
 
     def restricted_to(self, index: np.ndarray, n: int) -> Self:
-        """Return the folds of the samples `index` of `n`, if folds are given for `n` samples."""
         if len(self._fold) != n:
             return self
         part = copy(self)

@@ -38,7 +38,7 @@ class _Shuffle(Splitter[TrainTest]):
     _parts = TrainTest
 
     def __post_init__(self) -> None:
-        self._require_numbers(n_splits=1)
+        self._require_counts_and_seed(n_splits=1)
         sizes = {"test_size": self.test_size, "train_size": self.train_size}
         check_sizes(type(self).__name__, sizes)
 
@@ -153,7 +153,7 @@ class TrainValidationTest(Division[ThreeParts]):
             shuffling.as_size(splitter, name, getattr(self, name))
         check_sizes(splitter, self._sizes)
         require_choice(f"{splitter}: unit", self.unit, UNITS)
-        self._require_numbers(n_splits=1)
+        self._require_counts_and_seed(n_splits=1)
 
     @property
     def by_subject(self) -> bool:

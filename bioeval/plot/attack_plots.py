@@ -32,7 +32,6 @@ _CLASSES = (
 
 
 def _as_species(curve: Curve, number: int) -> Curve:
-    """Return the curve of a species: in a shade of the colour of attacks, with its own dashes."""
     return replace(curve, hue=ATTACK, shade=number, dash=ATTACK + number)
 
 
@@ -96,7 +95,7 @@ def _species(system: System) -> list[System]:
 
 
 def _threshold_to_mark(ds: xr.Dataset) -> tuple[float, str]:
-    """Return the threshold used, else that of the EER, with its name; NaN without a threshold."""
+    """Return the threshold used, else the threshold of the EER, with its name; NaN without both."""
     if "threshold_used" in ds:
         return float(ds["threshold_used"]), f"threshold {_printed(ds, 'threshold_used')}"
     threshold = float(ds.get("eer_threshold", np.nan))

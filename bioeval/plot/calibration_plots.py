@@ -75,8 +75,7 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     return plot.end("Tippett plot", x_label, y_label)
 
 
-def _over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y: str) -> Curves:
-    """Draw the actual and the minimum error over the prior, and the error of the prior alone."""
+def _draw_over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y: str) -> Curves:
     name = title.lower().replace(" ", "_").replace("-", "_")
     words = {error: "actual", f"min_{error}": "minimum"}
     curves = curves_of(data, name, "prior_log_odds", words, alike=False)
@@ -105,7 +104,7 @@ def empirical_cross_entropy(data: Any, ax: Axes | Figure | None = None, **style:
         As for :func:`bioeval.plot.roc`.
     """
     title = "Empirical cross-entropy"
-    return _over_priors("ece", data, ax, style, title, f"{title} (bits)")
+    return _draw_over_priors("ece", data, ax, style, title, f"{title} (bits)")
 
 
 def bayes_error(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
@@ -121,4 +120,4 @@ def bayes_error(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Cur
         As for :func:`bioeval.plot.roc`.
     """
     y = "Normalised Bayes error rate"
-    return _over_priors("bayes_error", data, ax, style, "Bayes error", y)
+    return _draw_over_priors("bayes_error", data, ax, style, "Bayes error", y)

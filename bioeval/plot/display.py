@@ -340,8 +340,7 @@ class Curves(Display):
             dot = {"marker": "."} if len(line[0]) == 1 else {}
             self.ax_.plot(*line, **{**properties, **dot, **style})
 
-    def _candidates(self) -> list[Text]:
-        """Return how many templates the probes of each system were compared with, if not all."""
+    def _numbers_of_candidates(self) -> list[Text]:
         systems_of: dict[str, list[str]] = {}
         for system in self.systems:
             systems_of.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
@@ -390,7 +389,7 @@ class Curves(Display):
         bands = [f"{word}: {level:g} % at each point" for level, word in sorted(limits)]
         self.finish(
             joined(write(title), task_in_title(self.systems), by=": "),
-            [*caption, *self._candidates(), *bands, *last, *absences],
+            [*caption, *self._numbers_of_candidates(), *bands, *last, *absences],
             self.named(x),
             self.named(y),
         )

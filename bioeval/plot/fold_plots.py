@@ -59,7 +59,7 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
             f"training parts, mean{note_on_training}": means.sel(part="train"),
         },
     )
-    return _end_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs))
+    return _finish_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs))
 
 
 def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
@@ -84,7 +84,7 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
     bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
     if np.isfinite(chosen["far_low"] + chosen["frr_low"]):
         bars.append(f"hollow: {level} interval at this threshold, by people")
-    return _end_folds(plot, say("{far} and {frr} of a threshold"), *bars)
+    return _finish_folds(plot, say("{far} and {frr} of a threshold"), *bars)
 
 
 def _draw_folds(
@@ -137,8 +137,7 @@ def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> N
     drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
 
-def _end_folds(plot: Display, title: Text, *bars: str) -> Display:
-    """Write the title, and the captions `bars`, which explain the error bars."""
+def _finish_folds(plot: Display, title: Text, *bars: str) -> Display:
     x_label = plot.named(say("{False accept rate, far}"))
     y_label = plot.named(say("{False reject rate, frr}"))
     plot.finish(plot.of_system(title), bars, x_label, y_label)
@@ -220,10 +219,9 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
 
 
 def _mean_curves(systems: list[System]) -> list[Curve]:
-    """Return the mean curves of the systems, of rates over ranks at rank 1."""
     curves = []
     for number, system in enumerate(systems):
-        means = replace(system, dataset=_means(system.dataset))
+        means = replace(system, dataset=_mean_rates(system.dataset))
         for rate, word in _RATES.items():
             if rate not in means.dataset:
                 continue
@@ -236,8 +234,7 @@ def _mean_curves(systems: list[System]) -> list[Curve]:
     return curves
 
 
-def _means(dataset: xr.Dataset) -> xr.Dataset:
-    """Return means, with limits, of the rates that are curves: over partitions or test parts."""
+def _mean_rates(dataset: xr.Dataset) -> xr.Dataset:
     fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
     if "part" in dataset.dims:
         means = aggregate(dataset, fold_dims).sel(statistic="mean", part="test")
@@ -267,7 +264,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "spread", single=True)
     ds = systems[0].dataset
-    rows = _spreads(ds)
+    rows = _spreads_of_measures(ds)
     number = len(rows)
     size = 7.2, 1.7 + 0.52 * max(number, 3)
     plot = Display(systems, ax, style, size, drawn={row.label: row.each for row in rows})
@@ -279,7 +276,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         _draw_row(ax, place, row, style)
     ax.set_yticks(range(number), [as_plot_text(row.label) for row in rows])
     ax.tick_params(axis="y", length=0)
-    plot_style.label_rows(ax, [_in_digits(row) for row in rows])
+    plot_style.label_rows(ax, [_mean_and_interval(row) for row in rows])
     if not rows:
         plot.empty("No scalar is defined in any fold")
     attrs, sizes = ds.attrs, ds.sizes
@@ -303,8 +300,7 @@ class _Spread:
     high: float
 
 
-def _spreads(dataset: xr.Dataset) -> list[_Spread]:
-    """Return the spread of each measure that tables have, in test parts, where it is defined."""
+def _spreads_of_measures(dataset: xr.Dataset) -> list[_Spread]:
     scalars = dataset.drop_dims("threshold", errors="ignore")
     fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
     statistics: dict[Any, dict[str, Row]] = {}
@@ -353,19 +349,19 @@ def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> N
     sides = {0.0: "left", 0.5: "center", 1.0: "right"}
     for place_on_axis, value in ends.items():
         text: dict[str, Any] = {"ha": sides[place_on_axis], "va": "top", "color": Style.text}
-        ax.text(place_on_axis, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
+        ax.text(
+            place_on_axis, place + 0.3, _in_decimals(row, value), fontsize=Style.look.small, **text
+        )
 
 
-def _in_digits(row: _Spread) -> str:
-    """Return mean and interval of a row with the decimals of its measure, a rate in per cent."""
+def _mean_and_interval(row: _Spread) -> str:
     interval = ""
     if np.isfinite([row.low, row.high]).all():
-        interval = f" [{_number(row, row.low)}, {_number(row, row.high)}]"
-    return f"{_number(row, row.mean)}{interval}"
+        interval = f" [{_in_decimals(row, row.low)}, {_in_decimals(row, row.high)}]"
+    return f"{_in_decimals(row, row.mean)}{interval}"
 
 
-def _number(row: _Spread, value: float) -> str:
-    """Return a value of a row with the decimals of its measure, a rate in per cent."""
+def _in_decimals(row: _Spread, value: float) -> str:
     is_rate = row.about["units"] == "proportion"
     factor, decimals = (100, 2) if is_rate else (1, row.about.get("decimals", 2))
     return f"{factor * value:.{decimals}f}"

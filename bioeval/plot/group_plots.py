@@ -67,7 +67,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     overall_frr = float(ds["frr"][-1])
     overall_far = float(ds["far"].values.flat[-1])
     ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
-    plot = Display(systems, ax, style, _size(ds.sizes["group"]))
+    plot = Display(systems, ax, style, _size_in_inches(ds.sizes["group"]))
     left = plot.ax_
     right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, 1.15))
     ticks, names = _named_groups(ds["group"].values.tolist(), room(left)[1])
@@ -101,8 +101,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     return plot
 
 
-def _size(groups: int) -> tuple[float, float]:
-    """Return the width and height of a new figure in inches."""
+def _size_in_inches(groups: int) -> tuple[float, float]:
     height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * groups
     height = float(np.clip(height, LEAST_HEIGHT, MOST_HEIGHT))
     if Style.look.is_narrow:
@@ -127,7 +126,6 @@ def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
-    """Draw FRR or FAR of each group, from top to bottom, and of all groups together."""
     places = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])

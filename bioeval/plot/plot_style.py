@@ -104,6 +104,11 @@ class Style:
         **dict.fromkeys(("hter", "hter_w", "eer", "hota_at_alpha"), BOTH),
     }
 
+    @classmethod
+    def use(cls, look: Look) -> None:
+        """Draw from now on in the sizes of `look`."""
+        cls.look = look
+
     @staticmethod
     def colour(number: int, shade: int = 0) -> tuple[float, float, float]:
         """Return the colour of a curve by its number; colours beyond the palette are greyer.
@@ -158,8 +163,8 @@ def style(name: str) -> AbstractContextManager[object]:
     """
     require_choice("style", name, LOOKS)
     restored = ExitStack()
-    restored.callback(setattr, Style, "look", Style.look)
-    Style.look = LOOKS[name]
+    restored.callback(Style.use, Style.look)
+    Style.use(LOOKS[name])
     return restored
 
 

@@ -152,7 +152,7 @@ _SHADED = "shaded: below one attempt"
 _FAR = say("{False accept rate, far}")
 
 
-def _against_far(plot: Curves, log: bool) -> list[str]:
+def _draw_against_far(plot: Curves, log: bool) -> list[str]:
     """Draw curves against FAR; return the last parts of the caption."""
     ax = plot.ax_
     floors = [floor_of(system) for system in plot.systems]
@@ -211,7 +211,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     log = require_flag("log", log)
     curves = curves_of(mean_curves(data), "roc", "far", {"gar": ""})
     plot = Curves("roc", curves, ax, style, SIZE if log else (5.6, 5.7), solid=True)
-    last = _against_far(plot, log)
+    last = _draw_against_far(plot, log)
     if not log:
         plot.reference([0, 1], [0, 1])  # a system that decides at random
         if not Style.look.is_flat:
@@ -246,7 +246,7 @@ def dir_far(
     log = require_flag("log", log)
     curves = curves_by_rank(data, "dir_far", "far", "dir", ranks)
     plot = Curves("dir_far", curves, ax, style, solid=True)
-    last = _against_far(plot, log)
+    last = _draw_against_far(plot, log)
     y = say("{Detection and identification rate, dir}")
     return plot.end(say("{dir} against {far}"), _FAR, y, last=last)
 
@@ -282,7 +282,7 @@ def draw_det(
     the axes hold.
     """
     ax = plot.ax_
-    (low_x, high_x), (low_y, high_y) = limits = _ends(plot.defined, floors_of, points)
+    (low_x, high_x), (low_y, high_y) = limits = _limits_of_axes(plot.defined, floors_of, points)
     deviates = {"functions": (deviate, ndtr)}
     ax.set_xscale("function", **deviates)
     ax.set_yscale("function", **deviates)
@@ -319,17 +319,16 @@ def with_eer(curve: Curve, variable: str = "eer", called: str = "EER") -> str:
     return joined(curve.name, f"{called} {percent(eer, 'fine')}" if eer == eer else "")
 
 
-def _ends(
+def _limits_of_axes(
     curves: Sequence[Curve],
     floors_of: Callable[[System], tuple[float, float]],
     variables: Iterable[tuple[str, str]],
 ) -> list[tuple[float, float]]:
-    """Return the limits of both axes, which hold the operating points of the results."""
     points = [(0.4, 0.4)]
     for curve in curves:
         # The worst point on which both rates agree must be well inside.
         points.append((1.6 * float(np.fmin(curve.x, curve.y).max()),) * 2)
-        points += _operating_points(curve.system.dataset, variables)
+        points += _supported_operating_points(curve.system.dataset, variables)
     high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
     ends = []
     for k, (axis, other_axis) in enumerate((("x", "y"), ("y", "x"))):
@@ -343,10 +342,9 @@ def _ends(
     return ends
 
 
-def _operating_points(
+def _supported_operating_points(
     dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[float, float]]:
-    """Yield both rates of the points shown: none at targets that are not supported."""
     if "fold_frr" in dataset:  # every point of the curves is one
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
     for x_name, y_name in variables:

@@ -103,7 +103,7 @@ def ranked_lists(
     ds = lists_of_queries(scores, thresholds, convention, budget)
     match, sign = ds["match"].values, -1 if ds.attrs["kind"] != "distance" else 1
     rows, places = match.shape
-    words = [_measures(ds.isel(probe=i)) for i in range(rows)]
+    words = [_measures_in_words(ds.isel(probe=i)) for i in range(rows)]
     size = 0.42 * places + 2.2 * len(words[0]) + 0.8, 0.5 * rows + 1.4
     if Style.look.is_narrow:
         size = 1.0, 0.3 * rows
@@ -132,8 +132,7 @@ def ranked_lists(
     return plot
 
 
-def _measures(query: xr.Dataset) -> list[str]:
-    """Return the measures of a query in words: over the whole list, and at each threshold."""
+def _measures_in_words(query: xr.Dataset) -> list[str]:
     precision = float(query["average_precision"])
     if np.isnan(precision):
         return ["-", *map("FR {:.2f}".format, query["fr"].values.tolist())]

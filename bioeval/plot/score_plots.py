@@ -198,7 +198,7 @@ def matrix(
     if finite.count():
         plot_style.colour_bar(ax, image, _score_label(picture.kind))
     labels = picture.row_labels, picture.column_labels
-    starts = [*map(_starts, labels)]
+    starts = [*map(_starts_of_runs, labels)]
     is_named = picture.subjects is not None and max(map(len, starts)) - 1 <= NAMED
     for axis, places, names in zip((ax.yaxis, ax.xaxis), starts, labels, strict=True):
         if is_named:  # lines between the subjects
@@ -212,12 +212,11 @@ def matrix(
             axis.set_major_locator(MaxNLocator(7, integer=True))
             axis.set_major_formatter("{x:,.0f}")
     title = plot.of_system("scores sorted by subject")
-    plot.finish(title, _compared(picture), "Gallery template", "Probe template")
+    plot.finish(title, _sizes_in_words(picture), "Gallery template", "Probe template")
     return plot
 
 
-def _compared(picture: MatrixImage) -> list[str]:
-    """Return the parts of the caption: the sizes of the matrix, and of the block of a pixel."""
+def _sizes_in_words(picture: MatrixImage) -> list[str]:
     rows, columns = len(picture.rows), len(picture.columns)
     sizes = f"{rows:,} probes against {columns:,} gallery templates"
     if picture.subjects is not None:
@@ -228,6 +227,6 @@ def _compared(picture: MatrixImage) -> list[str]:
     return [sizes, f"a pixel: mean of about {down:.3g} × {across:.3g}"]
 
 
-def _starts(labels: np.ndarray) -> np.ndarray:
+def _starts_of_runs(labels: np.ndarray) -> np.ndarray:
     """Return the index at which each run of equal labels begins, and the number of labels."""
     return np.flatnonzero(np.r_[True, labels[1:] != labels[:-1], True])

@@ -48,7 +48,7 @@ def pick(data: Any, plot: str, single: bool = False) -> list[System]:
     a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
     one is an error.
     """
-    systems = _pick(data, PLOTS[plot], _needs_met(data, PLOTS[plot]) or PLOTS[plot].needs[0])
+    systems = _systems_in(data, PLOTS[plot], _needs_met(data, PLOTS[plot]) or PLOTS[plot].needs[0])
     if single and len(systems) > 1:
         names = ", ".join(repr(system.name) for system in systems)
         raise DataError(
@@ -111,12 +111,11 @@ def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
     return all(x in dataset and set(dataset[x].dims) == {*dims} for x, dims in needs.items())
 
 
-def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
-    """Return the systems in data of any form, named by their places in it."""
+def _systems_in(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
-        _require(data, plot, needs)
+        _require_variables(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
         return _systems_of_tree(data, plot, needs)
@@ -130,14 +129,13 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     systems = []
     for key, value in data.items():
         name = as_plot_text(key)
-        for inner in _pick(value, plot, needs):
+        for inner in _systems_in(value, plot, needs):
             full_name, group = joined(name, inner.name), joined(name, inner.group)
             systems.append(System(full_name, inner.dataset, group, inner.variant))
     return systems
 
 
-def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
-    """Raise :class:`DataError` unless a dataset has the variables that a plot needs."""
+def _require_variables(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
     missing = [name for name in needs if name not in dataset]
     if missing:
         task = dataset.attrs.get("task", "of another kind")
@@ -184,7 +182,7 @@ def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System
     common = set(paths[0]).intersection(*paths)
     systems = {}
     for path, dataset in zip(paths, distinct.values(), strict=True):
-        _require(dataset, plot, needs)
+        _require_variables(dataset, plot, needs)
         group = joined(*(part for part in path if part not in _WORDS))
         variant = joined(*(_WORDS.get(part, "") for part in path if part not in common))
         if not group and not variant and len(paths) > 1:  # one task among several

@@ -77,7 +77,7 @@ def worst_pairs(
     folder = require_path("image_folder", image_folder) if image_folder is not None else None
     files = Images(column, folder)
     by_system = {
-        x.name: {row: _pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
+        x.name: {row: _worst_pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
     }
     lines = _lines_with_headings(by_system)
     small = Style.look.small
@@ -129,7 +129,6 @@ def _lines_with_headings(
 
 
 def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, int]) -> np.ndarray:
-    """Return two pictures side by side, padded to `shape`; a missing picture is grey."""
     mode = "RGB" if any(x and x.mode != "L" for x in pictures) else "L"
     joined = Image.new(mode, (len(pictures) * shape[0], shape[1]), SHADE)
     for k, picture in enumerate(pictures):
@@ -138,8 +137,7 @@ def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, in
     return np.asarray(joined)
 
 
-def _pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:
-    """Return the worst pairs of a row; of a pair that is listed in both directions, the first."""
+def _worst_pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:
     dataset = system.dataset
     of_row = dataset.isel(pair=dataset["comparison"].values == row)
     names: Any = ()

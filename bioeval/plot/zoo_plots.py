@@ -76,7 +76,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **properties)
     if why_empty:
         ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
-    worst = [i for i in _worst(ds) if is_placed[i]]
+    worst = [i for i in _worst_subjects(ds) if is_placed[i]]
     caption = [
         counted(number, "subjects"),
         f"dashed: best and worst {100 * quantile:g} %",
@@ -92,8 +92,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     return plot
 
 
-def _worst(ds: xr.Dataset) -> list[int]:
-    """Return subjects by number: first the highest FRR, then the highest FAR of either side."""
+def _worst_subjects(ds: xr.Dataset) -> list[int]:
     worst = list[int]()
     for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
         worst += highest_rates(errors, rates, NAMED)

@@ -85,12 +85,12 @@ def check_card(card: Protocol) -> None:
 
 def _checked_tables(data: Mapping[str, Any], where: str) -> dict[str, Values]:
     try:
-        values = _tables(data)
-        _check_decision(values)
+        values = _checked_card(data)
+        _check_numbers_of_decision(values)
         if "partition" in values:
             _check_in_folds(values, values[""]["layout"])
         _check_pairs(values)
-        _check_retrieval(values)
+        _check_gom_agrees_with_reid(values)
     except CardError as error:
         raise error.preceded_by(f"{where}: ") from None
     return values
@@ -104,8 +104,7 @@ def _refuse_unused(section: str, key: str, value: object, why: str) -> NoReturn:
     _refuse(section, f"{key} = {shorten(value)} has no meaning {why}; expected to be left out")
 
 
-def _tables(data: Mapping[str, Any]) -> dict[str, Values]:
-    """Return the values of the head and of each section, each checked by itself."""
+def _checked_card(data: Mapping[str, Any]) -> dict[str, Values]:
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
         raise CardError(
@@ -150,8 +149,7 @@ def _check_pairs(values: Mapping[str, Values]) -> None:
         )
 
 
-def _check_retrieval(values: Mapping[str, Values]) -> None:
-    """Refuse rules of [gom] that differ from [reid] in the same card."""
+def _check_gom_agrees_with_reid(values: Mapping[str, Values]) -> None:
     if not {"reid", "gom"} <= set(values):
         return
     for key in Retrieval.fields():
@@ -164,8 +162,7 @@ def _check_retrieval(values: Mapping[str, Values]) -> None:
             )
 
 
-def _check_decision(values: Mapping[str, Values]) -> None:
-    """Refuse a rule of the threshold without its numbers, or with the numbers of another rule."""
+def _check_numbers_of_decision(values: Mapping[str, Values]) -> None:
     rule = values.get("decision", {})
     for key, field in _FIELDS["decision"].items():
         if not rule or field.only_if is None:
@@ -300,7 +297,6 @@ class _UnexpectedValue(Exception):
 
 
 def _checked_value(field: Field, value: object, layout: str | None) -> object:
-    """Return the value of a field, lists as tuples, or raise :class:`_UnexpectedValue`."""
     if not field.many:
         return _checked_item(field, value, layout)
     if not isinstance(value, list | tuple):

@@ -33,7 +33,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
     What the card itself says, such as its title and its summary, is as it is written there.
     """
     layout = protocol.layout
-    wrap = functools.partial(_paragraph, width)
+    wrap = functools.partial(_wrapped_lines, width)
 
     def say_of(task: str) -> _Say:
         return lambda template: say(template, task)
@@ -124,8 +124,7 @@ def _holds(value: object, word: str) -> bool:
     return word in value if isinstance(value, tuple) else value == word
 
 
-def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
-    """Return a text as lines of a width, below its label if there is a label."""
+def _wrapped_lines(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
     hanging = indent + _LABEL if label else indent
     if label and width - hanging < _LEAST:
         text = f"{label}: {text}"

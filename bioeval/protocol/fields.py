@@ -32,11 +32,10 @@ KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size", "La
 
 def in_lecture_words(template: str) -> str:
     """Return a text with its terms in the lecture's words: ``{far}`` is FAR."""
-    return re.sub(r"\{([^{}]*)\}", lambda term: _word(term[1]), template)
+    return re.sub(r"\{([^{}]*)\}", lambda term: _abbreviation_in_capitals(term[1]), template)
 
 
-def _word(term: str) -> str:
-    """Return a term in the lecture's words: abbreviations in capitals, other terms unchanged."""
+def _abbreviation_in_capitals(term: str) -> str:
     return term if " " in term else term.upper()
 
 

@@ -84,16 +84,15 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         mask[i, compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
         cells += int(is_attempt.sum())
         orders += int(is_attempt.sum()) - int(chosen.sum())
-    notes = _notes(mask, rule, codes, cells, orders)
+    notes = _notes_on_left_out(mask, rule, codes, cells, orders)
     if rule == "first-impostors" and not decided_by:
         notes.append(Message("first-by-order", what="impostor attempts"))
     return scores.with_mask(mask).with_remarks(*notes)
 
 
-def _notes(
+def _notes_on_left_out(
     mask: np.ndarray, rule: str, codes: np.ndarray, cells: int, orders: int
 ) -> list[Message]:
-    """Return notes of the comparisons that a rule leaves out, and of the pairs it lacks."""
     size = np.bincount(codes)
     expected = {Mask.GENUINE: int((size * (size - 1)).sum()) // 2}
     units = len(codes) if rule == "unordered" else int(np.count_nonzero(size))

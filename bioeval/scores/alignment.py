@@ -102,7 +102,7 @@ def _common_pairs(
                 second,
                 without_names(_names_of_pairs(first), _names_of_pairs(second), systems),
             )
-    keys, other_keys = _keys(templates, other_templates, unordered)
+    keys, other_keys = _name_keys(templates, other_templates, unordered)
     rows, other_rows, notes = _common(
         keys, other_keys, "pairs", systems, (templates, other_templates)
     )
@@ -118,8 +118,9 @@ def _are_different(sides: CodedSides) -> bool:
     return len(np.unique(np.column_stack([sides.a, sides.b]), axis=0)) == len(sides)
 
 
-def _keys(sides: CodedSides, other_sides: CodedSides, unordered: bool) -> tuple[pd.Index, pd.Index]:
-    """Return numbers of the pairs of both lists, equal where the names are equal."""
+def _name_keys(
+    sides: CodedSides, other_sides: CodedSides, unordered: bool
+) -> tuple[pd.Index, pd.Index]:
     import pandas as pd
 
     place = places(as_names(other_sides.values), as_names(sides.values))

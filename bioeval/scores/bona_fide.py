@@ -131,20 +131,19 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
-        plain_options = dict(zip(options, map(_without_attacks, options.values()), strict=True))
-        return function(*map(_without_attacks, args), **plain_options)
+        plain_options = dict(zip(options, map(_bona_fide, options.values()), strict=True))
+        return function(*map(_bona_fide, args), **plain_options)
 
     return called
 
 
-def _without_attacks(scores: Any) -> Any:
-    """Return scores, or systems by name, without attack presentations; all else unchanged."""
+def _bona_fide(scores: Any) -> Any:
     if isinstance(scores, Scores):
         return without_attacks(scores)
     # Systems by name. Results are mappings with attributes, and hold no scores.
     if isinstance(scores, Mapping) and not hasattr(scores, "attrs"):
         items = list(scores.items())
-        parts = {name: _without_attacks(system) for name, system in items}
+        parts = {name: _bona_fide(system) for name, system in items}
         if any(parts[name] is not system for name, system in items):
             return parts
     return scores

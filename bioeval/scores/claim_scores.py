@@ -183,7 +183,7 @@ def claim_scores(
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
         claims=_in_words(tries, attempts, templates, fused, enrol)
-        + _numbers_of_tries(number, is_attempt, is_genuine)
+        + _unequal_tries(number, is_attempt, is_genuine)
         + _end_of_visits(claimed.own, number),
         claims_title=_title(attempts, templates, fused, enrol),
         tries=tries,
@@ -379,8 +379,7 @@ def described_tries(scores: Scores) -> str:
     return scores.claims or _in_words(1, None, "multi", "best", None)
 
 
-def _numbers_of_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
-    """Return a clause on unequal numbers of tries of genuine and impostor claims, or nothing."""
+def _unequal_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
     size = np.bincount(number)
     means = []
     for of_class in (is_attempt & is_genuine, is_attempt & ~is_genuine):
@@ -495,7 +494,7 @@ def _first(number: np.ndarray) -> np.ndarray:
 
 def _parse_enrol(enrol: object) -> tuple[int, str]:
     word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
-    column = _written(column)[0]
+    column = _split_order_of_dates(column)[0]
     is_whole = number.isascii() and number.isdigit() and int(number) > 0
     if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
         raise DataError(
@@ -506,7 +505,7 @@ def _parse_enrol(enrol: object) -> tuple[int, str]:
     return int(number), column
 
 
-def _written(column: str) -> tuple[str, str]:
+def _split_order_of_dates(column: str) -> tuple[str, str]:
     """Split ``day-first`` or ``month-first`` from the column after ``first:K:``; "" if neither."""
     name, colon, way = column.rpartition(":")
     return (name, way) if colon and way in (DAY_FIRST, MONTH_FIRST) else (column, "")
@@ -531,7 +530,7 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
             f"`enrol` is {enrol}, but no subject has more than {counted(largest, 'templates')} in "
             f"the gallery; expected at most {largest}"
         )
-    _, written = _written(enrol)
+    _, written = _split_order_of_dates(enrol)
     order = np.lexsort((_places(scores, column, written), subject))
     starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))

@@ -60,7 +60,6 @@ class _EmbeddedSide:
     left_out: Mapping[str, str]
 
     def averaged(self, columns: tuple[str, ...], noun: str) -> _EmbeddedSide:
-        """Return a template for each group of embeddings, by metadata; the names are lost."""
         meta = as_meta(self.meta, len(self.embeddings), f"{noun}_meta")
         means, shared, left_out = average_embeddings(
             self.embeddings, {"": self.labels, **meta}, columns, noun

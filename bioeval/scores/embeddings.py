@@ -228,9 +228,9 @@ class EmbeddingSource:
             self.tile = 1
         if callable(metric):
             return
-        plain = [_plain(probe, metric, "probe embeddings", self.dtype)]
+        plain = [_as_floats(probe, metric, "probe embeddings", self.dtype)]
         if probe is not gallery:
-            plain.append(_plain(gallery, metric, "gallery embeddings", self.dtype))
+            plain.append(_as_floats(gallery, metric, "gallery embeddings", self.dtype))
         if metric == "l2":
             self._scale = _scale_of(plain, self.dtype)
         if self._scale != 1.0:
@@ -281,7 +281,7 @@ class EmbeddingSource:
                 i, j = places[turn]
                 turned = self.symmetric and j < i
                 sides = (j, i) if turned else (i, j)
-                left, right = self._part(0, sides[0]), self._part(1, sides[1])
+                left, right = self._tile_of_side(0, sides[0]), self._tile_of_side(1, sides[1])
                 tile = self._distances(left, right, str(self.metric), buffer)
                 take(i, j, tile.T if turned else tile)
                 if self.symmetric and i < j and j in bands:
@@ -290,7 +290,7 @@ class EmbeddingSource:
         on_all_threads(compute, len(places))
         return out
 
-    def _part(self, side: int, tile: int) -> _Side:
+    def _tile_of_side(self, side: int, tile: int) -> _Side:
         """Return the embeddings of a side in a tile, as the same arrays in every call."""
         if self.symmetric:
             side = 0
@@ -402,7 +402,7 @@ class EmbeddingSource:
         products = buffer[: math.prod(shape)].reshape(shape)
         if metric == "bhattacharyya":
             _multiply(left, right, products)
-            return _of_coefficients(products, left, right, self._near)
+            return _bhattacharyya_distances(products, left, right, self._near)
         _multiply(left, right, products)
         finish = _finish_few if is_few(math.prod(self.shape)) else finish_euclidean.on_one_thread
         finish(products, 0, left.in_kernel, right.in_kernel, self._near, metric == "cosine")
@@ -651,8 +651,7 @@ def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 
 
-def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
-    """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
+def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
     made_unit = metric in ("cosine", "bhattacharyya")  # in float64, by blocks: see _units
     wide = np.float32 if small and (made_unit or dtype != np.float64) else np.float64
@@ -722,7 +721,7 @@ def _unit(embeddings: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return embeddings / length[:, None], scale[:, 0] * length
 
 
-def _of_coefficients(
+def _bhattacharyya_distances(
     products: np.ndarray, left: _Side, right: _Side, near: np.floating
 ) -> np.ndarray:
     """Return Bhattacharyya distances; near coefficient 1, computed from differences."""
@@ -794,7 +793,7 @@ def average_embeddings(
     values = embeddings[is_valid]
     keys = np.column_stack(groups)[is_valid]
     for depth in range(len(names), 0, -1):
-        values, keys = _means(values, keys[:, :depth])
+        values, keys = _means_by_key(values, keys[:, :depth])
     means = np.full((len(templates), embeddings.shape[1]), np.nan)
     means[np.searchsorted(templates, keys[:, 0])] = values
     shared = {}
@@ -838,8 +837,7 @@ def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.
     return Codes(columns[name], columns[name], name).gallery
 
 
-def _means(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the rows of each distinct key, in float64, and the keys."""
+def _means_by_key(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not len(values):
         return values.astype(np.float64), keys
     order = np.lexsort(keys.T[::-1])

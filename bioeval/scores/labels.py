@@ -236,7 +236,6 @@ def scalar_of(value: Any) -> Any:
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """Return a homogeneous list in numpy's own dtype, unless that changes a label."""
     plain = np.array(list(array))
     if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
         return array  # numpy strips trailing NULs, which would join different labels
@@ -280,7 +279,7 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
     Either no type occurs on both sides, or two values of different types are written alike, such
     as 1 and "1". Missing values are of no type.
     """
-    sides = [_objects(side[~missing_values(side)]) for side in (left, right)]
+    sides = [_python_objects(side[~missing_values(side)]) for side in (left, right)]
     types, other_types = (
         _examples(side[:1] if x.dtype.kind != "O" else side)
         for x, side in zip((left, right), sides, strict=True)
@@ -292,7 +291,7 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
         written: dict[Any, Any] = {}
         for value in map(plain, [*sides[0], *sides[1]]):
             like = written.setdefault(likeness(value), value)
-            if _type_of(like) != _type_of(value):
+            if _comparable_type(like) != _comparable_type(value):
                 pair = like, value
                 break
     if not pair:
@@ -306,13 +305,12 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
 def _examples(values: list) -> dict[Any, Any]:
     first = {type(x): x for x in reversed(values) if type(x) is not tuple}
     tuples = [x for x in values if type(x) is tuple]
-    return {_type_of(x): x for x in map(plain, [*first.values(), *tuples])}
+    return {_comparable_type(x): x for x in map(plain, [*first.values(), *tuples])}
 
 
-def _type_of(value: Any) -> Any:
-    """Return the name of a type whose values can be equal; of a tuple, the names of its parts."""
+def _comparable_type(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(map(_type_of, value))
+        return tuple(map(_comparable_type, value))
     for name, types in (("number", Number), ("text", str)):
         if isinstance(value, types):
             return name
@@ -376,9 +374,9 @@ class Codes:
                 for side in (probe, gallery)
             ]
             require_one_type(typed[0], typed[1], input_name)
-            objects = _objects(gallery)
+            objects = _python_objects(gallery)
             if not same:
-                objects += _objects(probe)
+                objects += _python_objects(probe)
             self.values, codes = _factorize(objects, input_name)
         self.gallery = codes[: len(gallery)]
         self.probe = self.gallery if same else codes[len(gallery) :]
@@ -411,7 +409,7 @@ class Codes:
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
         """The code of the label of each person."""
-        return {plain(v): i for i, v in enumerate(_objects(self.values[: self._people]))}
+        return {plain(v): i for i, v in enumerate(_python_objects(self.values[: self._people]))}
 
     def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
         """Return codes in which each template with a label among `ids` has a code of its own."""
@@ -499,7 +497,7 @@ class Codes:
     def codes_of(self, labels: np.ndarray, input_name: str) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
         require_one_type(labels, self.values, input_name)
-        return np.array([*map(self.code, _objects(labels))], dtype=np.int64)
+        return np.array([*map(self.code, _python_objects(labels))], dtype=np.int64)
 
 
 def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
@@ -568,7 +566,6 @@ def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:
 
 
 def _as_id(label: Any) -> Any:
-    """Return the number that a label is, else its text in lower case, for a comparison."""
     value = label.decode(errors="replace") if isinstance(label, bytes) else plain(label)
     if not isinstance(value, str):
         return value
@@ -584,8 +581,7 @@ def present(codes: np.ndarray, number: int) -> np.ndarray:
     return occurs
 
 
-def _objects(array: Any) -> Any:
-    """Return the values of an array as Python objects, moments of any unit as one type."""
+def _python_objects(array: Any) -> Any:
     if array.dtype.kind in "Mm":
         array = array.astype(f"{array.dtype.kind}8[us]")
     return array.tolist()
@@ -601,7 +597,7 @@ def plain(label: Any) -> Any:
     """Return a scalar, of NumPy or of any library, as the Python value that it holds."""
     label = scalar_of(label)
     if isinstance(label, np.generic):
-        return _objects(label)
+        return _python_objects(label)
     return label
 
 

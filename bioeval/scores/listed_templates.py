@@ -182,18 +182,16 @@ class ListedTemplates:
             self._leave_out_repeated(*_again(keys >> 1))
         if merged:
             is_kept = self.is_kept[later]
-            self._merge_orders(later[is_kept], first[is_kept])
+            self._leave_out_one_order(later[is_kept], first[is_kept])
 
     def _leave_out_repeated(self, later: np.ndarray, first: np.ndarray) -> None:
-        """Leave out the lines that repeat an ordered pair; note pairs with another score."""
         first_score, later_score = self.values[first], self.values[later]
         different = (first_score != later_score) & ~(np.isnan(first_score) & np.isnan(later_score))
         self.different.append(np.stack([first[different], later[different]]))
         self.repeated = len(later)
         self.is_kept[later] = False
 
-    def _merge_orders(self, later: np.ndarray, first: np.ndarray) -> None:
-        """Leave out one order of pairs; note pairs with another score."""
+    def _leave_out_one_order(self, later: np.ndarray, first: np.ndarray) -> None:
         first_score = self.values[first].astype(np.float64)
         later_score = self.values[later].astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -210,7 +208,6 @@ class ListedTemplates:
         self.is_kept[np.where(turned, first, later)] = False
 
     def _leave_out_self_comparisons(self, keep: bool) -> int:
-        """Return the number of templates that are compared with themselves."""
         itself = np.flatnonzero((self.names.a == self.names.b) & self.is_kept)
         self.self_comparisons = len(itself)
         self.is_kept[itself] = keep
@@ -244,7 +241,6 @@ class ListedTemplates:
             )
 
     def _describe_refused(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
-        """Return the number of refused pairs, and the first pairs with their rows."""
         if not rows:
             return 0, ""
         first, later = np.concatenate(rows, axis=1)

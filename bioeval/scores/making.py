@@ -116,7 +116,7 @@ def sides_of_matrix(
     mask, _, remarks = table_in_order(mask, template_names, "`mask`")
     if probe.labels is None:
         one_set = gallery.meta is None or not columns_of(gallery.meta)
-        sides = _sides_of_mask(mask, gallery.labels, probe_count, gallery_count, one_set=one_set)
+        sides = _subjects_of_mask(mask, gallery.labels, probe_count, gallery_count, one_set=one_set)
     elif gallery.labels is None:
         sides = _square_sides(probe.labels, gallery.meta, probe_count, gallery_count)
     else:
@@ -282,10 +282,9 @@ def _square_sides(
     }
 
 
-def _sides_of_mask(
+def _subjects_of_mask(
     mask: Any, gallery_labels: Any, probe_count: int, gallery_count: int, one_set: bool
 ) -> Attributes:
-    """Return the subjects that a mask's genuine cells connect; both sides may be `one_set`."""
     if mask is None:
         raise DataError(
             "`labels` is missing; expected the subject of each row, or a mask of genuine and "

@@ -437,7 +437,7 @@ class GivenSide:
         if index_of(self.meta) is not None:
             columns = columns_of(order.bring(self.meta, f"`{of_meta}`")) or {}
         elif has_names:
-            columns = self._by_column(columns, names)
+            columns = self._in_order_of_names(columns, names)
         self.meta = order.bring_each(columns, of_meta)
         if order.names is None:
             order.take_names(_names_in(self.meta, names))
@@ -469,8 +469,7 @@ class GivenSide:
         metadata = as_meta(probe.meta, len(rows), "probe_meta")
         self.meta = {name: column[place] for name, column in metadata.items()}
 
-    def _by_column(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
-        """Return the columns in the order of these names, if a column names the templates."""
+    def _in_order_of_names(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
         plain_columns = {x: y for x, y in columns.items() if not row_names(y)}
         own_names = [] if names is None else [*names_in_columns(plain_columns).values()]
         if self.order.names is None or not any(
@@ -486,7 +485,7 @@ class GivenSide:
 
 def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> None:
     """Raise where rows that were joined by place hold the same texts, each once, in two orders."""
-    texts = {x: y for x, column in columns.items() if (y := _different_texts(x, column))}
+    texts = {x: y for x, column in columns.items() if (y := _distinct_texts(x, column))}
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
     for column, other_column in combinations(texts, 2):
@@ -501,8 +500,7 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
             )
 
 
-def _different_texts(name: str, values: Any) -> list[str]:
-    """Return the texts of a column of no known kind, if each text stands once; else none."""
+def _distinct_texts(name: str, values: Any) -> list[str]:
     try:
         array = one_dimensional(values.values if isinstance(values, NamedColumn) else values, name)
     except DataError:  # which is raised again where metadata are checked
@@ -613,7 +611,7 @@ def refuse_unknown_names(
         {
             x: texts_of_column
             for x, y in meta.items()
-            if (texts_of_column := _different_texts(x, y))
+            if (texts_of_column := _distinct_texts(x, y))
             and not are_subjects(as_names(y), subjects)
         }
         for meta, subjects in zip((probe, gallery), labels, strict=True)

@@ -158,7 +158,7 @@ class _Aggregation:
             if is_text or (rate != name and rate in self.results):
                 continue
             if str(name).endswith(SUPPORTED):
-                variables[name] = self._support(array)
+                variables[name] = self._support_of_average(array)
                 continue
             inner = [str(dim) for dim in array.dims if dim not in self.over]
             values = self._in_front(array)
@@ -242,8 +242,7 @@ class _Aggregation:
         with np.errstate(invalid="ignore"):
             return np.nansum(rates * attempts, axis=0) / np.nansum(attempts, axis=0)
 
-    def _support(self, support: xr.DataArray) -> xr.Variable:
-        """Return 1 where all numbers that are averaged are supported, else 0."""
+    def _support_of_average(self, support: xr.DataArray) -> xr.Variable:
         inner = [str(dim) for dim in support.dims if dim not in self.over]
         number = self.results[str(support.name).removesuffix(SUPPORTED)]
         further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
@@ -276,7 +275,9 @@ class _Aggregation:
             low, high = _quantiles(np.sort(values, axis=0), number, ends)
         else:
             with np.errstate(invalid="ignore", divide="ignore"):
-                half = half_width(number, found["sd"], self._ratio(inner), interval.confidence)
+                half = half_width(
+                    number, found["sd"], self._test_to_train(inner), interval.confidence
+                )
             least, largest = np.fmin.reduce(values), np.fmax.reduce(values)
             no_spread = (least == largest) & ((least == 0) | (least == 1))
             half = np.where(no_spread, np.nan, half)
@@ -287,8 +288,7 @@ class _Aggregation:
         low = np.where(is_defined, np.maximum(low, least_possible), np.nan)
         return low, np.where(is_defined, np.minimum(high, most_possible), np.nan)
 
-    def _ratio(self, inner: Sequence[str]) -> np.ndarray | float:
-        """Return the ratio of the mean sizes of test and training parts; NaN of empty parts."""
+    def _test_to_train(self, inner: Sequence[str]) -> np.ndarray | float:
         if "subjects" not in self.results or "part" not in self.results["subjects"].dims:
             raise DataError(
                 'interval "nadeau-bengio" needs the sizes of parts, variable `subjects` over '

@@ -294,12 +294,11 @@ class SearchColumns:
 
     @cached_property
     def _far_limits(self) -> RateCurve:
-        return self._along(self.impostor, self._far)
+        return self._rate_curve(self.impostor, self._far)
 
-    def _along(
+    def _rate_curve(
         self, attempts: Attempted, columns: np.ndarray, rates: np.ndarray | None = None
     ) -> RateCurve:
-        """Return the limits of a rate along its curve, or only around the given `rates`."""
         if self.weights is not None:
             return RateCurve.from_replicates(
                 columns, attempts.units, self.options.confidence, rates
@@ -315,7 +314,7 @@ class SearchColumns:
             errors,
             self._every_score,
             self._far_limits,
-            self._along(self.genuine, errors.frr),
+            self._rate_curve(self.genuine, errors.frr),
             self.options.confidence,
         )
 
@@ -341,7 +340,7 @@ class SearchColumns:
     @cached_property
     def _cms_limits(self) -> RateCurve:
         ranks = grid_of(self.genuine.hits.rank)
-        return self._along(self.genuine, self.cms(ranks[ranks <= self.most]))
+        return self._rate_curve(self.genuine, self.cms(ranks[ranks <= self.most]))
 
     def limits_at_ranks(self, ranks: np.ndarray, cms: np.ndarray) -> Limits:
         """Return the limits of CMS at ranks, whose values are given."""
@@ -365,7 +364,7 @@ class SearchColumns:
                 at_targets = self.at_targets(curve, targets, values)[1]
             else:
                 errors = self._errors(rank)
-                of_missed = self._along(self.genuine, errors.frr, missed)
+                of_missed = self._rate_curve(self.genuine, errors.frr, missed)
                 columns = self._detected(errors, targets, values)
                 at_targets = percentile(columns, self.options.confidence, self.genuine.units)
             highest, lowest = of_missed.limits_at(missed)
@@ -378,7 +377,7 @@ class SearchColumns:
                 else:
                     units = min(self.genuine.units, self.impostor.units)
                     eer = percentile(columns, self.options.confidence, units)
-                    far_limits = self._along(self.impostor, errors.far, far).limits_at(far)
+                    far_limits = self._rate_curve(self.impostor, errors.far, far).limits_at(far)
         low, high = limits["dir"]
         return {
             "far": far_limits or self._far_limits.limits_at(far),

@@ -54,7 +54,7 @@ def wilson(
     >>> print(f"{low:.4f} {high:.4f}")
     0.0103 0.0845
     """
-    errors, attempts = _counts(errors, attempts)
+    errors, attempts = _checked_counts(errors, attempts)
     z = scipy.special.ndtri(0.5 + check_confidence(confidence) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = errors / attempts
@@ -104,7 +104,7 @@ def clopper_pearson(
     0.0000 0.00994
     """
     require_choice("side", side, SIDES)
-    errors, attempts = _counts(errors, attempts)
+    errors, attempts = _checked_counts(errors, attempts)
     miss = 1 - check_confidence(confidence)
     if side == "both":
         miss = miss / 2
@@ -185,7 +185,7 @@ def rule_of_3(attempts: Any) -> np.ndarray:
     >>> float(stats.rule_of_3(3000))
     0.001
     """
-    _, number = _counts(0, attempts)
+    _, number = _checked_counts(0, attempts)
     with np.errstate(divide="ignore"):
         return np.minimum(RuleOf(3) / number, 1.0)
 
@@ -228,8 +228,7 @@ def rule_of_30(rate: Any) -> np.ndarray:
 _MOST = 1e100  # counts, beyond which squares overflow
 
 
-def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return errors and attempts as float64 arrays of one shape, checked."""
+def _checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         error_count, number = np.broadcast_arrays(
             require_numbers("errors", errors), require_numbers("attempts", attempts)

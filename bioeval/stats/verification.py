@@ -155,7 +155,9 @@ class VerificationColumns:
         genuine_rows = None
         if not every_score:
             of_measures = [x.own_thresholds(points) for x in measures]
-            thresholds = with_finite(usual, np.concatenate([_wanted(verified), *of_measures]))
+            thresholds = with_finite(
+                usual, np.concatenate([_marked_thresholds(verified), *of_measures])
+            )
             genuine_rows = GenuineRows.from_attempts(
                 verified, MOST_CELLS // (groups + 1) - len(thresholds)
             )
@@ -169,7 +171,7 @@ class VerificationColumns:
             if options.resamples:
                 counted_at = drawn_at
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
-            both_ways = _are_both_ways(verified)
+            both_ways = _has_equal_mirrored_scores(verified)
             forms = QuadraticForms(weights, len(drawn_at) + 1, layers, both_ways=both_ways)
         attempts_made: AttemptsMade = AttemptsMade(people.number)
         if not options.resamples:
@@ -318,7 +320,6 @@ class VerificationColumns:
 
     @cached_property
     def _frr(self) -> np.ndarray:
-        """FRR in columns at distances of its own curve."""
         values, people = self.genuine
         grid = grid_of(values)
         if self.options.resamples:
@@ -414,8 +415,7 @@ def copies_of(verified: Verified) -> int:
     return 2 if verified.points.symmetric else 1
 
 
-def _are_both_ways(verified: Verified) -> bool:
-    """Whether all comparisons of single templates are there both ways, with equal scores."""
+def _has_equal_mirrored_scores(verified: Verified) -> bool:
     scores = verified.scores
     if verified.claims is not None or verified.use.fused is not None or scores.layout == "pairs":
         return False
@@ -433,8 +433,7 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
-def _wanted(verified: Verified) -> np.ndarray:
-    """Return the thresholds of the operating points, and the user's thresholds if they are few."""
+def _marked_thresholds(verified: Verified) -> np.ndarray:
     given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)
     chosen = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
     return np.append(chosen, given_thresholds if len(given_thresholds) <= 64 else [])

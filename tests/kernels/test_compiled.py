@@ -84,7 +84,7 @@ def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
     writable = str(installed / "own")
     for home, named, expected in (
-        (installed, {}, installed / ".cache" / f"{cache._NAME}{cache._digest()}"),
+        (installed, {}, installed / ".cache" / f"{cache._NAME}{cache._digest_of_kernels()}"),
         (installed / "file", {"NUMBA_CACHE_DIR": writable}, writable),
         (installed / "file", {"BIOEVAL_CACHE_DIR": writable}, writable),
     ):

@@ -484,7 +484,6 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
 
 
 def _main_roles(file: Arrays) -> list[str]:
-    """Return the main roles by ``columns``, else by own names, else by other programs' names."""
     arguments, arrays = file.arguments, file.arrays
     if named := [role for role in _OWN if f"columns.{role}" in arguments]:
         if {*named} >= {"scores", "embeddings"}:
@@ -661,7 +660,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
         file.read(genuine),
         subjects=_both_sides(file, "subject", count),
         pair_folds=file.read_if_there("fold"),
-        pair_templates=_templates(file, count),
+        pair_templates=_template_names(file, count),
         meta=_meta_of_pairs(file, count),
         **options,
         **arguments.rules(),
@@ -744,8 +743,7 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
     return columns
 
 
-def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
-    """Return the names of the templates of both sides; None where the file has no names."""
+def _template_names(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
     names = file.read_if_there("template_names")
     codes = _both_sides(file, "template", pairs)
     if codes is None or names is None:
@@ -833,7 +831,7 @@ def _lists(file: Arrays) -> Scores:
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
     scores = Scores.from_top_k(
-        _from_zero(file, name, lists),
+        _indices_from_zero(file, name, lists),
         probe.columns()[0],
         gallery.columns()[0],
         distances=file.read_if_there(values),
@@ -859,7 +857,6 @@ def _lists(file: Arrays) -> Scores:
 
 
 def _gallery_size(file: Arrays) -> int:
-    """Return the number of gallery entries, which the entries' labels alone show."""
     arguments = file.arguments
     if "gallery" in arguments:
         return len(read_labels(arguments.take("gallery"), arguments, role="gallery_labels").label)
@@ -877,8 +874,7 @@ def _gallery_size(file: Arrays) -> int:
     return prod(file.shape(name))
 
 
-def _from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
-    """Return the numbers of gallery entries as indices from 0; negative numbers stay."""
+def _indices_from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
     if not file.arguments.take("lists.first_index"):
         return lists
     if (lists == 0).any():

@@ -241,7 +241,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
         for truth in [i for i in listed.names if i not in chosen][:1]:
             genuine = truth_of(trials.words[truth], trials, listed.layout.names[truth])
     columns = [table.words[i] for i in keys], [trials.words[i] for i in sides]
-    (scored, listed_names), name_count = _numbered(*columns)
+    (scored, listed_names), name_count = _names_as_numbers(*columns)
 
     def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
         if unordered:
@@ -283,14 +283,13 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     is_unscored = np.zeros(len(trial_keys), dtype=bool)
     is_unscored[lines] = True
     is_unscored[lines[place[is_listed]]] = False
-    notes += _left_out(~is_listed, table, "no trial", skip)
-    notes += _left_out(is_unscored, trials, "no score", skip)
+    notes += _note_left_out(~is_listed, table, "no trial", skip)
+    notes += _note_left_out(is_unscored, trials, "no score", skip)
     rows = np.flatnonzero(is_listed)
     return Joined(rows, genuine[trial[rows]], exchanged[rows], notes)
 
 
-def _numbered(*sides: list[Words]) -> tuple[list[list[np.ndarray]], int]:
-    """Return the number of each row's name in each column, and the number of distinct names."""
+def _names_as_numbers(*sides: list[Words]) -> tuple[list[list[np.ndarray]], int]:
     names: list[str] = []
     numbers = []
     for columns in sides:
@@ -324,8 +323,7 @@ def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) 
     return tuple(chosen)
 
 
-def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
-    """Return a message on rows left out; raise where no row, or not every row, may be left out."""
+def _note_left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
     if not skip or missing.all():
         advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
         refuse_rows(missing, file, f"has {have}", advice)

@@ -201,7 +201,7 @@ def read_labels(
         arguments.notes.append(f"subjects from column {of_people!r} of {path.name}")
     label = columns.pop(of_people)
     index = columns.pop("", None)
-    misnumbered = _misnumbered(columns, (*(meta or {}).values(), *_NO_NUMBERS))
+    misnumbered = _other_numbering(columns, (*(meta or {}).values(), *_NO_NUMBERS))
     labels = SideLabels(path, label, columns, bool(of_people), misnumbered, index)
     first = str(labels.label[0])
     if not of_people and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
@@ -238,8 +238,7 @@ def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: st
     return grouping[0] if grouping else key
 
 
-def _misnumbered(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
-    """Return a column that numbers the rows in another order; None without such a column."""
+def _other_numbering(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
     for name, values in columns.items():
         may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
         if may_number and name not in metadata and numbering_in_other_order(values):

@@ -387,7 +387,7 @@ def matched(head: Any, table: Sequence[Row], arguments: Any) -> Layout | None:
     if numbered.header:
         head = replace(head, cells=[row[index:] for row in head.rows[1:]])
     letters = signature(head)
-    species = _species(head, letters)
+    species = _column_of_species(head, letters)
     if species is not None:
         letters = f"{letters[:species]}t{letters[species + 1 :]}"
     for row in table if len(letters) <= _MOST_UNNAMED else ():
@@ -407,8 +407,7 @@ def matched(head: Any, table: Sequence[Row], arguments: Any) -> Layout | None:
     return None
 
 
-def _species(head: Any, letters: str) -> int | None:
-    """Return the column with a species for attacks alone; None without such a column."""
+def _column_of_species(head: Any, letters: str) -> int | None:
     for genuine in (i for i, x in enumerate(letters) if x == "w"):
         attacks = [*map(is_attack, head.column(genuine))]
         if all(attacks) or not any(attacks):
@@ -465,7 +464,7 @@ def with_header(head: Any, arguments: Any) -> Layout | None:
         if not {f"{side}_a", f"{side}_b"} <= roles.keys():
             roles = {role: i for role, i in roles.items() if not role.startswith(side)}
     if "score" in roles:
-        _require_numbers(head, roles, renamed)
+        _refuse_words(head, roles, renamed)
     _require_same_sides(head, cells, folded_names, roles)
     templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
     if not templates and _are_recordings(head, roles, folded_names, arguments):
@@ -544,8 +543,7 @@ def _require_roles(head: Any, columns: Mapping[str, str], known_names: Collectio
             )
 
 
-def _require_numbers(head: Any, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
-    """Raise where the column of the scores holds words, and a column beside holds numbers."""
+def _refuse_words(head: Any, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
     names = head.cells[0]
     columns = [[str(x) for x in head.column(i)[1:] if x == x and x] for i in range(len(names))]
     scores = columns[roles["score"]]

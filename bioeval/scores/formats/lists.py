@@ -101,7 +101,7 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
     refuse_two_readings(head, columns)
     claimed, real = (table.words[i] for i in layout.subjects)
     attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
-    genuine = _places(real, claimed)[real.codes] == claimed.codes
+    genuine = _places_of_words(real, claimed)[real.codes] == claimed.codes
     if not genuine.any() and not attacks:
         raise fault(
             head.path,
@@ -111,8 +111,7 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
         )
 
 
-def _places(searched: Words, words: Words) -> np.ndarray:
-    """Return the place of each searched word among other words, -1 where absent."""
+def _places_of_words(searched: Words, words: Words) -> np.ndarray:
     return template_names.places(*(template_names.as_names(x.values) for x in (searched, words)))
 
 
@@ -250,7 +249,7 @@ class Listed:
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
             for side in (enrolled, probes)
         ]
-        genuine = enrolled.codes == _places(probes, enrolled)[probes.codes]
+        genuine = enrolled.codes == _places_of_words(probes, enrolled)[probes.codes]
         of_nobody = nobody[0] & nobody[1]
         if not of_nobody.any():
             return genuine & ~nobody[0]
@@ -372,7 +371,7 @@ class Listed:
             ):
                 return None  # one name of several people names none
             sides = [
-                dict(zip(x.values, self._owners(x, y), strict=True))
+                dict(zip(x.values, self._by_template(x, y), strict=True))
                 for x, y in zip((enrolled, probe), people, strict=True)
             ]
             if len(names.values) < len(enrolled.values) + len(probe.values):  # one set
@@ -465,7 +464,6 @@ class Listed:
         return listed or from_names
 
     def _add_metadata(self) -> None:
-        """Take the columns of metadata; the column of a side that has none is unknown."""
         layout = self.layout
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
         for name, pair_of_columns in layout.meta.items():
@@ -509,7 +507,7 @@ class Listed:
 
     def _require_agreement(self, listed: Two, subjects_of_names: Two, option: str) -> None:
         for listed_words, words_of_names in zip(listed, subjects_of_names, strict=True):
-            place = _places(listed_words, words_of_names)
+            place = _places_of_words(listed_words, words_of_names)
             for row in np.flatnonzero(place[listed_words.codes] != words_of_names.codes)[
                 :1
             ].tolist():
@@ -525,12 +523,14 @@ class Listed:
     def _matrix(self, rules: ListRules, options: dict[str, Any]) -> Scores:
         sides = []
         for i, column in enumerate(self._names('`lists={"as": "matrix"}`')):
-            subjects = None if self.subjects is None else self._owners(column, self.subjects[i])
+            subjects = (
+                None if self.subjects is None else self._by_template(column, self.subjects[i])
+            )
             names = column.values
             if self.layout.claims and not i:
                 names = [*map("claim {}".format, names)]
             meta = {
-                word: self._owners(column, pair_of_columns[i], word)
+                word: self._by_template(column, pair_of_columns[i], word)
                 for word, pair_of_columns in self.meta.items()
             }
             sides.append(ListedSide(column.codes[self.rows], names, subjects, meta))
@@ -542,8 +542,9 @@ class Listed:
             self.table.path, values, self.genuine, probe, gallery, rules.unordered, options
         )
 
-    def _owners(self, column: Words, subjects: Words, attribute: str = "subject") -> np.ndarray:
-        """Return the subject of each template of a column, or another attribute of the template."""
+    def _by_template(
+        self, column: Words, subjects: Words, attribute: str = "subject"
+    ) -> np.ndarray:
         owner = np.empty(len(column.values), dtype=np.int64)
         owner[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
         for row in np.flatnonzero(owner[column.codes] != subjects.codes)[:1]:

@@ -164,7 +164,7 @@ def recognise(path: Path, arguments: Arguments) -> str:
         if _has_names(path) and "gallery" not in arguments:
             return "text"
         if promised in (None, "text"):
-            return _what_text_is(path, arguments)
+            return _kind_of_text(path, arguments)
     elif kind == HDF5 and suffix == ".mat":
         return "mat"  # 7.3 of another program than MATLAB
     elif suffix == ".mat" and kind == "an unknown binary file":
@@ -194,8 +194,7 @@ def _has_names(path: Path) -> bool:
     return False
 
 
-def _what_text_is(path: Path, arguments: Arguments) -> str:
-    """Return "matrix-text" of a text of numbers with labels as arguments; else "text"."""
+def _kind_of_text(path: Path, arguments: Arguments) -> str:
     labels, gallery = arguments.peek("labels"), arguments.peek("gallery")
     cells = head_of(path).cells[0]
     if not cells[0] and counts_columns(cells[1:]):

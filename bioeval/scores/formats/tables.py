@@ -254,7 +254,7 @@ def read_columns(
                 for i, name in numbers.items():
                     _require_in_range(head, first, columns.numbers[i], i, name)
                 return columns
-        pieces = _checked(head, first, words, numbers, blanks)
+        pieces = _checked_pieces(head, first, words, numbers, blanks)
         return _grown(head, first, pieces, words, numbers)
 
 
@@ -324,14 +324,13 @@ def _grown(
     return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, first)
 
 
-def _checked(
+def _checked_pieces(
     head: Head,
     first: int,
     words: Mapping[int, str],
     numbers: Mapping[int, str],
     blanks: Collection[int],
 ) -> Iterator[pd.DataFrame]:
-    """Yield lines in pieces; raise where a line has other cells than the first, or a blank cell."""
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, first)
