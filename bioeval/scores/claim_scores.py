@@ -120,24 +120,101 @@ def claim_scores(
     require_subjects(scores, "a matrix of claims")
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
-    fused = by_closeness(fusion, scores.kind)
-    excluded = left_out(scores)
-    unselected = scores
-    first = number = np.arange(scores.shape[0])
+    rule = _ClaimRule(attempts, templates, by_closeness(fusion, scores.kind), enrol)
+    tried = _with_enrolled(scores, rule)
+    first = number = np.arange(tried.shape[0])
     if attempts is not None:
-        _attempts_of(scores, attempts)  # the column is there
-        if np.isin(scores.probe_ids, scores.gallery_ids).any():
-            scores = scores.excluding(*scores.exclude, attempts)
-    if enrol is not None:
-        scores = _enrolled(scores, enrol, templates, fused)
-        first = number = np.arange(scores.shape[0])
-    if attempts is not None:
-        first, number = _attempts_of(scores, attempts)
+        first, number = _attempts_of(tried, attempts)
     tries = int(np.bincount(number).max())
-    claimed = _distances(scores, number, templates, fused)
-    distances, column = claimed.distance, claimed.column
-    is_attempt = ~np.isnan(distances)  # else no template is left to compare with
-    is_genuine = scores.codes.probe[first][:, None] == scores.codes.gallery[column]
+    claimed = _distances(tried, number, rule)
+    claims = _matrix_of_claims(tried, claimed, first, _kind(tried, tries, templates), rule)
+    is_attempt = claimed.is_attempt
+    is_genuine = tried.codes.probe[first][:, None] == tried.codes.gallery[claimed.column]
+    lacks_tries = _ids_of_claims(claims, claimed.lacks_tries)
+    lacks_templates = _ids_of_claims(claims, claimed.lacks_templates)
+    return marking(claims, tried.distractor_ids, tried.junk_ids)._with(
+        origin=tried.origin,
+        metric=tried.metric,
+        reading=tried.reading,
+        remarks=(
+            *tried.remarks,
+            *_about_enrolled(tried, enrol),
+            *_joined_visits(tried, number, attempts),
+        ),
+        _attacks_left_out=tried._attacks_left_out,
+        _excluded_before=tuple(left_out(scores)),
+        claims=rule.in_words(tries)
+        + _unequal_tries(number, is_attempt, is_genuine)
+        + _end_of_visits(claimed.own, number),
+        claims_title=rule.title(),
+        tries=tries,
+        _incomplete=lacks_tries if len(lacks_tries) else None,
+        _too_few=FewTemplates(lacks_templates, order_of(rule.fusion))
+        if len(lacks_templates)
+        else None,
+        _tries=Tries(scores, tried, number, claims.shape[1], templates, rule.fusion)
+        if tries > 1
+        else None,
+    )
+
+
+class _ClaimRule(NamedTuple):
+    """The arguments of :func:`claim_scores`; `fusion` is of distances, whatever the kind."""
+
+    attempts: str | None = None
+    templates: Templates = "multi"
+    fusion: str = "best"
+    enrol: str | None = None
+
+    def in_words(self, tries: int) -> str:
+        """Return how a claim is decided, with at most `tries` tries in an attempt."""
+        enrolled = "all templates of the claimed subject"
+        if self.enrol is not None:
+            number, column = _parse_enrol(self.enrol)
+            enrolled = f"the first {counted(number, 'templates')} of the claimed subject"
+            if column:
+                enrolled += f" in the order of {column}"
+        if self.templates == "single":
+            compared = f"one of {enrolled}" if self.enrol else "one template of the claimed subject"
+        else:
+            compared = enrolled + ("" if self.fusion == "best" else f", fused by {self.fusion}")
+        if self.attempts is None:
+            return f"each attempt compares a probe with {compared}"
+        return (
+            f"each try compares a probe with {compared}; an attempt consists of all tries of a "
+            f"subject with the same {self.attempts} (at most {tries}), and is accepted if any of "
+            "them is accepted"
+        )
+
+    def title(self) -> str:
+        is_single = self.templates == "single"
+        compared = "one template" if is_single else "all templates"
+        if self.enrol is not None:
+            number, _ = _parse_enrol(self.enrol)
+            first = counted(number, "templates")
+            compared = f"one of the first {first}" if is_single else f"first {first}"
+        if not is_single and self.fusion != "best":
+            compared += f", fused by {self.fusion}"
+        return f"{'claims' if self.attempts is None else 'visits, best of their tries'}; {compared}"
+
+
+def _with_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
+    """Return the scores of the tries against the enrolled templates."""
+    if rule.attempts is not None:
+        _attempts_of(scores, rule.attempts)  # the column is there
+        if np.isin(scores.probe_ids, scores.gallery_ids).any():
+            scores = scores.excluding(*scores.exclude, rule.attempts)
+    if rule.enrol is not None:
+        scores = _enrolled(scores, rule.enrol, rule.templates, rule.fusion)
+    return scores
+
+
+def _matrix_of_claims(
+    scores: Scores, claimed: _ClaimDistances, first: np.ndarray, kind: Kind, rule: _ClaimRule
+) -> Scores:
+    """Return a row for each attempt, whose first try is a row of `scores` in `first`."""
+    distances = claimed.distance
+    is_attempt = claimed.is_attempt
     nan = scores.nan
     mask = None
     if nan == "reject" and is_attempt.any():  # a claim that failed is NaN as well
@@ -146,55 +223,29 @@ def claim_scores(
     elif not is_attempt.all():
         nan = "exclude"
     meta = dict(scores.gallery_meta)
-    if templates == "multi":
+    if rule.templates == "multi":
         meta = {name: x for name, x in meta.items() if _is_of_subjects(x, scores)}
     claims = Scores(
         0.0 - distances if scores.kind in LARGER_IS_CLOSER else distances,
         scores.probe_labels[first],
-        scores.gallery_labels[column],
-        kind=_kind(scores, tries, templates),
+        scores.gallery_labels[claimed.column],
+        kind=kind,
         nan=nan,
         mask=mask,
         probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
-        gallery_meta={name: values[column] for name, values in meta.items()},
+        gallery_meta={name: values[claimed.column] for name, values in meta.items()},
         name=scores.name,
         distractor_ids=scores.distractor_ids,
     )
-    attempt_count, claimed_count = claims.shape
+    attempts, subjects = claims.shape
     # A row is an attempt and no template, though it has the name of its first try.
-    claims = claims._with(
-        probe_ids=np.arange(claimed_count, claimed_count + attempt_count, dtype=np.int64)
-    )
+    return claims._with(probe_ids=np.arange(subjects, subjects + attempts, dtype=np.int64))
 
-    def named(places: np.ndarray) -> np.ndarray:
-        row, column = np.nonzero(places)
-        return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
 
-    lacking, lacking_templates = named(claimed.lacks_tries), named(claimed.lacks_templates)
-    return marking(claims, scores.distractor_ids, scores.junk_ids)._with(
-        origin=scores.origin,
-        metric=scores.metric,
-        reading=scores.reading,
-        remarks=(
-            *scores.remarks,
-            *_about_enrolled(scores, enrol),
-            *_joined_visits(scores, number, attempts),
-        ),
-        _attacks_left_out=scores._attacks_left_out,
-        _excluded_before=tuple(excluded),
-        claims=_in_words(tries, attempts, templates, fused, enrol)
-        + _unequal_tries(number, is_attempt, is_genuine)
-        + _end_of_visits(claimed.own, number),
-        claims_title=_title(attempts, templates, fused, enrol),
-        tries=tries,
-        _incomplete=lacking if len(lacking) else None,
-        _too_few=FewTemplates(lacking_templates, order_of(fused))
-        if len(lacking_templates)
-        else None,
-        _tries=Tries(unselected, scores, number, claimed_count, templates, fused)
-        if tries > 1
-        else None,
-    )
+def _ids_of_claims(claims: Scores, is_claim: np.ndarray) -> np.ndarray:
+    """Return the identities of the row and the column of some claims, (k, 2)."""
+    row, column = np.nonzero(is_claim)
+    return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
 
 
 def tries_of(scores: Scores) -> tuple[Scores, np.ndarray]:
@@ -265,12 +316,17 @@ class _ClaimDistances(NamedTuple):
     lacks_tries: np.ndarray
     lacks_templates: np.ndarray
 
+    @property
+    def is_attempt(self) -> np.ndarray:
+        """False where no template is left to compare with."""
+        return ~np.isnan(self.distance)
 
-def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) -> _ClaimDistances:
+
+def _distances(scores: Scores, number: np.ndarray, rule: _ClaimRule) -> _ClaimDistances:
     """Return the distances of claims; `number` (tries,) is the attempt of each probe."""
     column = scores.gallery_order.columns[0]
-    fuses = templates == "multi"
-    may_be_few = templates == "multi" and order_of(fusion) > 1
+    fuses = rule.templates == "multi"
+    may_be_few = fuses and order_of(rule.fusion) > 1
     if fuses:
         column = column[scores.gallery_order.starts[:-1]]
     attempts = int(number.max()) + 1
@@ -287,7 +343,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
     own_group = scores.gallery_order.probe_group
     with threads_for(scores):
         for block in blocks_of(scores):
-            values = _in_float64(block.by_person(fusion) if fuses else block)
+            values = _in_float64(block.by_person(rule.fusion) if fuses else block)
             of_rows = number[block.probes]
             if has_tries:
                 by_subject = values if fuses else _in_float64(block.by_person("best"))
@@ -302,7 +358,7 @@ def _distances(scores: Scores, number: np.ndarray, templates: str, fusion: str) 
                 is_compared = ~np.isnan(block.by_person("best").values[order])
                 compared[attempt] |= np.logical_or.reduceat(is_compared, starts, axis=0)
             if may_lack:
-                missing = _missing_claims(scores, block, templates)
+                missing = _missing_claims(scores, block, rule.templates)
                 lacks[attempt] |= np.logical_or.reduceat(missing[order], starts, axis=0)
     lacks_templates = compared & np.isnan(least)
     lacks &= ~np.isnan(least)
@@ -341,42 +397,9 @@ def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
     return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))
 
 
-def _in_words(
-    tries: int, attempts: str | None, templates: str, fusion: str, enrol: str | None
-) -> str:
-    enrolled = "all templates of the claimed subject"
-    if enrol is not None:
-        number, column = _parse_enrol(enrol)
-        enrolled = f"the first {counted(number, 'templates')} of the claimed subject"
-        if column:
-            enrolled += f" in the order of {column}"
-    if templates == "single":
-        compared = f"one of {enrolled}" if enrol else "one template of the claimed subject"
-    else:
-        compared = enrolled + ("" if fusion == "best" else f", fused by {fusion}")
-    if attempts is None:
-        return f"each attempt compares a probe with {compared}"
-    return (
-        f"each try compares a probe with {compared}; an attempt consists of all tries of a "
-        f"subject with the same {attempts} (at most {tries}), and is accepted if any of them is "
-        "accepted"
-    )
-
-
-def _title(attempts: str | None, templates: str, fusion: str, enrol: str | None) -> str:
-    compared = "one template" if templates == "single" else "all templates"
-    if enrol is not None:
-        number, _ = _parse_enrol(enrol)
-        first = counted(number, "templates")
-        compared = f"one of the first {first}" if templates == "single" else f"first {first}"
-    if templates == "multi" and fusion != "best":
-        compared += f", fused by {fusion}"
-    return f"{'claims' if attempts is None else 'visits, best of their tries'}; {compared}"
-
-
 def described_tries(scores: Scores) -> str:
     """Return the words for a try of scores that are no claims, as :func:`tries_of` has them."""
-    return scores.claims or _in_words(1, None, "multi", "best", None)
+    return scores.claims or _ClaimRule().in_words(1)
 
 
 def _unequal_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:

@@ -7,9 +7,9 @@ their arguments do: more templates, more noise or another camera leave the perso
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -74,7 +74,22 @@ class _Design:
     people: int
     gallery: _Samples
     probes: _Samples | None  # None: all against all
+    sessions: int | None
+    cameras: int | None
     seed: np.random.SeedSequence
+
+    @property
+    def sides(self) -> list[_Samples]:
+        return [self.gallery] if self.probes is None else [self.gallery, self.probes]
+
+
+class _Spread(NamedTuple):
+    """Standard deviations in each dimension."""
+
+    between: float  # of the centres of persons
+    within: np.ndarray  # (people,): of the templates of each person
+    session: float  # of the offsets of the days of a person
+    camera: float  # of the offsets of cameras
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,20 +312,7 @@ def simulate(
     }
     animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
     of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
-    options = of_embeddings
-    refused = of_scores
-    other_model = MODELS[1]
-    if model == "gaussian-scores":
-        options = of_scores
-        refused = of_embeddings
-        other_model = MODELS[0]
-    for name, value in refused.items():
-        if value is not None:
-            raise DataError(
-                f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
-                f"{model!r}"
-            )
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen = _chosen_options(model, dict(zip(MODELS, (of_embeddings, of_scores), strict=True)))
     if model == "gaussian-scores":
         shifts = {name: chosen.pop(name, 0.0) for name in animals}
         return _gaussian_scores(_design(**of_people), kind, shifts, **chosen)
@@ -321,6 +323,17 @@ def simulate(
         )
     metric = chosen.pop("metric", "l2")
     return simulate_embeddings(**of_people, **chosen).scores(metric)
+
+
+def _chosen_options(model: str, options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    for other_model in options.keys() - {model}:
+        for name, value in options[other_model].items():
+            if value is not None:
+                raise DataError(
+                    f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
+                    f"{model!r}"
+                )
+    return {name: value for name, value in options[model].items() if value is not None}
 
 
 def simulate_embeddings(
@@ -393,27 +406,41 @@ session_sd, cameras, camera_sd, first_subject, random_state
         require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
         for name, sd in offsets.items()
     )
-    spread = _within(within, design.people)
-    gallery = design.gallery
+    spread = _Spread(between, _within(within, design.people), day_sd, view_sd)
+    sides = design.sides
+    embeddings, centres = _draw_embeddings(design, spread, dimensions)
+    meta_names = design.gallery.meta
+    return Population(
+        embeddings=embeddings,
+        labels=np.concatenate([side.labels for side in sides]),
+        enrolled=np.arange(len(embeddings)) < len(design.gallery),
+        meta={name: np.concatenate([side.meta[name] for side in sides]) for name in meta_names},
+        centres=centres,
+        layout=layout,
+    )
+
+
+def _draw_embeddings(
+    design: _Design, spread: _Spread, dimensions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return embeddings, float32 (samples, dimensions), and centres (people, dimensions)."""
     seed = design.seed
-    days_of_each = sessions or 1
-    sides = [gallery] if design.probes is None else [gallery, design.probes]
-    samples = sum(map(len, sides))
+    samples = sum(map(len, design.sides))
+    sessions = design.sessions or 1
     # Centres and offsets in float64; embeddings in float32, one side after the other, then joined,
     # and in float64 where they are compared.
-    values = 8 * design.people * (1 + days_of_each) + 16 * samples
+    values = 8 * design.people * (1 + sessions) + 16 * samples
     needed = values * dimensions + _TEMPLATE_BYTES * samples
     require_memory(needed, f"embeddings of {samples:,} templates", _FEWER)
-    centres = between * Stream(seed, _CENTRES).normals(design.people, dimensions)
-    days = Stream(seed, _SESSIONS).normals(design.people, days_of_each, dimensions)
-    days *= day_sd if sessions is not None else 0.0
-    views = Stream(seed, _CAMERAS).normals(cameras or 1, dimensions)
-    views *= view_sd if cameras is not None else 0.0
+    centres = spread.between * Stream(seed, _CENTRES).normals(design.people, dimensions)
+    days = Stream(seed, _SESSIONS).normals(design.people, sessions, dimensions)
+    days *= spread.session if design.sessions is not None else 0.0
+    views = Stream(seed, _CAMERAS).normals(design.cameras or 1, dimensions)
+    views *= spread.camera if design.cameras is not None else 0.0
     embeddings = np.empty((samples, dimensions), dtype=np.float32)
     step = max(1, _BLOCK // dimensions)
-    for side, key, first in zip(
-        sides, (_TEMPLATE_NOISE, _PROBE_NOISE), (0, len(gallery)), strict=False
-    ):
+    first = 0
+    for side, key in zip(design.sides, (_TEMPLATE_NOISE, _PROBE_NOISE), strict=False):
         noise = Stream(seed, key)
         first_value = np.ones(len(side), dtype=np.int64)
         session = side.meta.get("session", first_value) - 1
@@ -421,20 +448,14 @@ session_sd, cameras, camera_sd, first_subject, random_state
         for low in range(0, len(side), step):
             rows = slice(low, low + step)
             person = side.person[rows]
-            block = spread[person, None] * noise.normals(len(person), dimensions)
+            block = spread.within[person, None] * noise.normals(len(person), dimensions)
             # Added in this order, on which the last digits depend.
             block += centres[person]
             block += days[person, session[rows]]
             block += views[camera[rows]]
             embeddings[first + low : first + low + len(person)] = block
-    return Population(
-        embeddings=embeddings,
-        labels=np.concatenate([side.labels for side in sides]),
-        enrolled=np.arange(samples) < len(gallery),
-        meta={name: np.concatenate([side.meta[name] for side in sides]) for name in gallery.meta},
-        centres=centres,
-        layout=layout,
-    )
+        first += len(side)
+    return embeddings, centres
 
 
 def _gaussian_scores(
@@ -482,6 +503,30 @@ def _gaussian_scores(
 # ------------------------------------------------------------------------- people and samples
 
 
+class _Numbering(NamedTuple):
+    sessions: int | None
+    cameras: int | None
+    first_subject: int
+
+    def samples(self, counts: np.ndarray, before: np.ndarray, first: int, last: int) -> _Samples:
+        """Lay out samples over the sessions `first` to `last`, and over cameras, in turn.
+
+        `counts` has the samples of each person, and `before` their samples on the other side.
+        """
+        total = int(counts.sum(dtype=np.float64))
+        require_memory(_TEMPLATE_BYTES * total, f"{total:,} templates", _FEWER)
+        person = np.repeat(np.arange(len(counts)), counts)
+        index = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
+        first = min(first, last)
+        span = last - first + 1
+        meta = {}
+        if self.sessions is not None:
+            meta["session"] = first + index % span
+        if self.cameras is not None:
+            meta["camera"] = 1 + (before[person] + index // span) % self.cameras
+        return _Samples(person, meta, person + self.first_subject)
+
+
 def _design(
     n_subjects: int,
     n_templates: Counts,
@@ -506,25 +551,7 @@ def _design(
     require_memory(24 * people, f"{people:,} subjects", _FEWER)
     stream = Stream(seed, _TEMPLATE_COUNTS)
     templates = _counts("n_templates", n_templates, subjects, 1, stream)
-
-    def samples(counts: np.ndarray, low: int, high: int, before: np.ndarray) -> _Samples:
-        """Lay out samples over the sessions from `low` to `high`, and over cameras, in turn.
-
-        `before` is how many samples each person has on the other side already.
-        """
-        total = int(counts.sum(dtype=np.float64))
-        require_memory(_TEMPLATE_BYTES * total, f"{total:,} templates", _FEWER)
-        person = np.repeat(np.arange(len(counts)), counts)
-        index = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
-        low = min(low, high)
-        meta = {}
-        span = high - low + 1
-        if sessions is not None:
-            meta["session"] = low + index % span
-        if cameras is not None:
-            meta["camera"] = 1 + (before[person] + index // span) % cameras
-        return _Samples(person, meta, person + first_subject)
-
+    numbering = _Numbering(sessions, cameras, first_subject)
     none = np.zeros(people, dtype=np.int64)
     last = sessions or 1
     if layout == SQUARE:
@@ -538,14 +565,16 @@ def _design(
                 f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
             )
-        return _Design(subjects, samples(templates, 1, last, none), None, seed)
+        gallery = numbering.samples(templates, none, 1, last)
+        return _Design(people, gallery, None, sessions, cameras, seed)
     stream = Stream(seed, _PROBE_COUNTS)
     counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not counts.any():
         raise DataError("`probes` is 0 for everyone; expected at least one probe")
     before = np.append(templates, np.zeros(unenrolled_number, dtype=np.int64))
-    gallery = samples(templates, 1, 1, none)
-    return _Design(people, gallery, samples(counts, 2, last, before), seed)
+    gallery = numbering.samples(templates, none, 1, 1)
+    probe_samples = numbering.samples(counts, before, 2, last)
+    return _Design(people, gallery, probe_samples, sessions, cameras, seed)
 
 
 def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
