@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
@@ -138,6 +139,7 @@ def pad(
     targets = require_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
+    # The presentations, and the rule that chooses a threshold on them.
     rows = RowOrder(values, templates="the values")
     attack, instrument, subjects = (
         rows.bring(column, f"`{name}`")
@@ -150,73 +152,50 @@ def pad(
     if isinstance(train, tuple) and len(train) == 2:
         train_rows = RowOrder(train[0], templates="the values of `train`")
         train = train[0], train_rows.bring(train[1], "the species of `train`")
-        rows.remarks |= train_rows.remarks
+        rows.remarks.update(train_rows.remarks)
     options = interval_of(interval, (PEOPLE,))
     units = {
         name: _codes_of_units(name, labels, len(data.codes))
         for name, labels in (("subjects", subjects), ("instrument", instrument))
         if labels is not None
     }
-    places = [data.at_apcer(x) for x in targets.tolist()]
-    at_target, bpcer = (
-        np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
-        for x in (data.points.threshold, data.points.fr)
-    )
-    d_eer_at = data.d_eer.eer_threshold
-    points: Variables = {
-        "d_eer": ((), data.d_eer.eer),
-        "d_eer_threshold": ((), to_user(d_eer_at, kind)),
-        "d_eer_threshold_next": ((), to_user(data.next_scores(d_eer_at), kind)),
-        "bpcer_at_apcer": (("apcer_target",), bpcer),
-        "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
-        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
-    }
+    warnings = [
+        *rows.remarks,
+        *_doubts(data, targets, units.get("instrument")),
+        *_doubts_of_kind(data, kind),
+    ]
+    # Rates of responses, at operating points, and over thresholds.
     variables = _response_rates(data)
-    warnings = [*rows.remarks, *_doubts(data, targets, units.get("instrument"))]
-    *attacks, bona_fide = data.answered
-    classes = "bona fide and attack presentations"
-    verdict = KindVerdict.of_attempts(
-        bona_fide, np.concatenate(attacks), kind, len(bona_fide), classes=classes
-    )
-    if verdict.severity == "error" and verdict.message is not None:
-        warnings.append(verdict.message)
     attrs: dict[str, str | int | float] = {}
-    at: float | None = None
+    used: float | None = None
     if rule is not None:
-        at, after, attrs = _chosen(rule, data, train, kind, warnings)
-        variables |= _rates_at_threshold(data, at, kind)
-        variables["threshold_used_next"] = to_user(after, kind)
-        if at is not None and (train is not None or rule.name == "fixed"):
-            rates_used = data.rates(np.array([at]))
-            far, frr = float(rates_used["apcer"][0, -2]), float(rates_used["bpcer"][0])
-            is_given = rule.name == "fixed"
-            warnings += beyond_scores(float(to_user(at, kind)), far, frr, given=is_given)
-    variables |= points
-    used = math.nan if at is None else at
+        chosen = _chosen(rule, data, train, kind)
+        used = chosen.distance
+        attrs |= {"chosen_on": chosen.chosen_on, "threshold_rule": str(rule)}
+        warnings += chosen.messages
+        variables |= _rates_at_threshold(data, used, kind)
+        variables["threshold_used_next"] = to_user(chosen.following, kind)
+    variables |= _operating_points(data, targets, kind)
     if not isinstance(grid, np.ndarray):
-        finite = to_user(data.distances[np.isfinite(data.distances)], kind)
-        ends = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
-        points_of_rules = np.array(
-            [*at_target, data.d_eer.eer_threshold, used] if grid is None else []
-        )
-        grid = np.union1d(
-            linear_grid(*ends, grid), to_user(points_of_rules[np.isfinite(points_of_rules)], kind)
-        )
+        grid = _grid_over_scores(data, grid, variables, kind)
     distances, order = to_internal(grid, kind), in_order_of_scores(kind)
     for rate, curve in data.rates(distances).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if thresholds is not None:
         pooled = variables["apcer"][1][:, -2]
         warnings += all_beyond_scores(grid, pooled, variables["bpcer"][1])
+    # Their limits.
     if options is not None:
         from bioeval.studies.attacks.limits import ALL_AT_ONCE, presentation_limits
 
-        limits = presentation_limits(data, units, options, np.append(distances, used), targets)
-        for side, end in (("low", 0), ("high", 1)):
-            for rate, limits_of_rate in limits.items():
-                values, dims = limits_of_rate[end], variables[rate][0]
+        places = np.append(distances, math.nan if used is None else used)
+        limits = presentation_limits(data, units, options, places, targets)
+        for i, side in enumerate(("low", "high")):
+            for rate, ends in limits.items():
+                dims = variables[rate][0]
+                values = ends[i]
                 if "threshold" in dims:
-                    if at is not None:
+                    if used is not None:
                         variables[f"{rate}_at_threshold_{side}"] = dims[1:], values[-1]
                     values = values[:-1][order]
                 variables[f"{rate}_{side}"] = dims, values
@@ -288,33 +267,85 @@ def _doubts(
     return doubts
 
 
-def _chosen(
-    rule: DetectionRule, data: Presentations, train: Any, kind: str, warnings: list[Message]
-) -> tuple[float | None, float, dict[str, str | int | float]]:
-    """Return the distance that a rule chooses, the nearest distance it rejects, and attributes.
+def _doubts_of_kind(data: Presentations, kind: str) -> Iterator[Message]:
+    *attacks, bona_fide = data.answered
+    classes = "bona fide and attack presentations"
+    verdict = KindVerdict.of_attempts(
+        bona_fide, np.concatenate(attacks), kind, len(bona_fide), classes=classes
+    )
+    if verdict.severity == "error" and verdict.message is not None:
+        yield verdict.message
 
-    None and NaN without an operating point that fulfils the rule; `warnings` get a message.
-    """
-    source, chosen_on, written = data, "the same data; errors there are optimistic", str(rule)
+
+class _Chosen(NamedTuple):
+    distance: float | None  # None where no operating point fulfils the rule; NaN rejects all
+    following: float  # the nearest distance that is rejected; NaN of a threshold that was given
+    chosen_on: str
+    messages: list[Message]
+
+
+def _chosen(rule: DetectionRule, data: Presentations, train: Any, kind: str) -> _Chosen:
     if rule.name == "fixed":
-        rule = replace(rule, value=to_user(rule.value, kind))
-        chosen_on = "given"
-    elif train is not None:
+        distance = float(to_user(rule.value, kind))
+        beyond = _beyond_scores(data, distance, kind, given=True)
+        return _Chosen(distance, math.nan, "given", beyond)
+    source, chosen_on = data, "the same data; errors there are optimistic"
+    if train is not None:
         if not isinstance(train, (tuple, list)) or len(train) != 2:
             raise DataError("`train`: expected two arrays, scores and species")
         scores, species = train
         source = Presentations.from_columns(scores, species, kind, data.non_response, "train: ")
         chosen_on = "the training set"
     chosen = source.chosen(rule)
-    following = math.nan
-    if chosen is not None and rule.name != "fixed":
-        following = float(min(data.next_scores(chosen), source.next_scores(chosen)))
     if chosen is None:
-        reason = f"no operating point fulfils the rule {written}"
-        warnings.append(Message("no-threshold", why=reason))
-    elif math.isnan(chosen):
-        warnings.append(ALL_REJECTED)
-    return chosen, following, {"chosen_on": chosen_on, "threshold_rule": written}
+        reason = f"no operating point fulfils the rule {rule}"
+        return _Chosen(None, math.nan, chosen_on, [Message("no-threshold", why=reason)])
+    messages = [ALL_REJECTED] if math.isnan(chosen) else []
+    if train is not None:
+        messages += _beyond_scores(data, chosen, kind, given=False)
+    following = float(min(data.next_scores(chosen), source.next_scores(chosen)))
+    return _Chosen(chosen, following, chosen_on, messages)
+
+
+def _beyond_scores(
+    data: Presentations, distance: float, kind: str, *, given: bool
+) -> list[Message]:
+    rates = data.rates(np.array([distance]))
+    far, frr = float(rates["apcer"][0, -2]), float(rates["bpcer"][0])
+    return beyond_scores(float(to_user(distance, kind)), far, frr, given=given)
+
+
+def _operating_points(data: Presentations, targets: np.ndarray, kind: str) -> Variables:
+    """Return D-EER and BPCER at APCER targets, each with its threshold and the next score."""
+    places = [data.at_apcer(x) for x in targets.tolist()]
+    at_target, bpcer = (
+        np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
+        for x in (data.points.threshold, data.points.fr)
+    )
+    d_eer_at = data.d_eer.eer_threshold
+    return {
+        "d_eer": ((), data.d_eer.eer),
+        "d_eer_threshold": ((), to_user(d_eer_at, kind)),
+        "d_eer_threshold_next": ((), to_user(data.next_scores(d_eer_at), kind)),
+        "bpcer_at_apcer": (("apcer_target",), bpcer),
+        "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
+        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
+    }
+
+
+def _grid_over_scores(
+    data: Presentations, number: int | None, variables: Variables, kind: str
+) -> np.ndarray:
+    """Return a number of thresholds; by default the thresholds of operating points as well."""
+    finite = to_user(data.distances[np.isfinite(data.distances)], kind)
+    ends = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
+    grid = linear_grid(*ends, number)
+    if number is not None:
+        return np.unique(grid)
+    _, at_targets = variables["threshold_at_apcer"]
+    _, at_d_eer = variables["d_eer_threshold"]
+    thresholds = np.array([*at_targets, at_d_eer, variables.get("threshold_used", math.nan)])
+    return np.union1d(grid, thresholds[np.isfinite(thresholds)])
 
 
 def _rates_at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
@@ -331,6 +362,21 @@ def _rates_at_threshold(data: Presentations, at: float | None, kind: str) -> Var
     return variables
 
 
+_BY_SPECIES = ": of a species; of all (pooled); the largest of a species (largest)"
+
+
+def _rate(iso: str, counted: str, out_of: str, dims: tuple[str, ...] = ()) -> Variable:
+    return Variable(
+        f"proportion of {counted}",
+        "proportion",
+        iso,
+        dims,
+        label=iso,
+        direction="smaller",
+        out_of=out_of,
+    )
+
+
 NAMES = {
     "apcer_target": Variable("APCER not to be exceeded", "proportion", "APCER"),
     "threshold_used": Variable(
@@ -340,14 +386,8 @@ NAMES = {
     "non_responses": Variable(
         "attack presentations without a response", "presentations", detail="data"
     ),
-    "apnrr": Variable(
-        "proportion of attack presentations without a response: of a species; of all (pooled); the "
-        "largest of a species (largest)",
-        "proportion",
-        "APNRR",
-        label="APNRR",
-        direction="smaller",
-        out_of="presentations",
+    "apnrr": _rate(
+        "APNRR", f"attack presentations without a response{_BY_SPECIES}", "presentations"
     ),
     "in_apcer": Variable(
         "1 where the largest APCER is over the species, else 0", "1", detail="data"
@@ -358,32 +398,15 @@ NAMES = {
     "bona_fide_non_responses": Variable(
         "bona fide presentations without a response", "presentations", detail="data"
     ),
-    "bpnrr": Variable(
-        "proportion of bona fide presentations without a response",
-        "proportion",
-        "BPNRR",
-        label="BPNRR",
-        direction="smaller",
-        out_of="bona_fide",
-    ),
-    "apcer": Variable(
-        "proportion of attack presentations classified bona fide: of a species; of all (pooled); "
-        "the largest of a species (largest)",
-        "proportion",
+    "bpnrr": _rate("BPNRR", "bona fide presentations without a response", "bona_fide"),
+    "apcer": _rate(
         "APCER",
+        f"attack presentations classified bona fide{_BY_SPECIES}",
+        "presentations",
         ("threshold", "species"),
-        label="APCER",
-        direction="smaller",
-        out_of="presentations",
     ),
-    "bpcer": Variable(
-        "proportion of bona fide presentations classified as attacks",
-        "proportion",
-        "BPCER",
-        ("threshold",),
-        label="BPCER",
-        direction="smaller",
-        out_of="bona_fide",
+    "bpcer": _rate(
+        "BPCER", "bona fide presentations classified as attacks", "bona_fide", ("threshold",)
     ),
     "acer": Variable(
         "mean of APCER, the largest, and BPCER; no measure of ISO/IEC 30107-3, kept for older "
@@ -417,11 +440,11 @@ NAMES = {
         "loosest threshold with APCER at most the target", "score", shown="threshold"
     ),
 }
-for _rate in ("apcer", "bpcer"):
-    NAMES[f"{_rate}_at_threshold"] = replace(
-        NAMES[_rate],
-        long_name=f"{NAMES[_rate].long_name}, at the threshold used",
+for _name in ("apcer", "bpcer"):
+    NAMES[f"{_name}_at_threshold"] = replace(
+        NAMES[_name],
+        long_name=f"{NAMES[_name].long_name}, at the threshold used",
         dims=(),
-        label=f"{NAMES[_rate].label} at the threshold",
+        label=f"{NAMES[_name].label} at the threshold",
         threshold="threshold_used",
     )

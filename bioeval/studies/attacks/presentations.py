@@ -104,7 +104,11 @@ class Presentations:
         return [np.sort(self.distances[has_response & (self.codes == i)]) for i in self.classes]
 
     def rates(self, distances: np.ndarray) -> dict[str, np.ndarray]:
-        """Return APCER at distances, (distances, labels of species), and BPCER."""
+        """Return APCER at distances, (distances, labels of species), and BPCER.
+
+        ISO/IEC 30107-3:2023: APCER of a species is its presentations that are accepted over its
+        presentations; BPCER is the bona fide presentations that are rejected over all of them.
+        """
         accepted, number = accepted_at(self.answered, distances), self.number
         of_species = ratio(accepted[:, :-1], number[:-1])
         pooled = ratio(accepted[:, :-1].sum(axis=1), number[:-1].sum())
@@ -132,7 +136,7 @@ class Presentations:
 
     @cached_property
     def d_eer(self) -> EqualError:
-        """The crossing of APCER and BPCER."""
+        """The crossing of the largest APCER and BPCER."""
         return self.points.equal_error()
 
     def at_apcer(self, target: float) -> int | None:
