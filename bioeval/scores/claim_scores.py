@@ -575,7 +575,7 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
     number, column = _parse_enrol(enrol)
     notes = []
     if not column and not _named_places(scores)[1]:
-        notes.append(Message("first-by-order", what="those enrolled"))
+        notes.append(Message("first-by-order", what="enrolment"))
     codes = scores.codes
     numbers = np.bincount(codes.gallery)[codes.people(codes.gallery)]
     fewer = int(np.count_nonzero(numbers < number))

@@ -32,16 +32,17 @@ class Doubt(str):
 ANSWERS: dict[str, str] = {
     "install-threshold": (
         "Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among "
-        "{people} is at most {target:rate}; on these data it is {far_here:rate}.[ The "
-        "stricter threshold raises the {frr} on these data from {frr_without:rate} to "
-        "{frr_here:rate}.] The promise is estimated: its limit counts the two people with most of "
-        "these errors twice."
+        "{people} is at most {target:rate}; on these data it is {far_here:rate}.[ Compared with "
+        "the threshold without a guarantee, the {frr} on these data rises from "
+        "{frr_without:rate} to {frr_here:rate}.] The upper limit is an estimate, which counts "
+        "the two people with the most {false accepts} twice."
     ),
     "no-threshold-promised": (
-        "No threshold can be promised: {why}.[ About {people:count people} would suffice, but only "
-        "for a much stricter threshold, whose {far} on these data is {people_far:rate}.]"
+        "No threshold can be guaranteed to meet the target: {why}.[ About {people:count people} "
+        "would suffice, but only for a much stricter threshold, whose {far} on these data is "
+        "{people_far:rate}.]"
     ),
-    "nothing-to-install": "No threshold to install: {why}.",
+    "nothing-to-install": "No threshold can be recommended: {why}.",
     "threshold-accepts": (
         "{status}: accept where the {scores} {sign} {threshold:threshold}.[ It is provisional, "
         "because {why}.]"
@@ -56,42 +57,44 @@ ANSWERS: dict[str, str] = {
         "{promise:rate}; with {confidence:rate} confidence, it is at least {low:rate}."
     ),
     "promise-open": (
-        "Open: whether the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at "
-        "most {promise:rate}; its one-sided limits, each at {confidence:rate} confidence, are "
-        "{low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people} would "
-        "settle it.]"
+        "Open: these data do not settle whether the {rate:term}[ of {tries:count tries}] at "
+        "{threshold:threshold} is at most {promise:rate}; its one-sided limits, each at "
+        "{confidence:rate} confidence, are {low:rate} and {high:rate}.[ At this rate, about "
+        "{people_to_settle:count people} would be enough to settle it.]"
     ),
     "system-better": (
-        "{best:name} is better than {worse:names}: {measures:measures}."
-        "[ Of these, fewer than 30 errors are expected for: {uncertain:measures}.]"
+        "{best:name} is better than {worse:names}: {measures:measures}.[ Fewer than 30 "
+        "independent errors are expected for {uncertain:measures}, so these differences are less "
+        "certain.]"
     ),
     "systems-better": (
-        "One of {best:names} is the best, with {number:count other systems} shown to be worse "
-        "({worse:names}): {measures:measures}."
-        "[ Of these, fewer than 30 errors are expected for: {uncertain:measures}.]"
+        "The best system is one of {best:names}; {number:count other systems} performed "
+        "significantly worse ({worse:names}): {measures:measures}.[ Fewer than 30 independent "
+        "errors are expected for {uncertain:measures}, so these differences are less certain.]"
     ),
     "systems-not-different": (
         "No significant difference between {systems:names}: {measures:measures}."
     ),
-    "systems-not-concluded": "No conclusion, as {why}: {measures:measures}.",
+    "systems-not-concluded": "No conclusion, because {why}: {measures:measures}.",
     "errors-a-day": (
-        "Expected errors a day, of {people:count people}: {accepted:digits 3} impostors "
+        "Expected errors per day among {people:count people}: {accepted:digits 3} impostors "
         "accepted[, {rejected:digits 3} genuine people rejected]."
     ),
     "alarms-a-day": (
-        "Expected errors a day, of {people:count people}: {false_alarms:digits 3} false "
+        "Expected errors per day among {people:count people}: {false_alarms:digits 3} false "
         "alarms[, {missed:digits 3} listed people missed]."
     ),
     "people-for-interval": (
-        "A {confidence:rate} interval of the {frr} at most {width:digits 4} pp wide takes "
-        "{people:count people} with [{templates:count templates}][{attempts_of_subject:count "
-        "attempts}] each[, or {fewest_people:count} with {most_of_each:count}]."
+        "A {confidence:rate} confidence interval of the {frr} at most {width:digits 4} pp wide "
+        "requires {people:count people} with "
+        "[{templates:count templates}][{attempts_of_subject:count attempts}] each[, or "
+        "{fewest_people:count} with {most_of_each:count}]."
     ),
     "people-needed": (
-        "To show a {far} of at most {target:rate} without a {false accept} takes "
-        "{rule_of_3:count people} (rule of 3); to expect 30 {false accepts}, {rule_of_30:count} "
-        "(rule of 30)[; to promise it with {confidence:rate} confidence, about {promise:count}, "
-        "but only by a much stricter threshold]."
+        "Showing a {far} of at most {target:rate} requires {rule_of_3:count people} if no "
+        "{false accept} occurs (rule of 3), and {rule_of_30:count} for 30 expected "
+        "{false accepts} (rule of 30)[; guaranteeing it with {confidence:rate} confidence "
+        "requires about {promise:count}, and then only at a much stricter threshold]."
     ),
     "rates-of-tries": (
         "At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far} of "
@@ -99,8 +102,8 @@ ANSWERS: dict[str, str] = {
         "{far_of_fewest:rate} and {frr_of_fewest:rate}]."
     ),
     "errors-of-groups": (
-        "At the threshold {threshold:threshold}, the same for all groups, genuine attempts are "
-        "rejected in {least:rate} (group {group_with_least:name}) to {most:rate} (group "
+        "At the threshold {threshold:threshold}, which is the same for all groups, the {frr} "
+        "ranges from {least:rate} (group {group_with_least:name}) to {most:rate} (group "
         "{group_with_most:name})."
     ),
     "groups-tested": (
@@ -118,8 +121,8 @@ SENTENCES: dict[str, str] = {
     **ANSWERS,
     # Scores, attempts, kinds and intervals: of every evaluation
     "listed-pairs-missing": (
-        "{pairs:count} of the {listed:count pairs} of the list are left out: one of their "
-        "templates is missing"
+        "{pairs:count} of the {listed:count pairs} in the list are left out, because one of "
+        "their templates is missing"
     ),
     "no-mate-in-gallery": Doubt(
         "no subject of a probe is in the gallery (probe labels are {probe_dtype}, gallery labels "
@@ -135,18 +138,18 @@ SENTENCES: dict[str, str] = {
         "no template is compared with itself"
     ),
     "templates-again": Doubt(
-        "{templates:count templates} came again with the embedding and the subject of an earlier "
-        "one, and each counts twice; if batches came again, give `index`, by which each template "
-        "counts once"
+        "{templates:count templates} added again, with the embedding and the subject of an "
+        "earlier template, and counted twice; if batches were repeated, give `index`, so that "
+        "each template is counted once"
     ),
     "failures": (
         "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
         "{meaning}"
     ),
     "visits-joined": Doubt(
-        "{visits:count visits} {why}, first that of {person:name} with {column:name} {visit:name}: "
-        "names that begin anew each day join tries of several visits; give each visit a name of "
-        "its own"
+        "{visits:count visits} {why}, the first of {person:name} with {column:name} "
+        "{visit:name}: if the names start again each day, tries of several visits are joined; "
+        "give each visit its own name"
     ),
     "failures-of-visits": (
         "{genuine:count} genuine and {impostor:count impostor attempts} failed in each of their "
@@ -162,30 +165,31 @@ SENTENCES: dict[str, str] = {
         "templates than its rows, `gallery_labels` is missing, and each row lacks a comparison"
     ),
     "half-matrix": Doubt(
-        "one side of the diagonal has one value alone, and half of the comparisons are no scores: "
-        "give the whole matrix (D + D.T of a half that is 0), or leave this half out by a mask"
+        "all values on one side of the diagonal are the same, so half of the comparisons are not "
+        "scores: give the whole matrix (D + D.T if this half is 0), or exclude this half with a "
+        "mask"
     ),
     "exclusion-without-effect": Doubt(
-        "{exclusion:name}, which is to leave out comparisons, leaves out none: check whether both "
-        "sides write its values alike"
+        "the exclusion {exclusion:name} leaves out no comparison: check whether both sides spell "
+        "its values alike"
     ),
     "values-look-alike": Doubt(
-        "{values:count} of {of:count values} of {column:name} differ from another only in case, "
-        "blanks, zeros before a number or after its point, and are compared as different values "
-        "({examples}); write them alike"
+        "{values:count} of {of:count values} of {column:name} differ from another value only in "
+        "case, spaces, or leading or trailing zeros, and are treated as different values "
+        "({examples}); spell them alike"
     ),
     "cameras-not-used": (
         "both sides have a column {column:name}, which this evaluation does not use: "
-        '`protocol="market1501"` is re-identification by it (mAP, CMC), reading with '
-        '`exclude="camera"` leaves out genuine pairs of one camera'
+        '`protocol="market1501"` uses it for re-identification (mAP, CMC), and reading with '
+        '`exclude="camera"` leaves out genuine pairs of the same camera'
     ),
     "unknown-values": (
-        "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
+        "{column:name} is unknown (None, NaN, empty text, camera -1) for {probes:count probes} "
         "and {templates:count gallery templates}: {treatment}"
     ),
     "labels-doubtful": Doubt(
-        "{why}, so there is no {role} attempt: the labels of both sides must name subjects, and "
-        "not templates"
+        "{why}, so there is no {role} attempt: the labels of both sides must name subjects, not "
+        "templates"
     ),
     "attacks-left-out": (
         "{presentations:count attack presentations} left out (column {column:name}); "
@@ -196,8 +200,8 @@ SENTENCES: dict[str, str] = {
         "over which rates would be averaged"
     ),
     "mean-over-galleries": (
-        "means over the galleries {galleries:names}, each at its own thresholds; attempts are "
-        "sums, and no weights of the means"
+        "means over the galleries {galleries:names}, each at its own thresholds; numbers of "
+        "attempts are sums over the galleries, and do not weight the means"
     ),
     "repeated-pairs": "{pairs:count pairs} listed again{how}; each counts once{option:template}",
     "self-comparisons-left-out": (
@@ -205,42 +209,46 @@ SENTENCES: dict[str, str] = {
         "counts them"
     ),
     "no-person": (
-        "{templates} of no person ({labels:names}): {treatment}; `distractor_ids` chooses such "
-        "labels"
+        "{templates} whose label stands for no known person ({labels:names}): {treatment}; "
+        "`distractor_ids` sets these labels"
     ),
-    "pairs-of-no-person": "{pairs:count pairs} of two templates of no person left out",
+    "pairs-of-no-person": (
+        "{pairs:count pairs} left out: neither template belongs to a known person"
+    ),
     "infinite-scores": Doubt(
         "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
         "that these comparisons did not fail"
     ),
     "pairs-in-one-order": (
         "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
-        "{option:template} counts all pairs alike"
+        "{option:template} treats all pairs alike"
     ),
     "pairs-left-out": (
         "pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts; "
-        "{orders:count} are the other order of such a pair, and {others:count} are of impostors "
-        "that are not both the first template of their subject"
+        "{orders:count} repeat such a pair in the other order, and {others:count} are impostor "
+        "pairs in which a template is not the first of its subject"
     ),
     "pairs-missing": (
         "pairs = {rule}: {genuine:count genuine pairs} and {impostor:count impostor pairs} that "
         "the protocol compares are not among the scores"
     ),
     "first-by-order": (
-        "which template of a subject is the first, of {what}, is decided by the order of the rows: "
+        "for {what}, the first template of a subject is the one that comes first in the rows: "
         "there are no names (metadata template or name) and no column impression"
     ),
-    "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
+    "not-listed": (
+        "{missing:count} of {comparisons:count comparisons} are not listed, and are excluded"
+    ),
     "candidates-missing": Doubt(
         "{probes:count} of {searches:count probes} were compared with only a part of the gallery "
-        "(each probe with at least {least:count} and at most {most:count} of {candidates:count "
-        "templates}), and ranks and identification rates count the compared templates alone; "
-        "compare each probe with the whole gallery"
+        "(each probe with at least {least:count} and at most {most:count} of "
+        "{candidates:count templates}), and ranks and identification rates refer to the compared "
+        "templates only; compare each probe with the whole gallery"
     ),
     "transactions-incomplete": (
-        "{genuine:count} genuine and {impostor:count impostor attempts} are incomplete (not all of "
-        "their tries were compared with the claimed subject) and in no rate; compare all tries of "
-        "an attempt with the same subjects"
+        "{genuine:count} genuine and {impostor:count impostor attempts} are incomplete (not all "
+        "of their tries were compared with the claimed subject), and are excluded from all "
+        "rates; compare all tries of an attempt with the same subjects"
     ),
     "too-few-templates": (
         "{genuine:count} genuine and {impostor:count impostor attempts}{where} are left out: the "
@@ -253,22 +261,25 @@ SENTENCES: dict[str, str] = {
         "another rule"
     ),
     "only-genuine-pairs-listed": (
-        "the {pairs:count pairs} of {file:name} are genuine, all others impostors"
+        "the {pairs:count pairs} in {file:name} are genuine, and all other pairs are impostor pairs"
     ),
     "lines-left-out": "{lines:count lines} of {file:name} left out: they have {have}",
     "arrays-left-out": (
-        "the arrays {arrays:names} are no metadata: one value a template, named probe_ or gallery_ "
-        "where sides differ"
+        "the arrays {arrays:names} are not used as metadata; metadata have one value per "
+        "template, and names that begin with probe_ or gallery_ where the sides differ"
     ),
-    "taken-in-order": "{named} have names, and {unnamed} have none: they are taken in order",
+    "taken-in-order": (
+        "{named} have names, and {unnamed} have none: both are assumed to be in the same order"
+    ),
     "in-order-of-trials": (
-        "the scores are taken to be in the order of the trials of {file:name}; check the order: a "
-        "shifted list gives rates near chance"
+        "the scores are assumed to be in the order of the trials in {file:name}; check this, "
+        "because a shifted list gives error rates near chance"
     ),
     "lists-begin-with-query": (
-        "{lists:count} of {queries:count lists} seem to begin with their own query; if the gallery "
-        "was searched with its own templates, these are to be left out: `query_positions` "
-        'names them, `lists={{"leave_out_query": ...}}` says that query i is entry i'
+        "{lists:count} of {queries:count lists} seem to begin with their own query; if the "
+        "gallery was searched with its own templates, leave these entries out: `query_positions` "
+        'gives their positions, and `lists={{"leave_out_query": ...}}` states that query i is '
+        "entry i"
     ),
     "no-attempt": Doubt(
         "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides"
@@ -277,12 +288,12 @@ SENTENCES: dict[str, str] = {
         "{probes:count probes} without a usable mate in the gallery left out{where}"
     ),
     "fewer-templates-than-enrolled": (
-        "{subjects:count subjects} with fewer than {templates:count templates}: all that there "
-        "are are enrolled"
+        "{subjects:count subjects} with fewer than {templates:count templates}: all of their "
+        "templates are enrolled"
     ),
     "enrolled-without-mate": (
-        "no genuine attempt of {probes:count enrolled probes}: no mate is left to compare with; "
-        "check what is excluded"
+        "{probes:count enrolled probes} without a genuine attempt, because no mate is left to "
+        "compare with; check the exclusions"
     ),
     "claims-not-enrolled": "{claims:count claims} of subjects who are not enrolled left out",
     "ties-decide": Doubt(
@@ -312,12 +323,12 @@ SENTENCES: dict[str, str] = {
         "number"
     ),
     "target-not-supported": (
-        "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} "
-        "(rule of 3 needs {needed:range} {unit})"
+        "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} (the rule "
+        "of 3 requires {needed:range} {unit})"
     ),
     "target-uncertain": (
         "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent {errors:term} "
-        "expected of {have:amounts} (rule of 30 needs {needed:range} {unit})"
+        "expected from {have:amounts} (the rule of 30 requires {needed:range} {unit})"
     ),
     "near-chance": Doubt(
         "the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample of "
@@ -330,7 +341,7 @@ SENTENCES: dict[str, str] = {
     ),
     "kind-wrong": Doubt(
         "the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of "
-        "attempts): they are probably of the other kind; state {other} as `kind`"
+        "attempts): they are probably of the other kind; give {other} as `kind`"
     ),
     "kind-or-classes-wrong": Doubt(
         "the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of "
@@ -342,30 +353,31 @@ SENTENCES: dict[str, str] = {
         "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
     ),
     "dependent-attempts": Doubt(
-        "{method} intervals assume independent {attempts}; those of one subject are dependent, "
-        'and the intervals are then too narrow: `interval="people"` is by subject'
+        "{method} intervals assume independent {attempts}, but {attempts} of one subject are "
+        'dependent, so the intervals are too narrow: use `interval="people"`, which is by subject'
     ),
     "left-out-in-groups": (
-        "for the intervals {groups:count groups} of the {subjects:count subjects} are left out in "
-        "turn, and not each subject by itself"
+        "for the intervals, {groups:count groups} of the {subjects:count subjects} are left out "
+        "in turn, instead of one subject at a time"
     ),
     "no-interval": Doubt("no interval of {of:template}: {why:template}"),
     "limit-not-supported": (
-        "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, which too few "
-        "people or attempts support"
+        "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, because there "
+        "are too few people or attempts"
     ),
     "actual-cost-above-1": (
         "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a "
         "system that always {answer}; choose the threshold on scores like these, or calibrate them"
     ),
     "people-of-both-sets": Doubt(
-        "{who} of the test set are in the training set, too, and its errors are optimistic; "
-        "judge them on other people"
+        "{who} of the test set are also in the training set, so the error rates are optimistic; "
+        "test on other people"
     ),
     # Ranked lists of the nearest K
     "queries-without-match": ("no match for {queries:count queries} ({why:template}): {treatment}"),
     "matches-beyond-lists": Doubt(
-        "some matches are beyond the lists: {what:names} are not defined; save longer lists"
+        "some matches are beyond the end of the lists, so {what:names} are not defined; save "
+        "longer lists"
     ),
     # Re-identification
     "more-matches-than-places": Doubt(
@@ -389,7 +401,7 @@ SENTENCES: dict[str, str] = {
     # A check of data
     "subjects-with-one-template": (
         "{subjects:count subjects} with one template, who make no genuine attempt; collect a "
-        "second one, or accept this"
+        "second template of each if you can"
     ),
     "labels-in-several-spellings": (
         "{labels:count labels} in several spellings, counted as different subjects; if these are "
@@ -401,23 +413,23 @@ SENTENCES: dict[str, str] = {
     ),
     "notes-of-list": "{notes:messages}",
     "two-names-likely": (
-        "{pairs:count pairs} of labels are as near to each other as templates of one label: likely "
-        "one person under two names, whose comparisons count as impostor attempts; give both one "
-        "label"
+        "{pairs:count pairs} of labels are as near to each other as templates of one label: "
+        "probably one person under two names, whose comparisons are counted as impostor "
+        "attempts; give both the same label"
     ),
     "labels-likely-wrong": (
-        "{templates:count templates} much nearer to another label than to the label given, of "
+        "{templates:count templates} much nearer to another label than to the given one, of "
         "{compared:count} compared; look at these templates, which are listed, and correct wrong "
         "labels"
     ),
     "captures-likely-failed": (
-        "{templates:count templates} much farther from the label given than others are, and near "
-        "to no label, of {compared:count} compared: a failed capture or a wrong label; look at "
-        "these templates, which are listed"
+        "{templates:count templates} unusually far from their own label, and near no other "
+        "label, of {compared:count} compared: failed captures or wrong labels; look at these "
+        "templates, which are listed"
     ),
     "people-few": (
-        "{size:amounts}: intervals over few people are rough; collect more people; `bioeval "
-        "sample-size` plans the number of people"
+        "{size:amounts}: intervals over so few people are rough; collect data of more people "
+        "(`bioeval sample-size` plans their number)"
     ),
     "comparisons-failed": "{comparisons:count comparisons} failed (NaN){treatment:template}",
     "values-of-failures": (
@@ -430,90 +442,89 @@ SENTENCES: dict[str, str] = {
         "labels, or leave the copies out"
     ),
     "copies-of-one": (
-        "{copies:amounts} of one label {at}: copies; leave them out, they are no attempts"
+        "{copies:amounts} of one label {at}: these are copies rather than attempts; leave them out"
     ),
     "copies-of-two": (
         "{copies:amounts} {at} of a template with another label: look at these templates, and "
         "correct their labels or leave copies out"
     ),
     # Comparisons of systems
-    "not-in-common": "{what} that not all systems have are left out: {left_out:counts}",
-    "measures-not-defined": (
-        "not all systems have these measures, which are left out: {measures:names}"
-    ),
+    "not-in-common": "{what} that some systems lack are left out: {left_out:counts}",
+    "measures-not-defined": ("measures left out, because some systems lack them: {measures:names}"),
     "attempts-of-systems": (
         "{systems:names} did not make the same attempts as {first:name}, because of failed "
         "comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and "
-        "{attempts_of_first:counts} of {first:name}; give all the same mask and exclusions, and "
-        'count failed comparisons with `nan="reject"`'
+        "{attempts_of_first:counts} of {first:name}; give all systems the same mask and "
+        'exclusions, and count failed comparisons with `nan="reject"`'
     ),
     # Groups
     "inequity-undefined": Doubt(
         "{what:template} are not defined: {why} ({groups:names}){advice:template}"
     ),
     "groups-of-few-subjects": (
-        "groups of fewer than {needed:count subjects} are flagged, and not to be ranked; tests "
-        "and limits of more than one rate conclude nothing about them: {groups:names}"
+        "groups of fewer than {needed:count subjects} are flagged and should not be ranked; they "
+        "are left out of tests and of all comparisons between groups: {groups:names}"
     ),
     "groups-of-attempts": (
-        "{several:count} of {of:count subjects} alone have templates of several groups, as "
-        "{subject:name} of {groups:names}; groups are of attempts, therefore, by the value of the "
-        "probe: for groups of people, give all templates of a subject one value"
+        "only {several:count} of {of:count subjects} have templates in several groups (such as "
+        "{subject:name} in {groups:names}), so attempts are grouped by the value of the probe; "
+        "to group people, give all templates of a subject the same value"
     ),
     "few-expected-errors-in-groups": (
-        "at the overall {rate:term} of {overall:rate}, fewer than {needed:count} {errors:term} are "
-        "expected (rule of {needed:count}[; {once}]): {groups:names}"
+        "at the overall {rate:term} of {overall:rate}, fewer than {needed:count} {errors:term} "
+        "are expected (rule of {needed:count}, which assumes independent errors[; {once}]): "
+        "{groups:names}"
     ),
-    "groups-not-compared": "whether {what:template} is not concluded: {why}",
+    "groups-not-compared": "no conclusion on whether {what:template}: {why}",
     # A zoo
     "infinite-scores-left-out": Doubt(
-        "{attempts:count attempts} with an infinite score are in no mean; give failed comparisons "
-        "as NaN"
+        "{attempts:count attempts} with an infinite score left out of all means; give failed "
+        "comparisons as NaN"
     ),
     "animals-not-tested": Doubt("the test of {animals} is not defined: {why}"),
     # Calibration
     "scores-are-no-ratios": (
         "the scores are {scores}, not log-likelihood ratios: only the minima are given; a "
-        "calibrator that has learnt from other people makes ratios of them"
+        "calibrator trained on other people turns them into ratios"
     ),
     "cllr-above-1": (
         "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone; "
         "calibrate the scores on other people"
     ),
     "cllr-infinite": Doubt(
-        "Cllr is infinite{where}: attempts have an infinite ratio of the wrong sign, as isotonic "
-        'regression gives beyond the scores of one class; a calibration with `ends="laplace"` has '
-        "finite ratios alone"
+        "Cllr is infinite{where}: some attempts have an infinite ratio of the wrong sign, which "
+        "isotonic regression gives beyond the scores of one class; calibration with "
+        '`ends="laplace"` gives finite ratios only'
     ),
     "training-scores-separable": Doubt(
         "the genuine and impostor scores of the training data are separable: the logistic "
         "regression has no finite solution, and a penalty on its squared weights keeps them "
-        "finite; ratios far from 0 rest on the penalty, not on data; those of `pav` rest on counts"
+        "finite; ratios far from 0 depend on the penalty rather than on the data, and ratios of "
+        "`pav` depend on counts"
     ),
     "calibration-turns-order": Doubt(
-        "of the training scores, {scores}, genuine ones are the farther: calibration turns their "
-        "order round; check `kind`"
+        "in the training scores ({scores}), genuine attempts are farther than impostor attempts, "
+        "so calibration reverses the order of the scores; check `kind`"
     ),
     # Fusion and normalisation
     "people-of-cohort-not-known": (
-        "the subjects of the trials or of the cohort are not known, so that it was not checked "
-        "whether the cohort has subjects of the trials; `subject_from` or `labels` gives "
-        "the subjects"
+        "the subjects of the trials or of the cohort are unknown, so it was not checked whether "
+        "they overlap; `subject_from` or `labels` gives the subjects"
     ),
     "systems-of-other-scales": Doubt(
-        "the scores of {narrow:name} are from {narrow_low:digits 4} to {narrow_high:digits 4}, and "
-        "those of {wide:name} from {wide_low:digits 4} to {wide_high:digits 4}, so that fusion by "
-        "{method} follows one of them alone; give `normalise`, such as min-max, which puts the "
+        "the scores of {narrow:name} are from {narrow_low:digits 4} to {narrow_high:digits 4}, "
+        "and those of {wide:name} from {wide_low:digits 4} to {wide_high:digits 4}, so fusion by "
+        "{method} is dominated by one of them; give `normalise`, such as min-max, which puts the "
         "systems on one scale"
     ),
     "trained-on-same-scores": Doubt(
-        "the {model} has learnt from the scores that it is applied to, and results are "
+        "the {model} was trained on the scores that it is applied to, so the results are "
         "optimistic; train it on scores of other people, or evaluate in folds"
     ),
     # Folds and repeated partitions
     "undefined-in-parts": Doubt(
-        "{what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s, means "
-        "are over the others: {why}; divide by subject, into fewer parts"
+        "{what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s, so "
+        "means are over the others: {why}; divide by subject, into fewer parts"
     ),
     "ties-in-partitions": (
         "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
@@ -523,7 +534,7 @@ SENTENCES: dict[str, str] = {
         "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval"
     ),
     "one-part": Doubt(
-        "there is one {unit} only: no interval and no standard deviation; divide the data more "
+        "there is only one {unit}: no interval and no standard deviation; divide the data more "
         "than once"
     ),
     "pairs-across-parts": (
@@ -541,14 +552,14 @@ SENTENCES: dict[str, str] = {
     ),
     # Threshold studies
     "fewer-folds": (
-        "{folds:count folds} in place of {usual:count}: there are only {there:count} {what}"
+        "{folds:count folds} instead of {usual:count}, because there are only {there:count} {what}"
     ),
     "no-spread-in-folds": Doubt(
         "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"
     ),
     "pairs-divided": (
-        "pairs are divided, not subjects: a subject of several pairs is not new to the threshold; "
-        "name the subjects of the pairs, so that folds divide people"
+        "pairs are divided, not subjects, so a subject in several pairs may be in both the "
+        "training and the test part; give the subjects of the pairs, so that folds divide people"
     ),
     "no-interval-by-subject": (
         "the subjects of the pairs are not given, so there is no interval by subject; if template "
@@ -569,9 +580,9 @@ SENTENCES: dict[str, str] = {
         "'{pattern:name}'"
     ),
     "target-missed": (
-        "at the threshold without assurance, the {far} on {people} was {rate:rate}, "
-        "{times:digits 2} times the target of {target:rate}"
-        "[, but its interval, from {low:rate}, contains the target]"
+        "at the threshold without a guarantee, the {far} on {people} was {rate:rate}, "
+        "{times:digits 2} times the target of {target:rate}[, but its interval, from {low:rate}, "
+        "contains the target]"
     ),
     # Assured thresholds
     "kinds-of-people-absent": (
@@ -583,8 +594,8 @@ SENTENCES: dict[str, str] = {
         "there are only {people:count} {who}; at least {needed:count} are needed"
     ),
     "strictest-threshold-above-target": Doubt(
-        "even at the strictest threshold that was tried, {far:rate} {event} in these data, and "
-        "the target is {target:rate}; more people do not help"
+        "even at the strictest threshold that was tried, {far:rate} {event} in these data, above "
+        "the target of {target:rate}; more people would not help"
     ),
     "too-few-people-to-promise": Doubt(
         "even at a strict threshold, at which {far:rate} {event} in these data, the upper limit "
@@ -596,12 +607,13 @@ SENTENCES: dict[str, str] = {
         "{far} is {far_of_attempts:rate}, because people have unequal numbers of templates"
     ),
     "assurance-of-derived-scores": (
-        "the scores were derived from others ({origin:name}); the assurance holds only if nothing "
-        "was fitted to these same people"
+        "the scores were derived from others ({origin:name}); the guarantee holds only if "
+        "nothing was fitted to these same people"
     ),
     # Attacks and their detection
     "genuine-pairs-of-attack-list-left-out": (
-        "{pairs:count genuine pairs} of the attacks' list left out: those of the other list count"
+        "{pairs:count genuine pairs} in the list of attacks left out: the genuine pairs of "
+        "the other list are used"
     ),
     "too-few-presentations": (
         "fewer than {needed:count presentations} (rule of 3: 3 / {target:rate}) cannot show "
@@ -615,7 +627,7 @@ SENTENCES: dict[str, str] = {
         "{rate} is without {species:names}, of which no presentation {has}{advice:template}"
     ),
     "no-bona-fide-response": Doubt(
-        "no bona fide presentation has a response; NaN means that there is none"
+        "no bona fide presentation has a response (NaN stands for no response)"
     ),
     # Galleries of other sizes
     "one-subject-left-out": Doubt(
@@ -623,7 +635,7 @@ SENTENCES: dict[str, str] = {
         "other subjects}"
     ),
     # Plans
-    "plan-uncertain": "the plan is a rough one: {why:template}",
+    "plan-uncertain": "the plan is rough: {why:template}",
     # Tracking
     "results-without-truth": Doubt(
         "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "
@@ -653,7 +665,8 @@ SENTENCES: dict[str, str] = {
     ),
     "frames-not-given": (
         "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
-        "rates per frame are over the frames with rows; give it in seqinfo.ini or as `frames`"
+        "rates per frame are over the frames with rows; give this number in seqinfo.ini or as "
+        "`frames`"
     ),
     "few-sequences": Doubt(
         "no intervals over {sequences:count sequences}: at least {needed} are needed"
@@ -664,7 +677,7 @@ SENTENCES: dict[str, str] = {
     ),
     "sequences-of-one-video": (
         "{sequences:count sequences} show {videos:count videos}, each with the detections of "
-        "several detectors: intervals leave out one video at a time"
+        "several detectors: the intervals leave out one video at a time"
     ),
 }
 

@@ -199,7 +199,7 @@ def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
     for scores in (exchanged, other_kind):
         with pytest.warns(be.BioevalWarning, match="either .* other kind, or genuine and impostor"):
             result = be.verification(scores)
-        assert "state" not in next(
+        assert "as `kind`" not in next(
             x.sentence for x in be.messages(result) if x.code == "kind-or-classes-wrong"
         )
         assert arguments(result, "kind-or-classes-wrong")["kind"] == "distance"
@@ -211,7 +211,7 @@ def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
         np.r_[-near, -far], genuine,
         subjects=np.column_stack([people, np.where(genuine, people, people + 1)]),
     )  # fmt: skip
-    with pytest.warns(be.BioevalWarning, match="state similarity as `kind`"):
+    with pytest.warns(be.BioevalWarning, match="give similarity as `kind`"):
         be.verification(named)
 
 
@@ -322,7 +322,7 @@ def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(learn):
             return be.Calibrator().fit_transform(one) if one is other else whole
         return be.Calibrator(learn).fit(one).transform(other)
 
-    with pytest.warns(be.BioevalWarning, match="has learnt from the scores that it is applied to"):
+    with pytest.warns(be.BioevalWarning, match="was trained on the scores that it is applied to"):
         result = be.verification(applied(1, 1))
     assert codes(result).count("trained-on-same-scores") == 1
     if learn != "fit_transform":
@@ -352,7 +352,7 @@ def test_a_meter_says_that_templates_came_twice(metric):
         return meter
 
     for call in ("compute", "result"):
-        with pytest.warns(be.BioevalWarning, match="15 templates came again"):
+        with pytest.warns(be.BioevalWarning, match="15 templates added again"):
             getattr(metered(again), call)()
         for sound in (metered(np.arange(60)), metered(again, index=np.arange(60))):
             _, issued = warned(getattr(sound, call))
@@ -436,7 +436,7 @@ def test_systems_on_other_scales_are_said_where_they_are_fused(method):
     assert "systems-of-other-scales" not in codes(
         be.verification(be.fuse({"a": one, "b": other}, method))
     )
-    with pytest.warns(be.BioevalWarning, match="fusion by .* follows one of them alone"):
+    with pytest.warns(be.BioevalWarning, match="fusion by .* is dominated by one of them"):
         mixed = be.fuse({"a": one, "b": times_hundred(other)}, method)
     about = arguments(be.verification(mixed), "systems-of-other-scales")
     off = ~np.eye(60, dtype=bool)

@@ -88,7 +88,7 @@ class MeasureOfSystems:
         if not self.limited:
             return Message("systems-not-concluded", why=f"there are fewer than {FEWEST} sequences")
         if not self.supported:
-            reason = "too few people or attempts support the target"
+            reason = "there are too few people or attempts for the target"
             return Message("systems-not-concluded", why=reason)
         if len(best) < len(order):
             worse = [self.systems[i] for i in sorted({*order} - {*self.best})]

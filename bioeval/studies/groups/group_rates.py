@@ -459,7 +459,10 @@ def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
     """Return the message that too few of several groups have people `enough` to be compared."""
     if groups < 2 or enough.sum() > 1:
         return []
-    reason = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
+    reason = (
+        f"fewer than two groups have {FEW_SUBJECTS} subjects, so there are no limits and no "
+        "p-values"
+    )
     return [Message("groups-not-compared", what="groups differ", why=reason)]
 
 
@@ -521,7 +524,7 @@ def _p_values(
     tables = pairs.tables
     if tables is None:
         statement = "{far} within groups differs"
-        reason = f"this is tested with up to {MOST_TESTED:,} subjects"
+        reason = f"this is tested only with up to {MOST_TESTED:,} subjects"
         return p_values, [Message("groups-not-compared", what=statement, why=reason)]
     persons, groups = tested(is_compared & (tables[1].sum(axis=1) > 0))
     if len(np.unique(groups)) > 1:

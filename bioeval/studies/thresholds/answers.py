@@ -38,8 +38,8 @@ def _thresholds(
 ) -> list[Message]:
     # Of doubtful kinds or labels no threshold is of use.
     if any(x.code in KIND_DOUBTS and x.code != "near-chance" for x in messages):
-        reason = "impostor scores are nearer than genuine scores; mend the kind or the labels"
-        return [Message("nothing-to-install", why=f"{reason} as the warning says, and repeat")]
+        reason = "impostor scores are nearer than genuine scores; correct the kind or the labels"
+        return [Message("nothing-to-install", why=f"{reason} as the warning says, and run again")]
     by_code = {x.code: x for x in messages}
     frr = float(rates["frr"].sel(part="all"))
     if math.isnan(study["threshold"]) and math.isnan(rates["hter"].sel(part="all")):
@@ -63,7 +63,7 @@ def _thresholds(
     if why_not_shown := by_code.get("target-not-shown"):
         return [threshold_accepts(study, "Provisional", why=why_not_shown)]
     if "subjects" not in study and rule.name != "fixed":
-        reason = "people are not known: many pairs may be of the same few"
+        reason = "the people are unknown: many pairs may come from the same few people"
         return [threshold_accepts(study, "Provisional", why=reason)]
     return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen")]
 

@@ -199,6 +199,6 @@ def test_a_failed_capture_is_no_wrong_label():
     assert {x.template.place for x in check.label_errors} == set(others.tolist())
     captures = check["failed-captures"]
     assert captures.severity == "warning" and 0 < captures.count <= 10
-    assert "failed capture or a wrong label" in captures.message
+    assert "failed captures or wrong labels" in captures.message
     listed = {int(word.strip(",")) for word in captures.where.split() if word.strip(",").isdigit()}
     assert listed <= set(bad.tolist())

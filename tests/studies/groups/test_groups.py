@@ -328,7 +328,7 @@ def test_groups_in_several_spellings_are_said():
     sex = np.array([["f", "m"][int(who) % 2] for who in scores.probe_labels], dtype=object)
     be.by_group(scores, sex)  # without a warning
     sex[5] = sex[5].upper()  # of one template
-    with pytest.warns(be.BioevalWarning, match="differ from another only in case"):
+    with pytest.warns(be.BioevalWarning, match="differ from another value only in case"):
         ds = be.by_group(scores, sex)
     assert arguments(ds, "values-look-alike")["values"] == 2
 

@@ -138,7 +138,7 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     assert expected[1]["value"] == pytest.approx(30 * 200 * 0.4)
     assert main(["workload", *given, "0.7"]) == 0
     text = capsys.readouterr().out
-    assert "Expected errors a day, of 2,000 people: 0.7 impostors accepted." in text
+    assert "Expected errors per day among 2,000 people: 0.7 impostors accepted." in text
     assert "0.7 a day, expected at a FAR of 0.35 %" in text and "nan" not in text
     assert main(["workload", *given, "1000"]) == 2
     assert "200 people a day can cause a false alarm" in capsys.readouterr().err

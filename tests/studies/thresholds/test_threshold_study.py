@@ -93,7 +93,7 @@ def test_only_a_promise_says_install(shown):
         study = be.study_threshold(scores, target, repeats=1, random_state=0, assure=assure)
         text = shown(study, 100)
         assert word in text and ("Install" in text) == (word == "Install ")
-        assert ("people are not known" in text) == (word == "Provisional: " and scores is unknown)
+        assert ("the people are unknown" in text) == (word == "Provisional: " and scores is unknown)
     assert "pairs of 60 subjects" in shown(be.verification(known), 100)
     assert "28,680 pairs; subjects unknown" in shown(be.verification(unknown), 100)
 
