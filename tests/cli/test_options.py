@@ -58,7 +58,7 @@ OF_THE_COMMAND = {
 
 RULE = """
 bioeval {command}: {options} are no arguments of a public call.
-CONTRIBUTING.md, "Arguments": give each the argument's name, as in
+docs/api.md, "Arguments": give each the argument's name, as in
 option(..., name="ARGUMENT"). List what the command alone does in OF_THE_COMMAND of
 tests/cli/test_options.py.
 """
@@ -80,7 +80,7 @@ SHARED = {name: [*calls.values()] for name, calls in described().items() if len(
 
 
 def test_the_table_of_arguments_has_those_of_two_calls_or_more(root):
-    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (root / "docs" / "api.md").read_text(encoding="utf-8")
     section = text.partition("## Arguments\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(SHARED)

@@ -66,6 +66,13 @@ def test_files_that_contributing_names_are_there():
     assert len(paths) > 40 and not missing, f"CONTRIBUTING.md names {missing}"
 
 
+def test_the_table_of_naive_implementations_names_each_of_them():
+    text = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py)`", text))
+    assert {path.name for path in (ROOT / "tests").glob("naive*.py")} <= named
+    assert [x for x in named if not (ROOT / "tests" / x).is_file()] == []
+
+
 def test_files_of_the_program_that_pages_name_are_there():
     there = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     named = {x for page in PAGES for x in re.findall(r"`(?:\w+/)*(\w+\.py)`", prose(page))}
