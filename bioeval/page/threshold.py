@@ -9,13 +9,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
+from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.page.next_scores import with_shared_next
 from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
-from bioeval.showing.cells import Quantity, Rate, Threshold
-from bioeval.showing.facts import cell_of, messages_of_result, threshold_of
+from bioeval.showing.cells import Quantity, Rate, Threshold, cell_of, threshold_of
 from bioeval.showing.nodes import Node
 from bioeval.showing.tasks import asked_thresholds, value_of
 from bioeval.showing.text import Text, say
@@ -323,7 +323,7 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
         return np.nan, np.nan, ""
     exact = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # at rank 1
     uncertain: list[float] = []
-    for message in messages_of_result(dataset):
+    for message in messages_of(dataset.attrs):
         if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
             uncertain += message.arguments["targets"]
     rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"

@@ -19,7 +19,7 @@ from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, floors, with_e
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.systems import System, agreed, as_plot_text, pick
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.showing.facts import threshold_of
+from bioeval.showing.cells import threshold_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.studies.attacks.scores import LARGEST, POOLED

@@ -32,7 +32,7 @@ from bioeval.plot.systems import (
     task_in_title,
     undefined,
 )
-from bioeval.showing.facts import candidates_in_words
+from bioeval.showing.sizes import candidates_in_words
 from bioeval.showing.terms import rate_of_term
 from bioeval.showing.text import Phrase, Term, Text, parts
 from bioeval.showing.writers.lines import written

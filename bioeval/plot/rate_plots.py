@@ -23,7 +23,7 @@ from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
-from bioeval.showing.facts import threshold_of
+from bioeval.showing.cells import threshold_of
 from bioeval.showing.tasks import OVER, unit_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import written

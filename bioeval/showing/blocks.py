@@ -6,18 +6,13 @@ a :class:`Section`, and know no study.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
-
-import xarray as xr
 
 from bioeval.base.messages import Message
 from bioeval.showing.cells import Quantity
 from bioeval.showing.text import Text
-
-#: Results by the name of their system, ``""`` for the only one.
-ResultsBySystem = Mapping[str, xr.Dataset]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import xarray as xr
+
+from bioeval.results.variables import NEXT
+
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
 
@@ -138,3 +143,55 @@ def cell_of_number(
         return Number(value, digits=int(display), **fields)
     decimals = about.get("decimals", 4 if unit in ("bits", "cost") else 2)
     return Number(value, decimals=int(decimals), **fields)
+
+
+def cell_of(
+    dataset: xr.Dataset,
+    name: str,
+    places: Mapping[str, int] | None = None,
+    *,
+    attempts: int | None = None,
+) -> Quantity | Label | None:
+    """Return a value of a variable as its description says, with its interval and its flag.
+
+    `places` are positions along its dimensions, and those of its denominator, unless its `attempts`
+    are given. None of a variable that the dataset lacks.
+    """
+    variables, places = dataset.variables, places or {}
+    if name not in variables:
+        return None
+
+    def value_at(other: str, missing: Any = None) -> Any:
+        if other not in variables:
+            return missing
+        variable = variables[other]
+        value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
+        return value.item() if isinstance(value, np.generic) else value
+
+    value, about = value_at(name), variables[name].attrs
+    if isinstance(value, str | bool) or not about.get("units"):
+        return Label(value)
+    if name in dataset.dims and about["units"] in ("1", "proportion") and "iso_term" not in about:
+        return Number(value, digits=6)
+    low, high = value_at(f"{name}_low", math.nan), value_at(f"{name}_high", math.nan)
+    out_of = str(about.get("out_of", "")).split()
+    is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]
+    if attempts is None and is_known and all(is_known):
+        attempts = int(sum(value_at(x) for x in out_of))
+    return cell_of_number(
+        value,
+        about,
+        attempts=attempts,
+        interval=None if math.isnan(low + high) else (low, high),
+        flagged=bool(value_at(f"{name}_flagged")),
+        next=value_at(f"{name}{NEXT}", math.nan),
+    )
+
+
+def threshold_of(
+    dataset: xr.Dataset, name: str = "threshold", places: Mapping[Any, Any] | None = None
+) -> Threshold:
+    """Return a threshold of a result as a cell."""
+    threshold = cell_of(dataset, name, places)
+    assert isinstance(threshold, Threshold)
+    return threshold

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
+from bioeval.scores.kind_check import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Legend, Messages, Paragraph, Section, Table
 from bioeval.showing.cells import Label
-from bioeval.showing.facts import is_doubt
-from bioeval.showing.header import header_of, lacking, rules_of, sample_size
+from bioeval.showing.header import header_of, rules_of
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import Node
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.sentences import ANSWERS
+from bioeval.showing.sizes import lacking, sample_size
 from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
 from bioeval.showing.tasks import OVER, each_once
 from bioeval.showing.terms import rates_are_of, template_of
@@ -64,7 +65,7 @@ def section_of(nodes: Sequence[Node], *, verbose: bool = True) -> Section:
         if len(names) == len(wholes) or not {*names} <= without  # else the title says why
     ]
     in_answers = [x for m in messages if m.code in ANSWERS for x in (m, *m.arguments.values())]
-    blocks: list[Block] = [Messages([x], alarm=True) for x in messages if is_doubt(x)]
+    blocks: list[Block] = [Messages([x], alarm=True) for x in messages if x.code in KIND_DOUBTS]
     blocks.append(header_of(nodes, verbose=verbose))
     blocks += (Paragraph(_answer(x), "answer") for x in messages if x.code in ANSWERS)
     said: list[Text] = []
@@ -75,7 +76,7 @@ def section_of(nodes: Sequence[Node], *, verbose: bool = True) -> Section:
     if verbose:
         blocks.append(Legend(_explained(tasks)))
     blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
-    others = [x for x in messages if not is_doubt(x) and x.code not in _SAID]
+    others = [x for x in messages if x.code not in KIND_DOUBTS and x.code not in _SAID]
     others = [x for x in others if x not in in_answers]
     blocks.append(Messages(sorted(others, key=lambda x: bool(x.about))))
     return Section("results", "", blocks)

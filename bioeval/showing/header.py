@@ -1,12 +1,12 @@
-"""What attributes of results say: facts of the header, rules of a task, its sample size."""
+"""What attributes of results say: the facts of the header, and the rules of a task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted, enumerated
@@ -15,240 +15,37 @@ from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import excluded_in_words
 from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
-from bioeval.showing.cells import Count, Label, Threshold
-from bioeval.showing.facts import (
-    candidates_in_words,
-    data_fact,
-    scores_in_words,
-    sides_in_words,
-    threshold_choice,
-)
+from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
-from bioeval.showing.terms import rates_are_of
-from bioeval.showing.text import Text, say
+from bioeval.showing.sizes import candidates_in_words, parts_in_words, sides_in_words
+from bioeval.showing.terms import is_term, rates_are_of
+from bioeval.showing.text import Enumeration, Text, fields_of, say
+from bioeval.showing.thresholds import threshold_choice
 
 Attributes = Mapping[Any, Any]
 
-_LONGEST = 160  # characters of a splitter that are shown
+#: How an attribute reads: a template of attributes, one for each value (of others nothing), or what
+#: a function makes of all attributes.
+Wording = str | Mapping[str, str] | Callable[[Attributes], Text]
+
+#: Characters of a splitter that are shown.
+_LONGEST = 160
+
+#: Systems, at most, that the header names.
+_NAMED = 8
+
+#: What is accepted at a threshold, by the kind of the scores.
+_SCORES = {
+    "distance": "distances, accepted at or below the threshold",
+    "similarity": "similarities, accepted at or above the threshold",
+    "llr": "log-likelihood ratios, accepted at or above the threshold",
+    "order": "order within each row; no thresholds",
+}
 
 #: Splitters that list the fold of each sample.
 _LISTED = {
     "PredefinedFolds": "folds as given, one for each template",
     "PredefinedPairFolds": "folds as given, one for each pair",
-}
-
-
-def _text_of(name: str) -> Callable[[Attributes], Text]:
-    return lambda attrs: str(attrs.get(name, ""))
-
-
-def _label_of(name: str) -> Callable[[Attributes], Text]:
-    return lambda attrs: Label(attrs[name]) if attrs.get(name) else ""
-
-
-def _scores(attrs: Attributes) -> Text:
-    return scores_in_words(str(attrs.get("kind", "")), str(attrs.get("protocol", "")))
-
-
-def _partition(attrs: Attributes) -> Text:
-    """Return how the data were divided, not too long."""
-    if attrs.get("splitter_class") in _LISTED:
-        return _LISTED[attrs["splitter_class"]]
-    splitter = str(attrs.get("splitter", ""))
-    shortened = f"{splitter[: _LONGEST - 4]} ..."
-    return Label(shortened if len(splitter) > _LONGEST else splitter)
-
-
-def _threshold(attrs: Attributes) -> Text:
-    is_chosen = attrs.get("threshold_rule", "none") != "none" and "chosen_on" in attrs
-    if not is_chosen:
-        return ""
-    choice = threshold_choice(attrs)
-    if "assure" in attrs:
-        return say("only for comparison, without assurance: {choice}", choice=choice)
-    return choice
-
-
-def _groups(attrs: Attributes) -> Text:
-    if "groups_of" not in attrs:
-        return ""
-    of_attempts = attrs["groups_of"] == "attempts"
-    text = "{by}, of attempts by the value of the probe" if of_attempts else "{by}, of people"
-    return say(text, by=Label(attrs["by"]))
-
-
-def _attacks(attrs: Attributes) -> Text:
-    if "counted" not in attrs:
-        return ""
-    unit = str(attrs["counted"]).removesuffix("s")
-    return say("rates are by {unit}; RIAPAR is {riapar}", unit=unit, riapar=str(attrs["riapar"]))
-
-
-#: What becomes of presentations without a response.
-_NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
-
-
-def _classes(attrs: Attributes) -> Text:
-    """Return which classes of the ground truth are evaluated, or why there are none."""
-    if "classes_evaluated" not in attrs:
-        return ""
-    evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
-    text = f"{evaluated or 'none'} evaluated" + (f"; {ignored} ignored" if ignored else "")
-    if {evaluated, ignored} <= {"", "without class"}:
-        text = "no row states one; all are evaluated"
-    world = int(attrs["world_coordinates"])
-    why = (
-        "; in {sequences:count sequences} column 8 is a world coordinate and no class (`classes` "
-        "reads it as a class)"
-    )
-    return say("{text}{why}", text=text, why=say(why, sequences=world) if world else "")
-
-
-#: Which pairings of targets with boxes are kept.
-_PAIRING = {
-    "last-known": "each target's last pairing is kept (last-known)",
-    "previous-frame": "pairings of the previous frame are kept (previous-frame)",
-}
-
-
-def _match(attrs: Attributes) -> Text:
-    if "pairing" not in attrs:
-        return ""
-    kept = _PAIRING[str(attrs["pairing"])]
-    return say(
-        "overlap (IoU) of {iou:digits 6} or more; {kept}", iou=float(attrs["iou"]), kept=kept
-    )
-
-
-def _cameras(attrs: Attributes) -> Text:
-    several = int(attrs.get("cameras", 1)) > 1 and "pairing" in attrs
-    return f"{attrs['cameras']} with common identities" if several else ""
-
-
-def _mostly_tracked(attrs: Attributes) -> Text:
-    is_more = attrs.get("mostly_tracked", "at-least") != "at-least"
-    return "covered for more than 80 % of the frames" if is_more else ""
-
-
-def _costs(attrs: Attributes) -> Text:
-    if "cost_miss" not in attrs:
-        return ""
-    return say(
-        "a miss costs {miss:digits 6} and a {false accept} {accept:digits 6}",
-        miss=float(attrs["cost_miss"]),
-        accept=float(attrs["cost_false_accept"]),
-    )
-
-
-def _people_of_a_day(attrs: Attributes) -> Text:
-    if "impostor_share" not in attrs:
-        return ""
-    return say(
-        "{people:count people} a day, {share:rate} of them {role}",
-        people=int(attrs["people"]),
-        share=float(attrs["impostor_share"]),
-        role="not on the list" if attrs["rates"] == "fpir fnir" else "impostors",
-    )
-
-
-def _ranges(attrs: Attributes) -> Text:
-    if "impostor_share" not in attrs:
-        return ""
-    text = "the number of errors in {share:rate} of the periods, if people are independent"
-    return say(text, share=float(attrs["confidence"]))
-
-
-def _alarms(attrs: Attributes) -> Text:
-    """Return the rate at which a number of false alarms is expected, if it was given."""
-    if "alarms_per_day" not in attrs:
-        return ""
-    with localcontext(prec=4, rounding=ROUND_FLOOR):  # never above what the alarms allow
-        per_cent = float(+Decimal(f"{100 * float(attrs['far']):.12g}"))
-    return say(
-        "{alarms:digits 4} a day, expected at a {rate} of {per_cent:digits 4} %",
-        alarms=float(attrs["alarms_per_day"]),
-        rate="FPIR" if attrs["rates"] == "fpir fnir" else say("{far}"),
-        per_cent=per_cent,
-    )
-
-
-def _operating_point(attrs: Attributes) -> Text:
-    """Return the threshold, or the target, whose errors are counted in use."""
-    if "impostor_share" not in attrs:
-        return ""
-    if "far_target" in attrs:
-        task = rates_are_of(attrs, searches=attrs["rates"] == "fpir fnir")
-        return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
-    if "threshold" not in attrs:
-        return "" if "alarms_per_day" in attrs else "rates as given"
-    after = {x: float(attrs[x]) for x in ("threshold", "threshold_next") if x in attrs}
-    return say("the threshold {threshold:threshold}", **after)
-
-
-def _planned_interval(attrs: Attributes) -> Text:
-    if "frr_width" not in attrs:
-        return ""
-    return say(
-        "{confidence:rate} interval of the {frr} by subject, at most {width:digits 4} pp "
-        "(percentage points) wide with a probability of {assurance:rate}",
-        confidence=float(attrs["confidence"]),
-        width=100 * float(attrs["frr_width"]),
-        assurance=float(attrs["assurance"]),
-    )
-
-
-def _limits_of_differences(attrs: Attributes) -> Text:
-    if "adjust" not in attrs:
-        return ""
-    several = int(attrs.get("systems_compared", 2)) > 2
-    pairs = " hold for all pairs of systems together, and" if several else " hold"
-    adjusted = "not corrected for the number of measures"
-    if attrs["adjust"] == "holm":
-        adjusted = "conclusions are adjusted for the number of measures (Holm)"
-    return f"of differences{pairs} for each measure by itself; {adjusted}"
-
-
-def _measures_of(attrs: Attributes) -> Text:
-    """Return the convention of re-identification that measures were compared by."""
-    is_compared = "convention" in attrs and "adjust" in attrs
-    return f"of re-identification, {attrs['convention']}" if is_compared else ""
-
-
-def _animals(attrs: Attributes) -> Text:
-    """Return how many subjects are best, and worst, by each of the means that make animals."""
-    if "quantile" not in attrs:
-        return ""
-    text = "the best and the worst {share:rate} of the subjects by each mean"
-    return say(text, share=float(attrs["quantile"]))
-
-
-#: The facts of the header, and what attributes say of each.
-_FACTS: dict[str, Callable[[Attributes], Text]] = {
-    "Training set": _label_of("train_system"),
-    "People": _people_of_a_day,
-    "False alarms": _alarms,
-    "Operating point": _operating_point,
-    "In brackets": _ranges,
-    "Interval": _planned_interval,
-    "Made of": _label_of("origin"),
-    "Attempts": _text_of("use"),
-    "Scores": _scores,
-    "Measures": _measures_of,
-    "Limits": _limits_of_differences,
-    "Read": _label_of("reading"),
-    "No response": lambda attrs: _NO_RESPONSE.get(str(attrs.get("non_response")), ""),
-    "Groups": _groups,
-    "Attacks": _attacks,
-    "Excluded": lambda attrs: excluded_in_words({"": attrs}),
-    "Partition": _partition,
-    "Experiment": _text_of("experiment"),
-    "Threshold": _threshold,
-    "Costs": _costs,
-    "Cameras": _cameras,
-    "Classes": _classes,
-    "Match": _match,
-    "MT": _mostly_tracked,
-    "Animals": _animals,
 }
 
 
@@ -263,10 +60,67 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     names = [x for x in by_system if x] or _systems_of(nodes[0].dataset)
     sides = {sides_in_words(x.attrs) for x in by_system.values()}
     facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
-    for name, reading in _FACTS.items():
-        facts += _fact_of_each(name, {k: reading(x.attrs) for k, x in by_system.items()})
+    for name, attribute, wording in _FACTS:
+        texts = {k: [_worded(attribute, wording, x.attrs)] for k, x in by_system.items()}
+        facts += (Fact(name, text) for text in said_of_systems(texts))
     facts += [Fact("Terms", Vocabulary())] if verbose else []
     return Facts((*facts, Fact("Left out", tasks_left_out(nodes))))
+
+
+def data_fact(systems: Sequence[str], data: str) -> Fact:
+    """Return the fact with the names of the systems, if not too many, and the data."""
+    names: list[Text] = [Label(name) for name in systems if name]
+    if not 1 <= len(names) <= _NAMED:
+        return Fact("Data", data)
+    text = "{names}: {data}" if data else "{names}"
+    between = ";" if any("," in name for name in systems) else ""
+    return Fact("Data", say(text, names=Enumeration(names, between), data=data))
+
+
+def scores_in_words(kind: str, protocol: str = "") -> Text:
+    """Return the kind of scores with its side of acceptance, and the protocol card."""
+    scores: Text = _SCORES.get(kind, kind)
+    if protocol:
+        text = "{scores}; protocol {card:name}" if kind else "protocol {card:name}"
+        scores = say(text, scores=scores, card=protocol)
+    return scores
+
+
+def rules_of(dataset: xr.Dataset) -> list[Text]:
+    """Return the parts, the gallery and the rules of a task in words."""
+    attrs = dataset.attrs
+    rules = [parts_in_words(dataset), candidates_in_words(attrs)]
+    rules += (_worded(name, wording, attrs) for name, wording in _RULES.items())
+    return [text for text in rules if text != ""]
+
+
+def said_of_systems(texts: Mapping[str, Iterable[Text]]) -> list[Text]:
+    """Return texts by system, each once, with the names of its systems if these are not all."""
+    systems_of: dict[str, tuple[Text, list[str]]] = {}
+    for system, of_system in texts.items():
+        for text in of_system:
+            systems_of.setdefault(repr(text), (text, []))[1].append(system)
+    said = []
+    for text, systems in systems_of.values():
+        if text != "" and len(systems) < len(texts):
+            text = say("{systems:names}: {text}", systems=systems, text=text)
+        said.append(text)
+    return said
+
+
+def _worded(attribute: str, wording: Wording, attrs: Attributes) -> Text:
+    """Return what an attribute says; empty without it."""
+    if attribute and attrs.get(attribute, "") == "":
+        return ""
+    if callable(wording):
+        return wording(attrs)
+    template = wording if isinstance(wording, str) else wording.get(str(attrs[attribute]), "")
+    if not template:
+        return ""
+    values = {x: attrs[x] for x in fields_of(template) if not is_term(x)}
+    if any(form for _, _, form, _ in string.Formatter().parse(template)):
+        return say(template, **values)
+    return template.format(**values)
 
 
 def _systems_of(dataset: xr.Dataset) -> list[str]:
@@ -276,102 +130,192 @@ def _systems_of(dataset: xr.Dataset) -> list[str]:
     return [str(dataset.attrs.get("system", ""))]
 
 
-def _fact_of_each(name: str, texts: Mapping[str, Text]) -> Iterator[Fact]:
-    """Yield a fact about all systems, or one about those that are alike."""
-    alike: dict[str, tuple[Text, list[str]]] = {}
-    for system, text in texts.items():
-        alike.setdefault(repr(text), (text, []))[1].append(system)
-    for text, systems in alike.values():
-        if len(alike) > 1 and text != "":
-            text = say("{systems:names}: {text}", systems=systems, text=text)
-        yield Fact(name, text)
+# ------------------------------------------------------------------------------------------- facts
+
+
+def _partition(attrs: Attributes) -> Text:
+    """Return how the data were divided, not too long."""
+    if attrs.get("splitter_class") in _LISTED:
+        return _LISTED[attrs["splitter_class"]]
+    splitter = str(attrs["splitter"])
+    shortened = f"{splitter[: _LONGEST - 4]} ..."
+    return Label(shortened if len(splitter) > _LONGEST else splitter)
+
+
+def _threshold(attrs: Attributes) -> Text:
+    if attrs.get("threshold_rule", "none") == "none":
+        return ""
+    choice = threshold_choice(attrs)
+    if "assure" in attrs:
+        return say("only for comparison, without assurance: {choice}", choice=choice)
+    return choice
+
+
+def _classes(attrs: Attributes) -> Text:
+    """Return which classes of the ground truth are evaluated, or why there are none."""
+    evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
+    text = f"{evaluated or 'none'} evaluated" + (f"; {ignored} ignored" if ignored else "")
+    if {evaluated, ignored} <= {"", "without class"}:
+        text = "no row states one; all are evaluated"
+    world = int(attrs["world_coordinates"])
+    why = (
+        "; in {sequences:count sequences} column 8 is a world coordinate and no class (`classes` "
+        "reads it as a class)"
+    )
+    return say("{text}{why}", text=text, why=say(why, sequences=world) if world else "")
+
+
+def _people_of_a_day(attrs: Attributes) -> Text:
+    return say(
+        "{people:count people} a day, {share:rate} of them {role}",
+        people=int(attrs["people"]),
+        share=float(attrs["impostor_share"]),
+        role="not on the list" if attrs["rates"] == "fpir fnir" else "impostors",
+    )
+
+
+def _alarms(attrs: Attributes) -> Text:
+    """Return the rate at which a number of false alarms is expected."""
+    with localcontext(prec=4, rounding=ROUND_FLOOR):  # never above what the alarms allow
+        per_cent = float(+Decimal(f"{100 * float(attrs['far']):.12g}"))
+    return say(
+        "{alarms:digits 4} a day, expected at a {rate} of {per_cent:digits 4} %",
+        alarms=float(attrs["alarms_per_day"]),
+        rate="FPIR" if attrs["rates"] == "fpir fnir" else say("{far}"),
+        per_cent=per_cent,
+    )
+
+
+def _operating_point(attrs: Attributes) -> Text:
+    """Return the threshold, or the target, whose errors are counted in use."""
+    if "far_target" in attrs:
+        task = rates_are_of(attrs, searches=attrs["rates"] == "fpir fnir")
+        return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
+    if "threshold" not in attrs:
+        return "" if "alarms_per_day" in attrs else "rates as given"
+    after = {x: float(attrs[x]) for x in ("threshold", "threshold_next") if x in attrs}
+    return say("the threshold {threshold:threshold}", **after)
+
+
+def _planned_interval(attrs: Attributes) -> Text:
+    return say(
+        "{confidence:rate} interval of the {frr} by subject, at most {width:digits 4} pp "
+        "(percentage points) wide with a probability of {assurance:rate}",
+        confidence=float(attrs["confidence"]),
+        width=100 * float(attrs["frr_width"]),
+        assurance=float(attrs["assurance"]),
+    )
+
+
+def _limits_of_differences(attrs: Attributes) -> Text:
+    several = int(attrs.get("systems_compared", 2)) > 2
+    pairs = " hold for all pairs of systems together, and" if several else " hold"
+    adjusted = "not corrected for the number of measures"
+    if attrs["adjust"] == "holm":
+        adjusted = "conclusions are adjusted for the number of measures (Holm)"
+    return f"of differences{pairs} for each measure by itself; {adjusted}"
+
+
+#: The facts of the header: name, the attribute without which there is none, and its wording.
+_FACTS: tuple[tuple[str, str, Wording], ...] = (
+    ("Training set", "train_system", "{train_system:name}"),
+    ("People", "impostor_share", _people_of_a_day),
+    ("False alarms", "alarms_per_day", _alarms),
+    ("Operating point", "impostor_share", _operating_point),
+    (
+        "In brackets",
+        "impostor_share",
+        "the number of errors in {confidence:rate} of the periods, if people are independent",
+    ),
+    ("Interval", "frr_width", _planned_interval),
+    ("Made of", "origin", "{origin:name}"),
+    ("Attempts", "use", "{use}"),
+    (
+        "Scores",
+        "",
+        lambda attrs: scores_in_words(str(attrs.get("kind", "")), str(attrs.get("protocol", ""))),
+    ),
+    (
+        "Measures",
+        "adjust",
+        lambda attrs: (
+            f"of re-identification, {attrs['convention']}" if "convention" in attrs else ""
+        ),
+    ),
+    ("Limits", "adjust", _limits_of_differences),
+    ("Read", "reading", "{reading:name}"),
+    (
+        "No response",
+        "non_response",
+        {
+            "exclude": "left out of APCER and BPCER",
+            "reject": "rejected at every threshold",
+        },
+    ),
+    (
+        "Groups",
+        "groups_of",
+        {
+            "attempts": "{by:name}, of attempts by the value of the probe",
+            "people": "{by:name}, of people",
+        },
+    ),
+    (
+        "Attacks",
+        "counted",
+        {
+            "comparisons": "rates are by comparison; RIAPAR is {riapar}",
+            "presentations": "rates are by presentation; RIAPAR is {riapar}",
+        },
+    ),
+    ("Excluded", "exclude", lambda attrs: excluded_in_words({"": attrs})),
+    ("Partition", "splitter", _partition),
+    ("Experiment", "experiment", "{experiment}"),
+    ("Threshold", "chosen_on", _threshold),
+    (
+        "Costs",
+        "cost_miss",
+        "a miss costs {cost_miss:digits 6} and a {false accept} {cost_false_accept:digits 6}",
+    ),
+    (
+        "Cameras",
+        "pairing",
+        lambda attrs: (
+            f"{attrs['cameras']} with common identities" if attrs.get("cameras", 1) > 1 else ""
+        ),
+    ),
+    ("Classes", "classes_evaluated", _classes),
+    (
+        "Match",
+        "pairing",
+        {
+            "last-known": "overlap (IoU) of {iou:digits 6} or more; each target's last pairing is "
+            "kept (last-known)",
+            "previous-frame": "overlap (IoU) of {iou:digits 6} or more; pairings of the previous "
+            "frame are kept (previous-frame)",
+        },
+    ),
+    ("MT", "mostly_tracked", {"more-than": "covered for more than 80 % of the frames"}),
+    (
+        "Animals",
+        "quantile",
+        "the best and the worst {quantile:rate} of the subjects by each mean",
+    ),
+)
 
 
 # ------------------------------------------------------------------------------------------- rules
 
-#: What the policies of ties mean.
-_TIES = {
-    "pessimistic": "ties: the mate ranks last (pessimistic)",
-    "optimistic": "ties: the mate ranks first (optimistic)",
-    "expected": "ties: means over all orders (expected)",
-    "stable": "ties: in the order of the gallery (stable)",
-}
-
-#: Which searches make impostor attempts of identification.
-_IMPOSTORS = {
-    "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
-    "unenrolled": "impostors are people who are not enrolled",
-    "both": "impostors are people who are not enrolled, and all others without the templates of "
-    "their own subject (both)",
-}
-
-#: What a convention of re-identification leaves out of the list of a query, and what it counts.
+#: What a convention of re-identification leaves out of the list of a query.
 _REMOVED = {
     "same-id-same-camera": "entries of the same identity and camera",
     "same-camera": "entries of the same camera",
     "none": "none",
 }
-_CMC = {
-    "first-match": "the first match",
-    "allshots": "all matches",
-    "single-gallery-shot": "one entry of each identity (single shot), other measures all",
-    "identity-dedup": "distinct identities, other measures all entries",
-}
 
 
-def _percent(name: str) -> Callable[[str], str]:
-    return lambda x: f"{name} {100 * float(x):g} %"
-
-
-def _of_attrs(attribute: str, value: str, attrs: Attributes) -> str:
-    """Return what the rules of a task say that need other attributes."""
-    if attribute == "genuine_gallery_subjects":
-        return _searched(attrs)
-    if attribute == "fusion":
-        return fusion_in_words(value, str(attrs.get("kind", "")))
-    return _removed(attrs)
-
-
-#: The rules of a task by attribute, and how each reads.
-_RULES: dict[str, Callable[[str], Text] | None] = {
-    "genuine_gallery_subjects": None,
-    "gallery": lambda _: (
-        "1 template of each subject, drawn anew for each probe; exact mean over all draws"
-    ),
-    "removes": None,
-    "junk": lambda x: f"junk {x}",
-    "cmc_counts": lambda x: f"CMC counts {_CMC.get(x, x)}",
-    "variant": lambda x: {"reference": "as the authors' program"}.get(x, ""),
-    "budget": lambda x: f"B = {int(x):,}",
-    "rank_unit": lambda x: f"the rank counts {x}s",
-    "ties": lambda x: _TIES.get(x, f"{x} ties"),
-    "ap": lambda x: f"AP: {x}",
-    "impostors": lambda x: "" if x == "auto" else _IMPOSTORS.get(x, f"impostors {x}"),
-    "fusion": None,
-    "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
-    "people_here": lambda x: (
-        f"these data have {x}; attempts that share a person are not "
-        "independent, so these are lower bounds"
-    ),
-    "fold_thresholds": lambda x: (
-        f"same data: optimistic; new people: mean and sd over the test parts of "
-        f"folds, at thresholds from {x}"
-    ),
-    "fta": _percent("FTA"),
-    "fte": _percent("FTE"),
-    "alpha": lambda x: say("weight of {far} in FDR and GARBE: {x:digits 6}", x=float(x)),
-}
-
-
-def rules_of(dataset: xr.Dataset) -> list[Text]:
-    """Return the parts, the gallery and the rules of a task in words."""
-    attrs = dataset.attrs
-    rules: list[Text] = [parts_in_words(dataset), candidates_in_words(attrs)]
-    for name, reading in _RULES.items():
-        if name in attrs:
-            text = str(attrs[name])
-            rules.append(reading(text) if reading else _of_attrs(name, text, attrs))
-    return list(filter(None, rules))
+def _fusion(attrs: Attributes) -> str:
+    return fusion_in_words(str(attrs["fusion"]), str(attrs.get("kind", "")))
 
 
 def fusion_in_words(fusion: str, kind: str) -> str:
@@ -416,137 +360,45 @@ def _removed(attrs: Attributes) -> str:
     return f"removed: {removed}"
 
 
-# ------------------------------------------------------------------------------------- sample size
-
-
-def sample_size(dataset: xr.Dataset) -> Text:
-    """Return the attempts and subjects of a result in words; of folds, those of all test parts.
-
-    Of the rates at a threshold, the threshold.
-    """
-    attrs = dataset.attrs
-    if "rates_at_threshold" in attrs:
-        after = attrs.get("rates_at_threshold_next", np.nan)
-        return Threshold(attrs["rates_at_threshold"], next=after)
-    counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
-    people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
-    if "queries" in counts:
-        text = counted(counts["queries"], "queries")
-    elif "attempts" in counts:
-        text = f"{counts['attempts']:,} genuine attempts"
-    elif len(counts) == 2:
-        genuine, impostor = counts.values()
-        text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
-        genuine_people, impostor_people = people["genuine_"], people["impostor_"]
-        if people[""] is None and genuine_people is not None and impostor_people is not None:
-            if genuine_people != impostor_people:
-                attempts = counted(genuine, "genuine attempts")
-                text = f"{attempts} of {counted(genuine_people, 'subjects')}"
-                text += f" and {counted(impostor, 'impostor attempts')}"
-            people[""] = impostor_people
-    else:
-        return _tracks(dataset)
-    if "part" in dataset.dims:
-        repeats = dataset.sizes.get("repeat", 1)
-        divisions = f" of {repeats} divisions" if repeats > 1 else ""
-        return f"{text} summed over the test folds{divisions}"
-    return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
-
-
-def _tracks(dataset: xr.Dataset) -> str:
-    """Return the numbers of targets, of identities and of their boxes; empty without them."""
-    counts = [_total(dataset, x) for x in ("targets", "truth_boxes", "identities", "result_boxes")]
-    if None in counts:
-        return ""
-    targets, boxes, identities, found = (x or 0 for x in counts)
-    truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
-    result = f"{counted(identities, 'identities')} with {counted(found, 'boxes')}"
-    return f"{truth}; {result} in the result"
-
-
-def lacking(dataset: xr.Dataset) -> list[str]:
-    """Return the classes without an attempt, in words."""
-    classes = {
-        "genuine_attempts": "genuine",
-        "attempts": "genuine",
-        "impostor_attempts": "impostor",
-    }
-    return [f"0 {role} attempts" for name, role in classes.items() if _total(dataset, name) == 0]
-
-
-#: The counts of a title.
-_COUNTED = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
-
-
-def _total(dataset: xr.Dataset, name: str) -> int | None:
-    """Return a count, of folds the sum; None if there is none, or one of each group or so."""
-    variable = dataset.variables.get(name)
-    if variable is None or not variable.dims:
-        return None if variable is None else int(variable.values)
-    if not {*variable.dims} <= {"repeat", "fold", "part"} or name.endswith("subjects"):
-        return None
-    values = variable.values
-    if "part" in variable.dims:
-        place = dataset.variables["part"].values.tolist().index("test")
-        values = values.take(place, axis=variable.dims.index("part"))
-    return int(np.nansum(values))
-
-
-def parts_in_words(dataset: xr.Dataset) -> Text:
-    """Return how often the data were divided, and how many subjects each part has."""
-    if "partitions" in dataset.attrs:
-        partitions = counted(int(dataset.attrs["partitions"]), "partitions")
-        people = _range_of(dataset, "gallery_subjects")
-        templates = _range_of(dataset, "gallery_templates")
-        if templates is None:
-            return partitions
-        text = "{partitions}; each gallery: {templates} templates"
-        text += " of {people} subjects" if people is not None else ""
-        return say(text, partitions=partitions, templates=templates, people=people)
-    if not {"repeat", "fold", "part"} <= {*dataset.dims}:
-        return ""
-    divided = "{repeats:count repeats}"
-    if "experiment" not in dataset.attrs:
-        divided = "{repeats:count divisions} into {folds:count folds}"
-    sizes: dict[str, Any] = {"repeats": dataset.sizes["repeat"], "folds": dataset.sizes["fold"]}
-    text = f"{divided}; {{sizes_are_of}}: {{train}} in training, {{test}} in test"
-    subjects = dataset.variables["subjects"]
-    parts = dataset.variables["part"].values.tolist()
-    for part in ("train", "test"):
-        of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
-        sizes[part] = _range(of_part)
-    if "threshold" in dataset.variables and (thresholds := _range_of_thresholds(dataset)):
-        text += "; thresholds from {least} to {most}"
-        sizes |= thresholds
-    return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
-
-
-def _range_of_thresholds(dataset: xr.Dataset) -> dict[str, Threshold]:
-    """Return the least and the most of the thresholds of folds; empty if all are equal."""
-    values = dataset.variables["threshold"].values
-    after = np.full(values.shape, np.nan)
-    if "threshold_next" in dataset.variables:
-        after = dataset.variables["threshold_next"].values
-    pairs = zip(values.flat, after.flat, strict=True)
-    thresholds = sorted(x for x in pairs if np.isfinite(x[0]))
-    if not thresholds or thresholds[0][0] == thresholds[-1][0]:
-        return {}
-    least, most = (Threshold(x, next=after) for x, after in (thresholds[0], thresholds[-1]))
-    return {"least": least, "most": most}
-
-
-def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
-    """Return the smallest and the largest of a number of each partition; None without one."""
-    numbers = dataset.variables.get(name)
-    if numbers is None or not np.nanmax(numbers.values):
-        return None
-    return _range(numbers.values)
-
-
-def _range(numbers: np.ndarray) -> Text:
-    least, most = int(np.nanmin(numbers)), int(np.nanmax(numbers))
-    return Count(least) if least == most else say("{a} to {b}", a=least, b=most)
-
+#: The rules of a task by attribute, with their wordings.
+_RULES: dict[str, Wording] = {
+    "genuine_gallery_subjects": _searched,
+    "gallery": "1 template of each subject, drawn anew for each probe; exact mean over all draws",
+    "removes": _removed,
+    "junk": "junk {junk}",
+    "cmc_counts": {
+        "first-match": "CMC counts the first match",
+        "allshots": "CMC counts all matches",
+        "single-gallery-shot": "CMC counts one entry of each identity (single shot), other "
+        "measures all",
+        "identity-dedup": "CMC counts distinct identities, other measures all entries",
+    },
+    "variant": {"reference": "as the authors' program"},
+    "budget": lambda attrs: f"B = {int(attrs['budget']):,}",
+    "rank_unit": "the rank counts {rank_unit}s",
+    "ties": {
+        "pessimistic": "ties: the mate ranks last (pessimistic)",
+        "optimistic": "ties: the mate ranks first (optimistic)",
+        "expected": "ties: means over all orders (expected)",
+        "stable": "ties: in the order of the gallery (stable)",
+    },
+    "ap": "AP: {ap}",
+    "impostors": {
+        "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
+        "unenrolled": "impostors are people who are not enrolled",
+        "both": "impostors are people who are not enrolled, and all others without the templates "
+        "of their own subject (both)",
+    },
+    "fusion": _fusion,
+    "claims": lambda attrs: "" if attrs["claims"] == "all" else f"claims {attrs['claims']}",
+    "people_here": "these data have {people_here}; attempts that share a person are not "
+    "independent, so these are lower bounds",
+    "fold_thresholds": "same data: optimistic; new people: mean and sd over the test parts of "
+    "folds, at thresholds from {fold_thresholds}",
+    "fta": lambda attrs: f"FTA {100 * float(attrs['fta']):g} %",
+    "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
+    "alpha": "weight of {far} in FDR and GARBE: {alpha:digits 6}",
+}
 
 # ---------------------------------------------------------------------------------------- left out
 
@@ -563,9 +415,7 @@ def tasks_left_out(nodes: Sequence[Node]) -> str:
     """Return the tasks that the card has and the scores do not support, with reasons."""
     attrs = nodes[0].dataset.attrs
     layout = str(attrs.get("layout"))
-    if layout == "pairs" or layout not in CARD_OF_LAYOUT:
-        return ""
-    if attrs.get("protocol") != CARD_OF_LAYOUT[layout]:
+    if layout == "pairs" or attrs.get("protocol", "") != CARD_OF_LAYOUT.get(layout):
         return ""
     done = {node.task for node in nodes}
     tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Hashable, Mapping
-from functools import cache
 from typing import Any
 
 from bioeval.showing.cells import Count, Label, Number, Rate, Threshold
 from bioeval.showing.rows import Row
 from bioeval.showing.terms import template_of
-from bioeval.showing.text import Explained, Phrase, Text, say
-
-
-@cache
-def fields_of(template: str) -> tuple[str, ...]:
-    """Return the names in braces of a template."""
-    return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
+from bioeval.showing.text import Explained, Phrase, Text, fields_of, say
 
 
 def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:

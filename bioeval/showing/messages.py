@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
 from bioeval.results.dataset import THRESHOLD_STUDY
-from bioeval.showing.facts import messages_of_result
 from bioeval.showing.printing import Shown
 from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
 from bioeval.showing.tasks import datasets, system_of
@@ -78,12 +77,12 @@ def _messages_in(result: Any) -> Iterator[Message]:
         yield from result.messages
         return
     for _, dataset in datasets(result):
-        yield from messages_of_result(dataset)
+        yield from messages_of(dataset.attrs)
 
 
 def sentences(dataset: xr.Dataset | xr.DataTree) -> list[str]:
     """Return the sentences of the messages of a dataset, each once, after the parts of the data."""
-    return list(dict.fromkeys(map(sentence_about, messages_of_result(dataset))))
+    return list(dict.fromkeys(map(sentence_about, messages_of(dataset.attrs))))
 
 
 def sentence_about(message: Message) -> str:

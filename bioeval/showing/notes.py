@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
 
 from bioeval.results.words import method_in_words
 from bioeval.showing.blocks import Table
 from bioeval.showing.cells import Quantity
-from bioeval.showing.facts import interval_note
 from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
-from bioeval.showing.text import Enumeration, Text, say
+from bioeval.showing.text import Enumeration, Phrase, Text, say
 
 #: What the columns of statistics are, by their headings.
 _STATISTICS = {
@@ -49,8 +52,7 @@ def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
             "best value."
         )
     if any(x.interval for x in cells):
-        of_tasks = {row.node.name: row.node.dataset for row in rows}
-        yield from (note.text for note in interval_note(of_tasks))
+        yield from _intervals({row.node.name: row.node.dataset for row in rows}.values())
     yield from _of_differences([row for row in rows if row.statistic == "difference"])
 
 
@@ -101,3 +103,76 @@ def _is_of_test_alone(row: Row) -> bool:
     is_rate = row.about.get("units") == "proportion"
     is_over_parts = "part" in row.node.dataset.dims
     return row.statistic == "mean" and is_over_parts and "part" not in row.places and is_rate
+
+
+def _intervals(datasets: Iterable[xr.Dataset]) -> Iterator[Text]:
+    """Yield the methods of the intervals of results, with their tasks where they differ."""
+    of_tasks = [dataset for dataset in datasets if "interval_method" in dataset.attrs]
+    tasks_of: dict[str, tuple[Text, list[str]]] = {}
+    for dataset in of_tasks:
+        method = _interval_method(dataset.attrs)
+        tasks = tasks_of.setdefault(repr(method), (method, []))[1]
+        tasks.append(str(dataset.attrs.get("task", "")))
+    methods: list[Text] = []
+    for words, tasks in tasks_of.values():
+        named = Enumeration(list(dict.fromkeys(filter(None, tasks))))
+        of_others = say("of {tasks}: {method}", method=words, tasks=named)
+        methods.append(of_others if methods else words)
+    if methods:
+        end = " At 0 or 100 % it is one-sided." if any(map(_is_one_sided, of_tasks)) else ""
+        yield say("In brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
+
+
+def _is_one_sided(dataset: xr.Dataset) -> bool:
+    """Whether a number with limits is 0 or 1."""
+    for name, value in dataset.data_vars.items():
+        if f"{name}_low" not in dataset or {"threshold", "rank"} & {*value.dims}:
+            continue
+        if not {*value.dims} <= {*dataset[f"{name}_low"].dims}:
+            continue  # of statistics, the mean has limits
+        low = dataset[f"{name}_low"].transpose(*value.dims).values
+        if (np.isin(value.values, [0, 1]) & ~np.isnan(low)).any():  # isin would import dask
+            return True
+    return False
+
+
+#: What else attributes say of intervals, with the words before it.
+_OF_INTERVALS = {
+    "left_out": "left out in turn: ",
+    "interval_threshold": "",
+    "interval_of_test": "new people: ",
+    "interval_of_largest": "of the largest over species: ",
+    "interval_of_inequality": "FDR, GARBE and quotients of rates: ",
+    "interval_of_differences": "differences: ",
+}
+
+#: What intervals are of, where the population that data name does not say it to readers.
+_POPULATIONS = {
+    "new people": "for the population of such people",
+    "folds like these": "of the test mean",
+}
+
+
+def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
+    """Return the method of a result's confidence intervals, and their population."""
+    limits = "one-sided confidence limits"
+    if attrs.get("limits") != "one-sided":
+        limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
+    population = str(attrs.get("interval_for", ""))
+    of_population = " {population}" if population else ""
+    text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
+    if "interval_of_test" in attrs:  # of a threshold study: columns say the populations
+        text = f"{{level:rate}} {limits}; same data: {{method}}"
+    arguments: dict[str, Any] = {
+        "level": float(attrs["confidence"]),
+        "method": method_in_words(str(attrs["interval_method"])),
+        "population": _POPULATIONS.get(population, f"for {population}"),
+    }
+    for name, words in _OF_INTERVALS.items():
+        if name in attrs:
+            text += f"; {words}{{{name}}}"
+            arguments[name] = str(attrs[name])
+    if "replicates" in attrs and attrs["interval_method"] != "people":
+        text += " ({replicates:count replicates})"
+        arguments["replicates"] = int(attrs["replicates"])
+    return say(text, **arguments)

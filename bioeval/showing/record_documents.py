@@ -8,21 +8,25 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from bioeval.base.messages import messages_of
 from bioeval.results.dataset import meta_columns
 from bioeval.results.support import is_supported
 from bioeval.results.variables import VARIABLES
-from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.showing.cells import Count, Label, Number, Picture, Quantity, Score
-from bioeval.showing.facts import (
-    cell_of,
-    data_fact,
-    result_messages,
-    scores_in_words,
-    sides_in_words,
+from bioeval.showing.blocks import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
 )
-from bioeval.showing.header import header_of
+from bioeval.showing.cells import Count, Label, Number, Picture, Quantity, Score, cell_of
+from bioeval.showing.header import data_fact, header_of, scores_in_words
 from bioeval.showing.nodes import Node
 from bioeval.showing.scalars import label_of
+from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
 
 #: The measures of each task that a card may have, and the dimension that they are over.
@@ -54,7 +58,7 @@ def worst_pairs_section(ds: xr.Dataset) -> Section:
     blocks = (
         Paragraph(places, "note"),
         *(_pairs(ds, comparison) for comparison in _PAIRS),
-        result_messages(ds),
+        Messages(messages_of(ds.attrs)),
     )
     return Section("worst_pairs", "", blocks, task="verification")
 
@@ -63,7 +67,7 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     """Return the pairs of a kind, the worst first."""
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
-        row = [cell_of(ds, "score", {"pair": i})]
+        row: list[Text | None] = [cell_of(ds, "score", {"pair": i})]
         places = (ds[name].item(i) if name in ds else None for name in ("row", "column", "try"))
         row += [None if place is None else Count(place) for place in places]
         for side in ("probe", "gallery"):
@@ -116,7 +120,11 @@ def ranks_section(ds: xr.Dataset) -> Section:
         title="Probes, the worst rank first",
         notes=(f"... and {left:,} more",) if left > 0 else (),
     )
-    blocks = (header_of([Node("", "", "", ds)], verbose=False), table, result_messages(ds))
+    blocks = (
+        header_of([Node("", "", "", ds)], verbose=False),
+        table,
+        Messages(messages_of(ds.attrs)),
+    )
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")
 
 
@@ -137,7 +145,7 @@ def conventions_section(ds: xr.Dataset) -> Section:
         cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
         text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
         blocks.append(Paragraph(text, "note"))
-    blocks.append(result_messages(ds))
+    blocks.append(Messages(messages_of(ds.attrs)))
     return Section("conventions", "Conventions", blocks, task="verification")
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from bioeval.results.variables import PLACES
 from bioeval.showing.blocks import Column, Table
 from bioeval.showing.cells import Label, Labels, Rate
-from bioeval.showing.labels import fields_of, label_of, label_of_place
+from bioeval.showing.labels import label_of, label_of_place
 from bioeval.showing.rows import Row
-from bioeval.showing.text import Text, say
+from bioeval.showing.text import Text, fields_of, say
 
 #: Systems, at most, that are columns; more of them are rows.
 FEW = 4

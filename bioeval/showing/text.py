@@ -23,6 +23,7 @@ its name.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import string
@@ -103,6 +104,12 @@ Text = str | Phrase | Enumeration | Term | Message | Cell
 def say(template: str, /, *, task: Any = "", **arguments: Any) -> Phrase:
     """Return a template with its arguments."""
     return Phrase(template, arguments, task)
+
+
+@functools.cache
+def fields_of(template: str) -> tuple[str, ...]:
+    """Return the names in braces of a template."""
+    return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
 
 
 def _typed(value: Any, form: str) -> Text:

@@ -26,7 +26,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, transaction_notes
 from bioeval.scores.requirements import require_scores
 from bioeval.scores.symmetry import is_symmetric
-from bioeval.showing.facts import sides_in_words
+from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import say
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import copies_of_matrix, copies_of_pairs, duplicates

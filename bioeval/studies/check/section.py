@@ -10,7 +10,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label, Number, Picture, Rate, Score, Threshold
-from bioeval.showing.facts import data_fact, scores_in_words
+from bioeval.showing.header import data_fact, scores_in_words
 from bioeval.showing.printing import Shown
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written

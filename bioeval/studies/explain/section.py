@@ -14,7 +14,7 @@ from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
 from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Rate, Score, Threshold
-from bioeval.showing.facts import data_fact, scores_in_words
+from bioeval.showing.header import data_fact, scores_in_words
 from bioeval.showing.printing import Shown
 from bioeval.showing.text import Enumeration, Term, Text, say
 from bioeval.showing.writers.lines import written

@@ -14,7 +14,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
 from bioeval.results.dataset import Variables, dataset, variables_over
@@ -24,9 +24,6 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import blocks_of
-from bioeval.showing.facts import (
-    messages_of_result,
-)
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
@@ -376,7 +373,7 @@ def _threshold_of_pilot(pilot: Scores, far: float, threshold: Any) -> tuple[floa
     messages = []
     if threshold is None:
         ds = verification(pilot, far_targets=[far], n_thresholds=2, auc=False)
-        used, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
+        used, messages = float(ds["threshold_at_far"][0]), messages_of(ds.attrs)
     else:
         rule = Rule.parse(threshold)
         used = require_number(

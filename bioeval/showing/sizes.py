@@ -1,0 +1,176 @@
+"""How much data a result is of, in words: templates, people, attempts, parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import counted
+from bioeval.showing.cells import Count, Threshold
+from bioeval.showing.text import Text, say
+
+#: The counts of a title.
+_COUNTED = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+
+
+def sides_in_words(attrs: Mapping[Any, Any]) -> str:
+    """Return the templates and the subjects of both sides in words."""
+    layout = str(attrs.get("layout", ""))
+    if not layout:
+        return ""
+    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
+    templates = int(attrs.get("gallery_templates", 0))
+    gallery = int(attrs.get("gallery_subjects", 0))
+    unknown = "" if subjects or gallery else "; subjects unknown"
+    if layout == "pairs":
+        return f"{_of(probes, 'pairs', subjects)}{unknown}"
+    if layout == "all-against-all" and probes == templates:
+        return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
+    probing = _of(probes, "attempts" if "use" in attrs else "probes", subjects)
+    enrolled = _of(templates, "gallery templates", gallery)
+    if "use" in attrs and templates == gallery:  # claims, of which each subject has one column
+        enrolled = counted(gallery, "enrolled subjects")
+    return f"{probing} against {enrolled}{unknown}"
+
+
+def _of(count: int, nouns: str, subjects: int) -> str:
+    people = f" of {counted(subjects, 'subjects')}" if subjects else ""
+    return counted(count, nouns) + people
+
+
+def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
+    """Return with how many templates probes were compared, in words, if not with the gallery."""
+    if "candidates" not in attrs:
+        return ""
+    smallest, largest = int(attrs["candidates_least"]), int(attrs["candidates_most"])
+    number = f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+    candidates = counted(int(attrs["candidates"]), "gallery templates")
+    return f"each probe was compared with {number} of {candidates}"
+
+
+def sample_size(dataset: xr.Dataset) -> Text:
+    """Return the attempts and subjects of a result in words; of folds, those of all test parts.
+
+    Of the rates at a threshold, the threshold.
+    """
+    attrs = dataset.attrs
+    if "rates_at_threshold" in attrs:
+        after = attrs.get("rates_at_threshold_next", np.nan)
+        return Threshold(attrs["rates_at_threshold"], next=after)
+    counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
+    people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
+    if "queries" in counts:
+        text = counted(counts["queries"], "queries")
+    elif "attempts" in counts:
+        text = f"{counts['attempts']:,} genuine attempts"
+    elif len(counts) == 2:
+        genuine, impostor = counts.values()
+        text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
+        genuine_people, impostor_people = people["genuine_"], people["impostor_"]
+        if people[""] is None and genuine_people is not None and impostor_people is not None:
+            if genuine_people != impostor_people:
+                attempts = counted(genuine, "genuine attempts")
+                text = f"{attempts} of {counted(genuine_people, 'subjects')}"
+                text += f" and {counted(impostor, 'impostor attempts')}"
+            people[""] = impostor_people
+    else:
+        return _tracks(dataset)
+    if "part" in dataset.dims:
+        repeats = dataset.sizes.get("repeat", 1)
+        divisions = f" of {repeats} divisions" if repeats > 1 else ""
+        return f"{text} summed over the test folds{divisions}"
+    return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
+
+
+def _tracks(dataset: xr.Dataset) -> str:
+    """Return the numbers of targets, of identities and of their boxes; empty without them."""
+    counts = [_total(dataset, x) for x in ("targets", "truth_boxes", "identities", "result_boxes")]
+    if None in counts:
+        return ""
+    targets, boxes, identities, found = (x or 0 for x in counts)
+    truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
+    result = f"{counted(identities, 'identities')} with {counted(found, 'boxes')}"
+    return f"{truth}; {result} in the result"
+
+
+def lacking(dataset: xr.Dataset) -> list[str]:
+    """Return the classes without an attempt, in words."""
+    classes = {
+        "genuine_attempts": "genuine",
+        "attempts": "genuine",
+        "impostor_attempts": "impostor",
+    }
+    return [f"0 {role} attempts" for name, role in classes.items() if _total(dataset, name) == 0]
+
+
+def _total(dataset: xr.Dataset, name: str) -> int | None:
+    """Return a count, of folds the sum; None if there is none, or one of each group or so."""
+    variable = dataset.variables.get(name)
+    if variable is None or not variable.dims:
+        return None if variable is None else int(variable.values)
+    if not {*variable.dims} <= {"repeat", "fold", "part"} or name.endswith("subjects"):
+        return None
+    values = variable.values
+    if "part" in variable.dims:
+        place = dataset.variables["part"].values.tolist().index("test")
+        values = values.take(place, axis=variable.dims.index("part"))
+    return int(np.nansum(values))
+
+
+def parts_in_words(dataset: xr.Dataset) -> Text:
+    """Return how often the data were divided, and how many subjects each part has."""
+    if "partitions" in dataset.attrs:
+        partitions = counted(int(dataset.attrs["partitions"]), "partitions")
+        people = _range_of(dataset, "gallery_subjects")
+        templates = _range_of(dataset, "gallery_templates")
+        if templates is None:
+            return partitions
+        text = "{partitions}; each gallery: {templates} templates"
+        text += " of {people} subjects" if people is not None else ""
+        return say(text, partitions=partitions, templates=templates, people=people)
+    if not {"repeat", "fold", "part"} <= {*dataset.dims}:
+        return ""
+    divided = "{repeats:count repeats}"
+    if "experiment" not in dataset.attrs:
+        divided = "{repeats:count divisions} into {folds:count folds}"
+    sizes: dict[str, Any] = {"repeats": dataset.sizes["repeat"], "folds": dataset.sizes["fold"]}
+    text = f"{divided}; {{sizes_are_of}}: {{train}} in training, {{test}} in test"
+    subjects = dataset.variables["subjects"]
+    parts = dataset.variables["part"].values.tolist()
+    for part in ("train", "test"):
+        of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
+        sizes[part] = _range(of_part)
+    if "threshold" in dataset.variables and (thresholds := _range_of_thresholds(dataset)):
+        text += "; thresholds from {least} to {most}"
+        sizes |= thresholds
+    return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
+
+
+def _range_of_thresholds(dataset: xr.Dataset) -> dict[str, Threshold]:
+    """Return the least and the most of the thresholds of folds; empty if all are equal."""
+    values = dataset.variables["threshold"].values
+    after = np.full(values.shape, np.nan)
+    if "threshold_next" in dataset.variables:
+        after = dataset.variables["threshold_next"].values
+    pairs = zip(values.flat, after.flat, strict=True)
+    thresholds = sorted(x for x in pairs if np.isfinite(x[0]))
+    if not thresholds or thresholds[0][0] == thresholds[-1][0]:
+        return {}
+    least, most = (Threshold(x, next=after) for x, after in (thresholds[0], thresholds[-1]))
+    return {"least": least, "most": most}
+
+
+def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
+    """Return the smallest and the largest of a number of each partition; None without one."""
+    numbers = dataset.variables.get(name)
+    if numbers is None or not np.nanmax(numbers.values):
+        return None
+    return _range(numbers.values)
+
+
+def _range(numbers: np.ndarray) -> Text:
+    least, most = int(np.nanmin(numbers)), int(np.nanmax(numbers))
+    return Count(least) if least == most else say("{a} to {b}", a=least, b=most)
