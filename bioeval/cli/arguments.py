@@ -157,9 +157,7 @@ def joined_lists(
 
 
 NUMBERS = Value(
-    "x",
-    lambda text: tuple(map(_number, text.split(","))),
-    "a number, or several, comma-separated",
+    "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
 FARS = _error_rates("FAR")
 FRRS = _error_rates("FRR")
@@ -168,9 +166,7 @@ FAILED = Value("x", _number, "a number such as -1; a word for a failure has to b
 PROPORTION = Value("p", _rate, "a proportion (0.01, 1% or 1/100)")
 CONFIDENCE = Value("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Value(
-    "n,n",
-    lambda text: list(map(int, text.split(","))),
-    "comma-separated whole numbers (10,100)",
+    "n,n", lambda text: list(map(int, text.split(","))), "comma-separated whole numbers (10,100)"
 )
 COUNTS = Value("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
 SIZE = Value("n", _size, "a proportion (0.3), or a whole number (20)")

@@ -30,9 +30,7 @@ CARD_OPTIONS = option_group(
         GALLERY,
     ),
     option(
-        "--unenrolled N",
-        "The proportion or number of (test) subjects that are not enrolled.",
-        SIZE,
+        "--unenrolled N", "The proportion or number of (test) subjects that are not enrolled.", SIZE
     ),
     option(
         "--folds N",
@@ -47,20 +45,20 @@ CARD_OPTIONS = option_group(
     ),
     option(
         "--templates",
-        "Whether a claim is compared with one template of the claimed subject or with all.  "
-        "[of the card]",
+        "Whether a claim is compared with one template of the claimed subject or with all.  [of "
+        "the card]",
         ["single", "multi"],
     ),
     option(
         "--rank-unit",
-        "Whether the candidate list has templates, or subjects at their fused scores.  "
-        "[of the card]",
+        "Whether the candidate list has templates, or subjects at their fused scores.  [of the "
+        "card]",
         ["template", "subject"],
     ),
     option(
         "--fusion RULE",
-        "How the scores of one subject's templates become one score: best, mean, worst, "
-        "median, kth:K, min, max.  [of the card]",
+        "How the scores of one subject's templates become one score: best, mean, worst, median, "
+        "kth:K, min, max.  [of the card]",
     ),
     option(
         "--single-gallery",
@@ -69,8 +67,8 @@ CARD_OPTIONS = option_group(
     ),
     option(
         "--min-dcf P,P",
-        "The proportions of genuine attempts at which minDCF of verification is given.  "
-        "[of the card]",
+        "The proportions of genuine attempts at which minDCF of verification is given.  [of the "
+        "card]",
         PRIORS,
         multiple=True,
         callback=joined_lists,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 IMAGES = option_group(
     option(
         "--images NAME",
-        "Metadata column of the image files; the page shows pictures of the worst pairs "
-        "and of explained rows. The faces of `bioeval example faces` are shown without it.",
+        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
+        "explained rows. The faces of `bioeval example faces` are shown without it.",
     ),
     option(
         "--images-root DIR",

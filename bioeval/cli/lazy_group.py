@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,8 @@ import click
 
 from bioeval.base.errors import nearest_name
 from bioeval.base.version import __version__
-from bioeval.cli.table import COMMANDS, HEADINGS
+from bioeval.cli.command import Command
+from bioeval.cli.table import COMMANDS, HEADINGS, STUDIES
 
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
@@ -41,12 +43,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        name = cmd_name.replace("-", "_")
-        module = importlib.import_module(f"bioeval.cli.commands.{name}")
-        command: click.Command = getattr(module, f"{name}_command")
-        return command
+        return _imported(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -81,6 +78,14 @@ class LazyGroup(click.Group):
         for heading, commands in HEADINGS.items():
             with formatter.section(heading):
                 formatter.write_dl([(f"{x:{widest}}", commands[x]) for x in commands])
+
+
+@functools.cache
+def _imported(name: str) -> Command:
+    function = name.replace("-", "_")
+    file = "studies" if name in STUDIES else function
+    module = importlib.import_module(f"bioeval.cli.commands.{file}")
+    return click.command(name, cls=Command)(getattr(module, f"{function}_command"))
 
 
 def _command_for(word: str) -> str:

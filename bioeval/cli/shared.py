@@ -48,29 +48,29 @@ _READING = option_group(
     ),
     option(
         "--trials FILE",
-        "A text with the trials of a list of scores: the names of both sides, and whether "
-        "the pair is genuine; a list of names alone lists the genuine pairs.",
+        "A text with the trials of a list of scores: the names of both sides, and whether the "
+        "pair is genuine; a list of names alone lists the genuine pairs.",
     ),
     option(
         "--columns ROLE=NAME",
         "The array, or column of a list, that has a role: scores, genuine, labels, "
-        "gallery_labels, embeddings, gallery_embeddings, indices or mask; of a list also "
-        "any name that a column may have, as subject_a, subject_b, template and probe.",
+        "gallery_labels, embeddings, gallery_embeddings, indices or mask; of a list also any name "
+        "that a column may have, as subject_a, subject_b, template and probe.",
         ENTRIES,
         multiple=True,
     ),
     option(
         "--lists KEY=VALUE",
-        "What lists alone need: as, unordered, keep, missing_pairs; of top-K lists "
-        "first_index and leave_out_query.",
+        "What lists alone need: as, unordered, keep, missing_pairs; of top-K lists first_index "
+        "and leave_out_query.",
         ENTRIES,
         multiple=True,
     ),
     option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(
         "--kind",
-        "What the scores are: what the file says, else distance; of a text that does not "
-        "say it, required.",
+        "What the scores are: what the file says, else distance; of a text that does not say it, "
+        "required.",
         KINDS,
     ),
     option(
@@ -80,15 +80,15 @@ _READING = option_group(
     ),
     option(
         "--failed X",
-        "Of lists, the score that stands for a comparison that failed, as -1; a blank score"
-        " does in any case.",
+        "Of lists, the score that stands for a comparison that failed, as -1; a blank score does "
+        "in any case.",
         FAILED,
     ),
     option("--metric M", "How to compare embeddings: what the file says, else cosine."),
     option(
         "--average NAME,NAME",
-        "Metadata columns by which several embeddings become one template, as the template "
-        "and the media of IJB.",
+        "Metadata columns by which several embeddings become one template, as the template and "
+        "the media of IJB.",
     ),
     option(
         "--exclude RULE",
@@ -97,21 +97,20 @@ _READING = option_group(
     ),
     option(
         "--subject-from REGEX",
-        "A regular expression whose one group is the subject within the name of a template,"
-        " as 'id(\\d+)/'; several groups are the subject together; of groups with names, "
-        "subject is, and the others are metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
+        "A regular expression whose one group is the subject within the name of a template, as "
+        "'id(\\d+)/'; several groups are the subject together; of groups with names, subject is, "
+        "and the others are metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
     ),
     option(
         "--names-of DATASET",
-        "The labels are names of images as this data set has them (market1501, "
-        "dukemtmc-reid, msmt17, veri776, vehicleid), from which identities and cameras are "
-        "read: text files with a name on each line, CSV files with a column name, or arrays"
-        " of text.",
+        "The labels are names of images as this data set has them (market1501, dukemtmc-reid, "
+        "msmt17, veri776, vehicleid), from which identities and cameras are read: text files with "
+        "a name on each line, CSV files with a column name, or arrays of text.",
     ),
     option(
         "--distractor-ids LABEL",
-        "Labels of no known person, in place of the words for them that Scores lists; an empty one "
-        "says that all labels are names.",
+        "Labels of no known person, in place of the words for them that Scores lists; an empty "
+        "one says that all labels are names.",
         multiple=True,
     ),
     heading="Reading",
@@ -149,16 +148,12 @@ DATA = option_group(
 EVALUATED = option_group(
     option(
         "--protocol CARD",
-        "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols "
-        "lists all) or a path; auto: all of verification and identification.",
+        "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols lists "
+        "all) or a path; auto: all of verification and identification.",
         str,
         "auto",
     ),
-    option(
-        "--thresholds T,T",
-        "Thresholds at which to report rates (0.5,0.62).",
-        NUMBERS,
-    ),
+    option("--thresholds T,T", "Thresholds at which to report rates (0.5,0.62).", NUMBERS),
     option_group(
         option("--n-thresholds N", "Number of thresholds of the curves.", int),
         heading="Size and speed",
@@ -200,8 +195,8 @@ TRIES = option_group(
 FUSION_IN_USE = option_group(
     option(
         "--fusion RULE",
-        "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, "
-        "min or max.",
+        "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min "
+        "or max.",
     ),
     heading="System in use",
 )

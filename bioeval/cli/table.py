@@ -1,6 +1,6 @@
 """The commands under the headings of ``bioeval --help``, each with what it does.
 
-The function of ``gallery-size`` is ``bioeval.cli.commands.gallery_size.gallery_size_command``.
+A command ``x-y`` is the function ``x_y_command`` of the file ``x_y.py``, or of ``studies.py``.
 """
 
 HEADINGS = {
@@ -45,3 +45,8 @@ HEADINGS = {
 }
 
 COMMANDS = {name: does for commands in HEADINGS.values() for name, does in commands.items()}
+
+#: Commands that are options and one call, and have one file; each other one has its own.
+STUDIES = (
+    *("explain", "zoo", "groups", "gallery-size", "conventions", "vulnerability", "sample-size"),
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import DATA, shared
 from bioeval.cli.undefined import require_defined
 
@@ -16,13 +16,8 @@ if TYPE_CHECKING:
     from bioeval.cli.running import Run
 
 
-@click.command("calibration", cls=Command)
 @DATA
-@option(
-    "--calibrate METHOD",
-    "Turn scores into log-likelihood ratios.",
-    ["logistic", "pav"],
-)
+@option("--calibrate METHOD", "Turn scores into log-likelihood ratios.", ["logistic", "pav"])
 @option(
     "--train FILE",
     "Scores of other subjects to learn from, in place of DATA; repeated: their trials.",

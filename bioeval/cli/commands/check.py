@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.images import IMAGES, image_folder, require_images
 from bioeval.cli.shared import DATA, rates, shared
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
-@click.command("check", cls=Command)
 @DATA
 @option("--protocol CARD", "Card of the later evaluation.", str, "auto")
 @rates("--far X", "FAR for which to check the number of subjects.", "far_targets")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bioeval.cli.running import Run
 
 
-@click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
 @option(
     "--measure M",

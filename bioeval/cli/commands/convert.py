@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval.base.errors import wrapped
-from bioeval.cli.command import Command, in_options, option
+from bioeval.cli.command import in_options, option
 from bioeval.cli.console import terminal_width
 from bioeval.cli.outputs import take_scores
 from bioeval.cli.shared import shared
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bioeval.cli.running import Run
 
 
-@click.command("convert", cls=Command)
 @click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")
 @option("--list", "List the formats that are read and written.", bool, name="listed")
 @option("--dry-run", "Print what would be written and what lost; write nothing.", bool)

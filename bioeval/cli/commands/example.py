@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from bioeval.base.errors import wrapped
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
 
 
-@click.command("example", cls=Command)
 @click.argument("name", required=False, type=click.Choice(["faces"]))
 @option(
     "--system",
@@ -23,9 +22,9 @@ from bioeval.cli.outputs import take_scores
 @option("--force", "Replace FILE if it exists.", bool)
 @option(
     "--metric M",
-    "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan "
-    "(or cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised"
-    " non-negative features.",
+    "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan (or "
+    "cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised non-negative "
+    "features.",
     str,
     "euclidean",
 )

@@ -9,7 +9,7 @@ import click
 
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.cli.arguments import ENTRIES
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bioeval.studies.fusion.fusion import SystemFusion
 
 
-@click.command("fuse", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @option(
     "--method RULE",
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
 )
 @option(
     "--protocol CARD",
-    "Card with folds, such as course-kfold: learn on the training subjects of each fold, "
-    "evaluate on its test subjects.",
+    "Card with folds, such as course-kfold: learn on the training subjects of each fold, evaluate "
+    "on its test subjects.",
 )
 @rates("--far X", "FAR at which to report FRR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import INTERVAL, shared
 from bioeval.cli.undefined import require_defined
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bioeval.cli.running import Run
 
 
-@click.command("gom", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
 @option(
     "--protocol CARD",

@@ -8,15 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import click
-
 from bioeval.base.distribution import distribution
 from bioeval.base.version import __version__
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.console import put, show_json
 
 
-@click.command("info", cls=Command)
 @option("--json", "Print one JSON document.", bool, name="as_json")
 def info_command(as_json: bool) -> None:
     """Print versions: paste them into a report of a fault.

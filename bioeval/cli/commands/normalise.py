@@ -8,7 +8,7 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import PRIORS, joined_lists
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
-@click.command("normalise", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[TRIALS]")
 @option(
@@ -34,11 +33,7 @@ if TYPE_CHECKING:
     multiple=True,
 )
 @option("--top N", "Of method as: number of closest cohort scores of each template.", int)
-@option(
-    "--save FILE",
-    "Write the normalised scores (.npz, .txt, .csv).",
-    name="save_to",
-)
+@option("--save FILE", "Write the normalised scores (.npz, .txt, .csv).", name="save_to")
 @option(
     "--min-dcf P,P",
     "Priors of a genuine attempt at which to report minDCF; repeatable.  [0.01,0.05]",

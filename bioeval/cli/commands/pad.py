@@ -9,14 +9,13 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import shared
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
 
 
-@click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
 @option("--train LIST", "Training set (development set) for the rule of --threshold.")
 @option("--key LIST", "Classes of the presentations of both sets, by their names, in any order.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.console import terminal_width
 from bioeval.cli.shared import shared
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _LEAST_WIDTH = 20
 
 
-@click.command("protocols", cls=Command)
 @click.argument("card", required=False)
 @option("--toml", "Print the card as TOML, to copy and change.", bool)
 @shared(files=False, page=False, name=False, reading=False)

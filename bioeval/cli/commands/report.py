@@ -11,7 +11,7 @@ import click
 
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.cli.arguments import PROPORTION, Value, at_least
-from bioeval.cli.command import Command, in_options, option, option_group
+from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import IMAGES, image_folder, require_images
@@ -43,7 +43,6 @@ def _use(text: str) -> dict[str, float]:
     return {"people_per_day": int(use["people"]), "impostor_share": share}
 
 
-@click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
 @option("--out HTML", "Page to write.", required=True, name="report")
 @EVALUATED
@@ -73,10 +72,7 @@ def _use(text: str) -> dict[str, float]:
     ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
 @option(
-    "--name NAME",
-    "Name of a system; repeatable.  [the files' names]",
-    multiple=True,
-    name="names",
+    "--name NAME", "Name of a system; repeatable.  [the files' names]", multiple=True, name="names"
 )
 @option_group(
     option("--force", "Replace HTML if it exists.", bool),

@@ -13,7 +13,7 @@ import click
 from bioeval.base.errors import DataError, MissingDependencyError
 from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
-from bioeval.cli.command import Command, option, option_group
+from bioeval.cli.command import option, option_group
 from bioeval.cli.outputs import file_stem
 from bioeval.cli.shared import EVALUATED, TRIES, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.undefined import require_rates
@@ -59,7 +59,6 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     ctx.with_resource(set_options(client=client))
 
 
-@click.command("run", cls=Command)
 @click.argument("data")
 @click.argument("more_files", nargs=-1, metavar="[FILE]...")
 @EVALUATED

@@ -6,11 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import click
-
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, at_least
-from bioeval.cli.command import Command, option, option_group
+from bioeval.cli.command import option, option_group
 from bioeval.cli.console import put, show_json
 from bioeval.cli.outputs import take_scores
 
@@ -26,7 +24,6 @@ _OF_ANIMALS = (
 )
 
 
-@click.command("simulate", cls=Command)
 @option("--subjects N", "Enrolled subjects.", int, 100, name="n_subjects")
 @option(
     "--templates N",
@@ -51,10 +48,7 @@ _OF_ANIMALS = (
 )
 @option("--probes N", "Probes of each person, for probe-against-gallery; 5 by default.", COUNTS)
 @option(
-    "--unenrolled N",
-    "People who only probe: their number, or a fraction of the subjects.",
-    SIZE,
-    0,
+    "--unenrolled N", "People who only probe: their number, or a fraction of the subjects.", SIZE, 0
 )
 @option("--kind", "Kind of the scores.", ["distance", "similarity"], "distance")
 @option("--seed N", "Seed of the draws.", at_least(0), 0, name="random_state")
@@ -67,15 +61,15 @@ _OF_ANIMALS = (
     ),
     option(
         "--within SD",
-        "Standard deviation of a person's templates around the centre, in each dimension; "
-        "0.6 unless given.",
+        "Standard deviation of a person's templates around the centre, in each dimension; 0.6 "
+        "unless given.",
         NUMBERS,
     ),
     option(
         "--metric M",
-        "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan "
-        "(or cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised"
-        " non-negative features.",
+        "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan (or "
+        "cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised "
+        "non-negative features.",
     ),
     option(
         "--sessions N",
@@ -84,8 +78,8 @@ _OF_ANIMALS = (
     ),
     option(
         "--session-sd X",
-        "Standard deviation of the person's offset of the day, in each dimension; 0.3 "
-        "unless given. gaussian-embeddings only.",
+        "Standard deviation of the person's offset of the day, in each dimension; 0.3 unless "
+        "given. gaussian-embeddings only.",
         float,
     ),
     option("--cameras N", "Number of cameras; adds the metadata column camera, from 1.", int),
@@ -100,8 +94,8 @@ _OF_ANIMALS = (
 @option_group(
     option(
         "--d-prime X",
-        "Decidability: the distance of genuine and impostor mean, over the root of the mean"
-        " variance; 2 unless given.",
+        "Decidability: the distance of genuine and impostor mean, over the root of the mean "
+        "variance; 2 unless given.",
         float,
     ),
     option(

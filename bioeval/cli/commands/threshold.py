@@ -9,7 +9,7 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, TARGET
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import ASSURE, DATA, TRIES, rule_of, shared
 from bioeval.cli.undefined import require_defined
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
-@click.command("threshold", cls=Command)
 @DATA
 @option(
     "--on FILE",
@@ -42,22 +41,14 @@ if TYPE_CHECKING:
 )
 @option(
     "--folds N",
-    "Folds of subjects; by default those of the pairs, or else 10, or as many as have "
-    "two subjects each.",
+    "Folds of subjects; by default those of the pairs, or else 10, or as many as have two "
+    "subjects each.",
     int,
 )
 @option("--repeats N", "Number of random divisions into folds; 20 by default.", int)
 @ASSURE
-@option(
-    "--threshold T",
-    "The threshold of --promise and of --tries.",
-    float,
-)
-@option(
-    "--promise RATE",
-    "Promise to be shown: far=X or frr=X; repeatable.",
-    multiple=True,
-)
+@option("--threshold T", "The threshold of --promise and of --tries.", float)
+@option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
 @option(
     "--rank-unit",
     "Whether to rank templates, or subjects by their fused score.",

@@ -9,14 +9,13 @@ import click
 from click.core import ParameterSource
 
 from bioeval.cli.arguments import ENTRIES, WHOLE_NUMBERS
-from bioeval.cli.command import Command, in_options, option
+from bioeval.cli.command import in_options, option
 from bioeval.cli.shared import shared
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
 
 
-@click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @option("--iou X", "Smallest overlap (IoU) of a match.", float, 0.5)
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
 )
 @option(
     "--ignored",
-    "Result boxes on ignored ground truth: removed on distractors alone, all removed, "
-    "or all counted.",
+    "Result boxes on ignored ground truth: removed on distractors alone, all removed, or all "
+    "counted.",
     ["motchallenge", "mot20", "remove", "count"],
     "motchallenge",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Value
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.shared import INTERVAL, rule_of, shared
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def _by_name(text: str) -> dict[str, float]:
     return rates
 
 
-@click.command("workload", cls=Command)
 @click.argument("data", required=False)
 @click.argument("second", required=False, metavar="[FILE]")
 @option("--people N", "People per day, each once.", int, name="people_per_day", required=True)
@@ -47,9 +46,7 @@ def _by_name(text: str) -> dict[str, float]:
     float,
 )
 @option(
-    "--threshold T|RULE",
-    "Operating point: a threshold of the result, or eer, or far=X.",
-    THRESHOLD,
+    "--threshold T|RULE", "Operating point: a threshold of the result, or eer, or far=X.", THRESHOLD
 )
 @option(
     "--rates NAME=P,...",

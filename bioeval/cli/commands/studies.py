@@ -1,0 +1,325 @@
+"""Commands of one study: what it reads, its options, and the call whose result is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import (
+    CONFIDENCE,
+    NUMBERS,
+    PROPORTION,
+    RATE,
+    THRESHOLD,
+    WHOLE_NUMBERS,
+    Value,
+    at_least,
+)
+from bioeval.cli.command import F, option
+from bioeval.cli.shared import DATA, FUSION_IN_USE, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.undefined import require_defined
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
+
+
+@DATA
+@option("--probe N|NAME", "Row: its position, from 0, or the name of its template.")
+@option(
+    "--step-by-step",
+    "Explain every row of a small matrix, with running totals of each counter.",
+    bool,
+    name="steps",
+)
+@option(
+    "--threshold T|RULE",
+    "Threshold: a number, or a rule applied to these data; the EER by default.",
+    THRESHOLD,
+)
+@option(
+    "--protocol CARD",
+    "Card whose tasks are explained: a name (bioeval protocols lists all) or a path; auto: all of "
+    "verification and identification.",
+    str,
+    "auto",
+)
+@shared(use=True)
+def explain_command(
+    run: Run,
+    data: str,
+    steps: bool,
+    second: str | None = None,
+    probe: str | None = None,
+    **options: Any,
+) -> None:
+    """Explain a row of DATA: its sorted list, and what it adds to the rates.
+
+    bioeval explain scores.npz --probe 17 --threshold 0.4
+
+    The table lists the comparisons of one probe in order of score, with their roles (genuine,
+    impostor) and what is accepted at the threshold; below it stands what the row adds to the
+    counters of every task, and why. With --step-by-step, the running totals end in the rates of
+    `bioeval run`.
+    """
+    if steps == (probe is not None):
+        raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
+    from bioeval.cli.running import Extras
+    from bioeval.studies.explain.explain import explain, step_by_step
+
+    scores = run.read(data, second)
+    extras = Extras(name=str(scores.name))
+    if probe is None:
+        run.finish(step_by_step(scores, **options), extras)
+    else:
+        run.finish(explain(scores, probe, **options), extras)
+
+
+@DATA
+@option(
+    "--threshold T|RULE",
+    "Threshold at which errors are counted: a number, or a rule applied to these data.",
+    THRESHOLD,
+    "eer",
+)
+@option("--quantile X", "Proportion of subjects that count as best, and as worst.", float, 0.25)
+@option("--permutations N", "Number of permutations of the tests.", int, 2000)
+@option("--seed N", "Seed of the halves and permutations.", at_least(0), 0, name="random_state")
+@shared(use=True, plots=True, fails=("gini@error=fr > 0.8",))
+def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+    """Evaluate DATA by subject, and test for goats, wolves and lambs.
+
+    bioeval zoo scores.npz --threshold far=0.001
+
+    The table gives the mean scores of each subject, its false rejects, the false accepts by its
+    probes (many for a wolf) and by claims of its identity (many for a lamb), and the rates without
+    the subject. The tests compare two halves of each subject's templates. Embeddings usually have
+    wolves and lambs, also those of `bioeval simulate`: subjects near the common centre are near to
+    all others.
+    """
+    from bioeval.studies.zoo.zoo import zoo
+
+    run.finish(zoo(run.read(data, second), **options))
+
+
+@DATA
+@option(
+    "--by COLUMN",
+    "Metadata column of the groups; or one value a template of all-against-all scores; or the "
+    "values of the probes and those of the gallery (of listed pairs, of the second and of the "
+    "first names): of people then, so that all templates of a subject are of one group.",
+    name="group",
+    required=True,
+)
+@option(
+    "--threshold T|RULE",
+    "Threshold: a number, or a rule applied to all groups together.",
+    THRESHOLD,
+    "eer",
+)
+@option("--alpha X", "Weight of FAR in FDR and GARBE, from 0 to 1.", float, 0.5)
+@option(
+    "--interval METHOD",
+    "Add confidence intervals by subject: those of the jackknife over the people of each group.",
+    ["people"],
+)
+@shared(use=True, interval=True, plots=True, fails=("garbe > 0.2",))
+def groups_command(
+    run: Run,
+    data: str,
+    group: str,
+    second: str | None = None,
+    interval: str | None = None,
+    **options: Any,
+) -> None:
+    """Evaluate verification of DATA by group of people, or by a condition such as light.
+
+    bioeval groups scores.npz --by sex --interval people
+
+    Of people, the table gives the FRR of each group, the FAR of each pair of groups, and measures
+    of inequality: FDR, GARBE, and ratios of the largest rate. Where a person has several values, it
+    gives FRR and FAR by the value of the probe. With --interval, which groups differ. Groups with
+    fewer than 30 subjects or expected errors are flagged.
+    """
+    from bioeval.studies.groups.groups import by_group
+
+    limits = run.interval(interval)
+    run.finish(by_group(run.read(data, second), group, interval=limits, **options))
+
+
+def _refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise click.UsageError(
+            f"{param.opts[0]} makes claims, for verification; a gallery is searched for its "
+            "templates. Leave it out"
+        )
+
+
+def _refused(name: str) -> Callable[[F], F]:
+    """Return an option that says why the command does not have it."""
+    settings: dict[str, Any] = {"hidden": True, "expose_value": False, "callback": _refuse}
+    return click.option(name, help="Refused: it is of claims.", **settings)
+
+
+@DATA
+@option(
+    "--sizes N,N",
+    "Numbers of subjects in the gallery; about a dozen, up to all, by default.",
+    WHOLE_NUMBERS,
+)
+@option("--thresholds T,T", "Thresholds at which to report rates (0.5,0.62).", NUMBERS)
+@option("--n-thresholds N", "Number of thresholds of the curves.", int)
+@option("--max-rank N", "Number of ranks.", int)
+@option(
+    "--ties",
+    "Rank of a mate among candidates with exactly the same score.",
+    ["pessimistic", "optimistic", "stable", "expected"],
+    "pessimistic",
+)
+@option(
+    "--impostors",
+    "Whose searches are non-mated.",
+    ["auto", "unenrolled", "leave-subject-out", "both"],
+    "auto",
+)
+@option(
+    "--fusion RULE",
+    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
+    "max.",
+    str,
+    "best",
+)
+@_refused("--attempts")
+@_refused("--enrol")
+@_refused("--templates")
+@shared(plots=True, name=False, fails=("cms=1 < 90%",))
+def gallery_size_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+    """Evaluate identification of DATA by number of enrolled subjects.
+
+    bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3
+
+    Rates are exact means over all galleries of as many subjects.
+    """
+    from bioeval.studies.galleries.gallery_size import gallery_size
+
+    scores = run.read(data, second)
+    dataset = gallery_size(scores, **options)
+    require_defined([dataset["cms"]], [scores])
+    run.finish(dataset)
+
+
+@DATA
+@option("--card CARD", "Cards to evaluate; all that fit by default.", name="cards", multiple=True)
+@shared()
+def conventions_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+    """Evaluate DATA by every protocol card that fits, one row each.
+
+    bioeval conventions reid.npz --card market1501 --card cuhk03
+
+    The same distances have other rates by other conventions: which entries are removed, how ranks,
+    ties and average precision are counted.
+    """
+    from bioeval.studies.conventions.conventions import conventions
+
+    run.finish(conventions(run.read(data, second), **options))
+
+
+@click.argument("data")
+@click.argument("attacks", required=False, metavar="[ATTACKS]")
+@option(
+    "--templates",
+    "Whether each presentation is one decision, or each comparison with a template.",
+    ["single", "multi"],
+    "multi",
+)
+@option(
+    "--fusion RULE",
+    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
+    "max.",
+    str,
+    "best",
+)
+@option(
+    "--threshold T|RULE",
+    "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations.",
+    THRESHOLD,
+)
+@rates("--far X", "FAR at which to report FRR.", "far_targets")
+@option("--interval METHOD", "Add confidence intervals by subject.", ["people"])
+@shared(interval=True, plots=True, fails=("iapar_at_eer@species=largest > 10%",))
+def vulnerability_command(
+    run: Run, data: str, attacks: str | None = None, interval: str | None = None, **options: Any
+) -> None:
+    """Evaluate how often presentation attacks are accepted, by species.
+
+    bioeval vulnerability attacked.npz
+    bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
+
+    Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
+    that they target. ATTACKS may hold the attacks instead, against the same gallery. A list of
+    pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
+    presentations.
+    """
+    from bioeval.cli.running import Extras
+    from bioeval.studies.attacks.vulnerability import vulnerability
+
+    limits, scores = run.interval(interval), run.read(data)
+    presented = run.read(attacks) if attacks else None
+    dataset = vulnerability(scores, presented, interval=limits, **options)
+    run.finish(dataset, Extras(name=str(scores.name)))
+
+
+def _numbers_or_multi(text: str) -> Any:
+    """Read numbers of templates, or the word for claims at all templates of a subject."""
+    return text if text.strip() == "multi" else WHOLE_NUMBERS.read(text)
+
+
+@click.argument("pilot", required=False)
+@click.argument("second", required=False, metavar="[FILE]")
+@option("--far X", "FAR of the operating point.", RATE, 0.0001)
+@option(
+    "--width W", "Largest width of the interval of the FRR.", PROPORTION, 0.01, name="frr_width"
+)
+@option(
+    "--threshold T|RULE",
+    "Threshold of the pilot: a number, or a rule; the loosest that keeps the FAR by default.",
+    THRESHOLD,
+)
+@option("--frr P", "Without a pilot: expected FRR.", PROPORTION)
+@option("--icc X", "Without a pilot: correlation of two genuine errors of a subject.", float)
+@option("--confidence P", "Confidence of the interval, and of the rule of 3.", CONFIDENCE)
+@option(
+    "--templates N,N",
+    "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all "
+    "enrolled templates of the subject.  [2,3,5,10]",
+    Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
+    name="n_templates",
+)
+@TRIES_AND_ENROLMENT
+@FUSION_IN_USE
+@shared(name=False, fails=("frr > 5%",))
+def sample_size_command(
+    run: Run,
+    pilot: str | None = None,
+    second: str | None = None,
+    n_templates: Any = None,
+    **options: Any,
+) -> None:
+    """Find how many subjects and templates a verification test needs.
+
+    bioeval sample-size pilot.npz --far 1e-4 --width 0.01
+    bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
+
+    PILOT is the scores of a first, small test, which gives the variation between subjects. Without
+    it, --frr and --icc are assumed.
+    """
+    from bioeval.studies.planning.sample_size import sample_size
+
+    if n_templates == "multi":
+        n_templates = None
+        run.claim_all_templates()
+    if pilot is None and run.use:
+        raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
+    scores = None if pilot is None else run.read(pilot, second)
+    run.finish(sample_size(scores, n_templates=n_templates, **options))
