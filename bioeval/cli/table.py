@@ -5,6 +5,7 @@ A command ``x-y`` is the function ``x_y_command`` of the file ``x_y.py``, or of 
 
 HEADINGS = {
     "Start": {
+        "demo": "Show all of it on two face recognition systems, in half a minute.",
         "example": "Write scores of real faces that come with bioeval.",
         "check": "Check data before an evaluation: labels, copies, failures.",
         "run": "Evaluate verification, identification, re-identification.",

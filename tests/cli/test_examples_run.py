@@ -138,7 +138,7 @@ def test_example_runs(line: str, here: None) -> None:
 # ------------------------------------------------------------------------- forms of output
 
 #: Commands that have no result, but write files that others read.
-WITHOUT_RESULT = ("report", "example", "info", "protocols", "convert", "simulate")
+WITHOUT_RESULT = ("demo", "report", "example", "info", "protocols", "convert", "simulate")
 
 #: What every command that has results prints and writes.
 OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--terms", "--out"}
