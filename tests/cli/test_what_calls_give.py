@@ -104,8 +104,8 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
 
 #: Commands of several calls, of none, or of files of their own.
 OTHERS = {
-    *("check", "convert", "demo", "example", "explain", "fuse", "info", "normalise", "pad", "protocols"),
-    *("report", "run", "simulate", "tracking", "vulnerability"),
+    *("check", "convert", "demo", "example", "explain", "fuse", "info", "normalise", "pad"),
+    *("protocols", "report", "run", "simulate", "tracking", "vulnerability"),
 }  # fmt: skip
 
 

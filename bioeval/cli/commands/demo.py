@@ -58,14 +58,16 @@ def _show_and_run(*words: str) -> None:
 
 def _findings(files: Sequence[Path]) -> list[str]:
     """Return what the tour shows, in five sentences."""
-    import bioeval as be
+    from bioeval.scores.formats import load
+    from bioeval.studies.compare.compare import compare
+    from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
-    systems = {file.stem: be.load(file) for file in files}
-    compared = be.compare(*systems.values()).sel(far_target=0.1)
+    systems = {file.stem: load(file) for file in files}
+    compared = compare(*systems.values()).sel(far_target=0.1)
     rates = [100 * compared[x].values for x in ("eer", "frr_at_far", "recognition_rate")]
     old, new = zip(*rates, strict=True)
     low, high = (100 * compared[f"eer_difference_{end}"].values[0, 1] for end in ("low", "high"))
-    worst = {name: be.worst_pairs(scores, 1).isel(pair=0) for name, scores in systems.items()}
+    worst = {name: worst_pairs(scores, 1).isel(pair=0) for name, scores in systems.items()}
     alike = (f"{x.probe_label:s} and {x.gallery_label:s} in {n[-4:]}" for n, x in worst.items())
     people = len(systems[files[0].stem].subjects)
     return [
