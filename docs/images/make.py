@@ -289,7 +289,7 @@ def all_attempts(path: Path) -> None:
 
 
 def eigenfaces(path: Path) -> None:
-    """Images of a person, the mean face, and components, of faces.md."""
+    """Images of a person, the mean face, and components, of course/faces.md."""
     from sklearn.decomposition import PCA
 
     images = be.datasets.faces().images

@@ -60,7 +60,7 @@ def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, r
     found = be.datasets.faces(system)
     np.testing.assert_allclose(np.asarray(found.values)[0, 13], expected, rtol=1e-9)
     assert "divided by 255" in be.datasets.faces.__doc__
-    assert "divided by 255" in (root / "docs/faces.md").read_text(encoding="utf-8")
+    assert "divided by 255" in (root / "docs/course/faces.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("system", ["eigenfaces", "fisherfaces"])
