@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import option
 from bioeval.cli.console import put
 
 #: The files of scores, and the systems that compared the faces.
 SYSTEMS = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
 
 
-@click.command("demo", cls=Command)
 @option("--out DIR", "Folder to write, a new one.", str, "bioeval-demo")
 @option("--force", "Write into DIR even if it has files.", bool)
 def demo_command(out: str, force: bool) -> None:
