@@ -1,15 +1,34 @@
-"""bioeval: what the scores of a recognition system really mean.
+"""bioeval: how good a biometric system is, and how certain the answer is.
 
     import bioeval as be
 
     scores = be.load("scores.npz")  # or be.Scores(distances, labels)
-    results = be.evaluate(scores)  # every task of a protocol
+    results = be.evaluate(scores)  # every task
     be.show(results)
     be.report(results, "report.html")
 
-``help(be.evaluate)`` explains a call with its arguments and an example. ``docs/api.md`` lists all
-calls: ``be.datasets`` has real faces, ``be.plot`` the plots, ``be.partition`` folds and galleries,
-``be.stats`` intervals. Each name is loaded when it is first used; ``__init__.pyi`` says from where.
+Begin with
+    Scores verification closed_set open_set repeat evaluate
+Data and examples
+    load save parse_names datasets simulate simulate_embeddings check_data claim_scores
+Results
+    show plot report summary to_frame to_latex to_markdown messages aggregate
+Uncertainty and new people
+    stats partition cross_evaluate judge_threshold
+Thresholds and planning
+    study_threshold check_promise tries with_failures workload sample_size
+Systems
+    compare fuse SystemFusion calibration Calibrator
+People and causes
+    explain step_by_step ranks worst_pairs zoo by_group gallery_size
+Outside the core
+    Protocol conventions reid gom gom_from_curves tracking normalise read_cohort vulnerability
+    pad Meter make_scorer eer_scorer scalar Measure
+Settings and errors
+    set_options BioevalError BioevalWarning DataError ProtocolError CardError
+
+``help(be.evaluate)`` explains a call with its arguments and an example; ``docs/api.md`` has a line
+for each. A name is loaded when it is first used, from the module that ``__init__.pyi`` says.
 """
 
 import lazy_loader

@@ -4,44 +4,42 @@ A command ``x-y`` is the function ``x_y_command`` of the file ``x_y.py``, or of 
 """
 
 HEADINGS = {
-    "Start": {
-        "demo": "Show all of it on two face recognition systems, in half a minute.",
-        "example": "Write scores of real faces that come with bioeval.",
-        "check": "Check data before an evaluation: labels, copies, failures.",
+    "Begin with": {
         "run": "Evaluate verification, identification, re-identification.",
+        "compare": "Compare or rank systems on the same data.",
+        "threshold": "Choose a threshold, with the FAR and FRR to expect of it.",
         "report": "Write an HTML page with curves and a movable threshold.",
     },
-    "Decide": {
-        "threshold": "Choose a threshold, with the FAR and FRR to expect of it.",
-        "compare": "Compare or rank systems on the same data.",
-        "calibration": "Evaluate log-likelihood ratios: Cllr, costs by prior.",
-        "fuse": "Fuse systems, and evaluate them with the fused system.",
-        "normalise": "Normalise the scores of trials by a cohort.",
+    "Data and examples": {
+        "demo": "Show all of it on two face recognition systems, in half a minute.",
+        "example": "Write scores of real faces that come with bioeval.",
+        "simulate": "Simulate scores of a population with known truth.",
+        "check": "Check data before an evaluation: labels, copies, failures.",
+        "convert": "Convert a file to another format.",
+        "info": "Print versions, for a report of a fault.",
     },
-    "Look into": {
+    "Thresholds and planning": {
+        "workload": "Estimate false alarms and rejected people per day.",
+        "sample-size": "Find how many subjects and templates a test needs.",
+    },
+    "Systems": {
+        "fuse": "Fuse systems, and evaluate them with the fused system.",
+        "calibration": "Evaluate log-likelihood ratios: Cllr, costs by prior.",
+    },
+    "People and causes": {
         "explain": "Explain which counters each comparison of a row adds to.",
         "zoo": "Evaluate each subject; test for goats, wolves and lambs.",
         "groups": "Evaluate verification by group of people, or by condition.",
         "gallery-size": "Evaluate identification by number of enrolled subjects.",
+    },
+    "Outside the core": {
+        "protocols": "List, explain and check protocol cards.",
         "conventions": "Evaluate by every protocol card that fits, one row each.",
-    },
-    "Attacks": {
-        "vulnerability": "Evaluate how often presentation attacks are accepted.",
-        "pad": "Evaluate presentation attack detection: APCER, BPCER.",
-    },
-    "Plan": {
-        "workload": "Estimate false alarms and rejected people per day.",
-        "sample-size": "Find how many subjects and templates a test needs.",
-    },
-    "Open world and tracking": {
         "gom": "Compare systems of open-world re-identification by GOM.",
         "tracking": "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
-    },
-    "Data and cards": {
-        "simulate": "Simulate scores of a population with known truth.",
-        "convert": "Convert a file to another format.",
-        "protocols": "List, explain and check protocol cards.",
-        "info": "Print versions, for a report of a fault.",
+        "normalise": "Normalise the scores of trials by a cohort.",
+        "vulnerability": "Evaluate how often presentation attacks are accepted.",
+        "pad": "Evaluate presentation attack detection: APCER, BPCER.",
     },
 }
 

@@ -85,6 +85,13 @@ def test_every_public_name_is_on_the_page_and_no_other():
     assert named == {name for name in be.__all__ if not name.startswith("__")}
 
 
+def test_the_docstring_of_the_package_lists_every_public_name_once():
+    _, _, groups = (be.__doc__ or "").partition("Begin with\n")
+    listed = re.findall(r"^    (.+)$", groups, re.MULTILINE)
+    names = [name for line in listed for name in line.split()]
+    assert sorted(names) == sorted(name for name in be.__all__ if not name.startswith("__"))
+
+
 def test_the_site_has_a_table_of_every_variable():
     page = runpy.run_path(str(ROOT / "docs" / "_extensions" / "variables.py"))["variables_page"]()
     for task in (be.verification, be.open_set, be.closed_set):
