@@ -20,6 +20,11 @@ from hypothesis.internal.conjecture import providers
 CI = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 ROOT = Path(__file__).resolve().parents[1]
 
+#: The large published data, which are no part of the repository: beside the checkout.
+PUBLISHED = ROOT.parent / "shared" / "data"
+WITH_PUBLISHED_DATA = ["test_real_data.py", "tasks/reid/test_reid_goldens.py"]
+collect_ignore = [] if PUBLISHED.is_dir() else WITH_PUBLISHED_DATA
+
 matplotlib.use("Agg")
 os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, which tables would follow
 
@@ -71,7 +76,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say how the examples of a seed can be drawn again."""
+    """Say which files are left out, and how the examples of a seed can be drawn again."""
+    if collect_ignore:
+        terminalreporter.write_line(
+            f"SKIPPED {' and '.join(collect_ignore)}: {PUBLISHED}, the published data, is missing"
+        )
     if config.option.hypothesis_seed is not None:
         terminalreporter.write_line(
             f"Examples of seed {config.option.hypothesis_seed}; the same ones again: "
@@ -216,14 +225,8 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Where the large published data lie: ``shared/data``, beside the checkout.
-
-    They are no part of the repository, and nothing but these tests needs them.
-    """
-    path = ROOT.parent / "shared" / "data"
-    if not path.is_dir():
-        pytest.skip("no published data: shared/data is not beside the checkout")
-    return path
+    """Where the large published data lie."""
+    return PUBLISHED
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
-"""What a user installs: wheel, sdist and editable all carry the cards, the link and the command."""
+"""A wheel, an sdist and an editable installation all have the cards and the command."""
 
+import json
 import re
 import shutil
 import site
@@ -47,12 +48,8 @@ def names_in_sdist(sdist: Path) -> list[str]:
         return [name.partition("/")[2] for name in archive.getnames()]
 
 
-def cards_in(names: list[str]) -> set[str]:
-    return {
-        Path(name).name
-        for name in names
-        if name.startswith("bioeval/protocol/cards/") and name.endswith(".toml")
-    }
+def cards_in(names: list[str], folder: str = "bioeval/protocol/cards/") -> set[str]:
+    return {Path(name).name for name in names if name.startswith(folder) and name.endswith(".toml")}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +63,7 @@ def cards(root) -> set[str]:
 def tree(root, tmp_path_factory) -> Path:
     """A copy of the project to build from, so that nothing is written into the checkout."""
     copy = tmp_path_factory.mktemp("tree") / "bioeval"
-    shutil.copytree(root, copy, symlinks=True, ignore=NOT_THE_PROJECT)
+    shutil.copytree(root, copy, ignore=NOT_THE_PROJECT)
     return copy
 
 
@@ -124,9 +121,8 @@ def check_installed(environment: Path, cards: set[str], where: Path, empty: Path
         cwd=empty,
     ).split()
     assert version[0] == version[1]
-    listed = run(scripts_of(environment) / "bioeval", "protocols", cwd=empty)
-    missing = {card for card in cards if card.removesuffix(".toml") not in listed}
-    assert not missing, listed
+    listed = json.loads(run(scripts_of(environment) / "bioeval", "protocols", "--json", cwd=empty))
+    assert cards <= {f"{card['name']}.toml" for card in listed}
 
 
 def test_wheel_contents(wheel, cards):
@@ -143,7 +139,7 @@ def test_wheel_contents(wheel, cards):
 
 def test_sdist_contents(sdist, cards):
     names = names_in_sdist(sdist)
-    assert cards_in(names) == cards
+    assert cards_in(names, "protocols/") == cards
     assert {"bioeval/py.typed", "pyproject.toml", "LICENSE", "NOTICE", "README.md"} <= set(names)
     assert {"tests/conftest.py", "scripts/_environment"} <= set(names)
     assert {
@@ -194,11 +190,24 @@ def test_the_editable_install_works(tree, cards, tmp_path):
     (tmp_path / "empty").mkdir()
     install(environment, "--editable", tree)
     check_installed(environment, cards, tree, tmp_path / "empty")
+    card = tree / "protocols" / "new.toml"
+    text = (tree / "protocols" / "pairs.toml").read_text(encoding="utf-8")
+    card.write_text(text.replace('name = "pairs"', 'name = "new"'), encoding="utf-8")
+    try:  # the cards of the checkout are read, and no copy of them
+        check_installed(environment, {card.name}, tree, tmp_path / "empty")
+    finally:
+        card.unlink()
+
+
+def test_the_tree_has_no_link(root):
+    """Windows makes none of a checkout, where it is a file with the text of a path."""
+    listed = run("git", "ls-files", "--stage", cwd=root)
+    assert not re.findall(r"^120000 .*", listed, re.MULTILINE)
 
 
 def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
     copy = tmp_path / "bioeval"
-    shutil.copytree(tree, copy, symlinks=True)
+    shutil.copytree(tree, copy)
     build(copy, tmp_path / "before", "wheel")
     gone = sorted(cards)[0]
     (copy / "protocols" / gone).unlink()

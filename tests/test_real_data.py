@@ -1,6 +1,6 @@
 """Published data and what others have computed from them.
 
-The data lie beside the checkout, in ``shared/data``; where they do not, these tests are skipped.
+The data lie beside the checkout, in ``shared/data``; elsewhere this file is left out.
 Expected numbers are those of their descriptions, found with other programs.
 """
 

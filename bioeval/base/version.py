@@ -1,3 +1,3 @@
 """The version, in the one place that the package and its metadata read it from."""
 
-__version__ = "1.0.0.dev0"
+__version__ = "1.0.0rc1"

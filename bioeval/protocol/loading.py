@@ -101,9 +101,10 @@ def parse(text: str, where: str = "card") -> Protocol:
 def _shipped_cards() -> dict[str, Traversable]:
     from importlib.resources import files  # slow to import, and seldom needed
 
-    folder = files("bioeval.protocol") / "cards"
-    if folder.is_file():  # a checkout where links cannot be made: the text is the path
-        folder = Path(str(folder)).parent.joinpath(folder.read_text("utf-8").strip()).resolve()
+    package = files("bioeval")
+    folder = package / "protocol" / "cards"  # where a wheel has them
+    if not folder.is_dir():
+        folder = Path(str(package)).parent / "protocols"  # of a checkout
     if not folder.is_dir():
         raise CardError(
             f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be read"

@@ -1,7 +1,7 @@
 """Re-identification against what public reference programs return on the same matrices.
 
-The matrices and outputs lie beside the checkout, in ``shared/data/reid``; where they do not, these
-tests are skipped. A reference that sorts with an unstable sort leaves ties undefined: it is held to
+The matrices and outputs lie beside the checkout, in ``shared/data/reid``; elsewhere this file is
+left out. A reference that sorts with an unstable sort leaves ties undefined: it is held to
 the ends, pessimistic and optimistic. One that draws at random is held to its standard error.
 """
 
