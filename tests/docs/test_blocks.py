@@ -29,6 +29,7 @@ ELSEWHERE = (
     "conda ",
     "docker ",
     "kubectl ",
+    "python docs/",
 )
 WITH_CODE = [page for page in PAGES if any(True for _ in blocks(page))]
 

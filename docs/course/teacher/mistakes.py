@@ -1,0 +1,218 @@
+"""Wrong values of the homework's arrays, by the mistake that leads to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from solution import (
+    RANKS,
+    chosen_thresholds,
+    claim_distances,
+    equal_error_rate,
+    homework_data,
+    mates,
+    pair_distances,
+    partitions,
+    rates,
+)
+
+#: A sentence to a student, and the value of an array that the mistake leads to.
+Mistake = tuple[str, np.ndarray]
+
+_RATES = ("gar", "far", "frr", "grr")
+_PERCENT = "in per cent: a rate is between 0 and 1"
+_DIAGONAL = "the diagonal is counted: an image is compared with itself"
+_ALL_ATTEMPTS = "divided by all attempts: each rate is over the attempts of its own class"
+_STRICT = "a distance equal to the threshold is rejected: it is accepted"
+_LARGER = "a distance above the threshold is accepted: the smaller, the closer"
+_LONG_RANK = "each rank is too large by one: is the probe in its own list?"
+_OWN_MATE = "the probe is its own mate: its distance to itself is 0"
+
+
+def mistakes(name: str, seed: int, right: dict[str, np.ndarray]) -> Iterator[Mistake]:
+    """Yield mistakes in an array, the likely ones first; `right` is the solution."""
+    distances, person = homework_data(seed)
+    match name:
+        case "genuine_attempts" | "impostor_attempts":
+            yield from _attempts(name, person, right)
+        case "thresholds":
+            yield "the distances are not sorted: use np.unique", distances.ravel()[::8]
+            yield "the diagonal is left out", np.unique(distances[distances > 0])[::8]
+            yield "these are all distances: the sheet asks for every eighth", np.unique(distances)
+        case "gar" | "far" | "frr" | "grr":
+            yield from _rates(name, distances, person, right)
+        case "eer":
+            yield from _eer(right)
+        case "dir" | "cms":
+            yield from _identification(name, distances, person, right)
+        case "partition_eer":
+            yield from _partition_eer(distances, person, seed, right)
+
+
+def _attempts(name: str, person: np.ndarray, right: dict[str, np.ndarray]) -> Iterator[Mistake]:
+    other = {"genuine_attempts": "impostor_attempts", "impostor_attempts": "genuine_attempts"}
+    pairs, claims = right[name]
+    yield "genuine and impostor attempts are exchanged", right[other[name]]
+    yield "the numbers of pairs and of claims are exchanged", right[name][::-1]
+    if name == "genuine_attempts":
+        yield _DIAGONAL, np.array([pairs + len(person), claims])
+    yield (
+        "each pair is counted once: (i, j) and (j, i) are two attempts",
+        np.array([pairs // 2, claims]),
+    )
+    yield (
+        "claims: these are the pairs; each image claims each person once",
+        np.array([pairs, pairs]),
+    )
+
+
+def _rates(
+    name: str, distances: np.ndarray, person: np.ndarray, right: dict[str, np.ndarray]
+) -> Iterator[Mistake]:
+    """Yield mistakes in a rate; one of pairs or of claims alone is yielded for each row."""
+    thresholds = right["thresholds"]
+    if name in ("far", "frr"):
+        other = {"far": "frr", "frr": "far"}[name]
+        yield "FAR and FRR are exchanged: FAR is about impostors", right[other]
+    for other in _RATES:
+        if other != name:
+            yield f"these are the values of {other.upper()}", right[other]
+    yield "the rows are exchanged: pairs come first, then claims", right[name][::-1]
+    yield _PERCENT, 100 * right[name]
+    genuine, impostor = right["genuine_attempts"], right["impostor_attempts"]
+    own = genuine if name in ("gar", "frr") else impostor
+    yield _ALL_ATTEMPTS, right[name] * (own / (genuine + impostor))[:, None]
+
+    attempts = [pair_distances(distances, person), claim_distances(distances, person)]
+    below = [rates(*(np.nextafter(x, np.inf) for x in row), thresholds)[name] for row in attempts]
+    yield _STRICT, np.stack(below)
+    above = [rates(*(-x for x in row), -thresholds)[name] for row in attempts]
+    yield _LARGER, np.stack(above)
+    if name in ("gar", "frr"):
+        with_diagonal = np.concatenate([attempts[0][0], np.zeros(len(person))])
+        of_pairs = rates(with_diagonal, attempts[0][1], thresholds)[name]
+        yield f"pairs: {_DIAGONAL}", np.stack([of_pairs, right[name][1]])
+        own_image = rates(np.zeros(len(person)), attempts[1][1], thresholds)[name]
+        yield f"claims: {_OWN_MATE}", np.stack([right[name][0], own_image])
+    yield "claims: these are the rates of the pairs", right[name][[0, 0]]
+    fused: tuple[tuple[str, Callable[[np.ndarray], float]], ...] = (
+        ("the mean distance decides: it is the nearest image that decides", np.mean),
+        ("the farthest image decides: it is the nearest image that decides", np.max),
+    )
+    for sentence, rule in fused:
+        of_claims = rates(*_fused_claims(distances, person, rule), thresholds)[name]
+        yield f"claims: {sentence}", np.stack([right[name][0], of_claims])
+
+
+def _fused_claims(
+    distances: np.ndarray, person: np.ndarray, rule: Callable[[np.ndarray], float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the genuine and the impostor claims where another rule than the nearest decides."""
+    genuine, impostor = [], []
+    for i in range(len(person)):
+        for claimed in np.unique(person):
+            images = (person == claimed) & (np.arange(len(person)) != i)
+            (genuine if claimed == person[i] else impostor).append(rule(distances[i, images]))
+    return np.array(genuine), np.array(impostor)
+
+
+def _eer(right: dict[str, np.ndarray]) -> Iterator[Mistake]:
+    far, frr, thresholds = right["far"], right["frr"], right["thresholds"]
+    nearest = np.abs(far - frr).round(12).argmin(axis=1)
+    yield _PERCENT, 100 * right["eer"]
+    yield "the rows are exchanged: pairs come first, then claims", right["eer"][::-1]
+    yield "this is FAR at the nearest threshold: take the mean of FAR and FRR", far[[0, 1], nearest]
+    yield "this is FRR at the nearest threshold: take the mean of FAR and FRR", frr[[0, 1], nearest]
+    yield "this is the threshold, and not the rate", thresholds[nearest]
+    yield "this is the sum of FAR and FRR: divide it by 2", 2 * right["eer"]
+    yield "this is an index of the thresholds", nearest.astype(float)
+    yield "this is the smallest mean of FAR and FRR", ((far + frr) / 2).min(axis=1)
+
+
+def _identification(
+    name: str, distances: np.ndarray, person: np.ndarray, right: dict[str, np.ndarray]
+) -> Iterator[Mistake]:
+    thresholds = right["thresholds"]
+    nearest, rank = mates(distances, person)
+    ranks = np.arange(1, RANKS + 1)
+    people = np.array([_rank_of_person(distances, person, i) for i in range(len(person))])
+
+    def rate(rank: np.ndarray, ranks: np.ndarray = ranks) -> np.ndarray:
+        """Return the array of the sheet for other ranks of the probes."""
+        in_rank = rank[:, None] <= ranks
+        if name == "cms":
+            return in_rank.mean(axis=0)
+        accepted = nearest[:, None] <= thresholds
+        return (accepted[:, :, None] & in_rank[:, None, :]).mean(axis=0)
+
+    yield _PERCENT, 100 * right[name]
+    yield _LONG_RANK, rate(rank + 1)
+    yield "each rank is too small by one: the rank of the nearest image is 1", rate(rank - 1)
+    yield "the rank counts people: it counts the images of other people", rate(people)
+    if name == "cms":
+        yield _OWN_MATE, np.ones(RANKS)
+        yield (
+            "not cumulative: CMS(k) has all ranks of at most k",
+            (rank[:, None] == ranks).mean(axis=0),
+        )
+        return
+    yield "the axes are exchanged: thresholds come first, then ranks", right["dir"].T
+    yield (
+        "the threshold is not used: the mate is also to be accepted",
+        np.broadcast_to(right["cms"], right["dir"].shape),
+    )
+    accepted = (nearest[:, None] <= thresholds).mean(axis=0)
+    yield (
+        "the rank is not used: the mate is also to be among the k nearest",
+        np.broadcast_to(accepted[:, None], right["dir"].shape),
+    )
+    strict = (nearest[:, None] < thresholds)[:, :, None] & (rank[:, None] <= ranks)[:, None, :]
+    yield _STRICT, strict.mean(axis=0)
+    yield (
+        "not cumulative: DIR(t, k) has all ranks of at most k",
+        np.diff(right["dir"], axis=1, prepend=0),
+    )
+    yield "divided by all attempts: DIR is over the genuine attempts", right["dir"] / 2
+
+
+def _rank_of_person(distances: np.ndarray, person: np.ndarray, i: int) -> int:
+    """Return the rank of the person of probe `i` among all people, each by the nearest image."""
+    others = np.arange(len(person)) != i
+    nearest = {x: distances[i, (person == x) & others].min() for x in np.unique(person)}
+    own = nearest.pop(person[i])
+    return 1 + sum(x <= own for x in nearest.values())
+
+
+def _partition_eer(
+    distances: np.ndarray, person: np.ndarray, seed: int, right: dict[str, np.ndarray]
+) -> Iterator[Mistake]:
+    thresholds, everybody = right["thresholds"], np.arange(len(person))
+    parts = partitions(person, seed)
+
+    def eer(probes: np.ndarray, gallery: np.ndarray, thresholds: np.ndarray) -> float:
+        inside, same = distances[np.ix_(probes, gallery)], person[probes, None] == person[gallery]
+        genuine = inside[same & (probes[:, None] != gallery)]
+        of_part = rates(genuine, inside[~same], thresholds)
+        return equal_error_rate(of_part["far"], of_part["frr"])
+
+    yield _PERCENT, 100 * right["partition_eer"]
+    yield (
+        "all partitions are the first one: make the generator once, before the loop",
+        np.full(len(parts), right["partition_eer"][0]),
+    )
+    yield "the EER of all people, 100 times", np.full(len(parts), right["eer"][0])
+    yield (
+        "the impostors are all other people: only people of the partition are",
+        np.array([eer(images, everybody, thresholds) for images in parts]),
+    )
+    own = [chosen_thresholds(distances[np.ix_(images, images)]) for images in parts]
+    yield (
+        "the thresholds are those of each partition: take `thresholds`",
+        np.array([eer(images, images, t) for images, t in zip(parts, own, strict=True)]),
+    )
+    left_out = [np.setdiff1d(everybody, images) for images in parts]
+    yield (
+        "these are the people who are not chosen",
+        np.array([eer(images, images, thresholds) for images in left_out]),
+    )

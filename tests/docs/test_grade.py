@@ -1,0 +1,194 @@
+"""The program that grades the homework: right answers pass, and remarks name the mistakes."""
+
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pages import ROOT
+
+import bioeval as be
+
+TEACHER = ROOT / "docs" / "course" / "teacher"
+sys.path.insert(0, str(TEACHER))
+
+import grade  # noqa: E402
+import mistakes  # noqa: E402
+import solution  # noqa: E402
+
+Answers = dict[str, np.ndarray]
+
+
+def doubled(answers: Answers, name: str) -> Answers:
+    return answers | {name: 2 * answers[name]}
+
+
+def with_diagonal(answers: Answers) -> Answers:
+    images = answers["genuine_attempts"][1]
+    return answers | {"genuine_attempts": answers["genuine_attempts"] + [images, 0]}
+
+
+def over_all_attempts(answers: Answers) -> Answers:
+    genuine, impostor = answers["genuine_attempts"], answers["impostor_attempts"]
+    share = (genuine / (genuine + impostor))[:, None]
+    return answers | {"frr": answers["frr"] * share}
+
+
+def strict(answers: Answers) -> Answers:
+    scores = be.simulate(12, (2, 5), within=0.9, random_state=int(answers["seed"]))
+    below = np.nextafter(answers["thresholds"], -np.inf)
+    each = [be.verification(scores, templates=x, thresholds=below) for x in ("single", "multi")]
+    return answers | {"far": np.stack([x.far.values for x in each])}
+
+
+#: Ten homeworks that are wrong each in one way: the changed answers, and what is said of it.
+WRONG: dict[str, tuple[Callable[[Answers], Answers], str]] = {
+    "exchanged": (
+        lambda x: x | {"far": x["frr"], "frr": x["far"]},
+        "far: FAR and FRR are exchanged",
+    ),
+    "diagonal": (with_diagonal, "genuine_attempts: the diagonal is counted"),
+    "all": (over_all_attempts, "frr: divided by all attempts"),
+    "strict": (strict, "far: a distance equal to the threshold is rejected"),
+    "percent": (lambda x: x | {"gar": 100 * x["gar"]}, "gar: in per cent"),
+    "once": (
+        lambda x: x | {"impostor_attempts": x["impostor_attempts"] // [2, 1]},
+        "impostor_attempts: each pair is counted once",
+    ),
+    "sum": (lambda x: doubled(x, "eer"), "eer: this is the sum of FAR and FRR"),
+    "transposed": (lambda x: x | {"dir": x["dir"].T}, "dir: the axes are exchanged"),
+    "steps": (
+        lambda x: x | {"cms": np.diff(x["cms"], prepend=0)},
+        "cms: not cumulative",
+    ),
+    "same": (
+        lambda x: x | {"partition_eer": np.full(100, x["partition_eer"][0])},
+        "partition_eer: all partitions are the first one",
+    ),
+}
+
+
+def hand_in(folder: Path, answers: Answers) -> None:
+    folder.mkdir()
+    np.savez(folder / "answers.npz", **answers)
+
+
+def table_of(out: Path) -> dict[str, dict[str, str]]:
+    with out.open(newline="", encoding="utf-8") as lines:
+        return {row["student"]: row for row in csv.DictReader(lines)}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 20261])
+def test_the_solution_has_the_numbers_of_the_package(seed: int) -> None:
+    answers = solution.solution(seed)
+    scores = be.simulate(12, (2, 5), within=0.9, random_state=seed)
+    thresholds = answers["thresholds"]
+    for row, templates in enumerate(("single", "multi")):
+        verified = be.verification(scores, templates=templates, thresholds=thresholds)
+        for name in ("genuine_attempts", "impostor_attempts"):
+            assert verified[name].item() == answers[name][row]
+        for name in ("gar", "far", "frr", "grr"):
+            np.testing.assert_allclose(answers[name][row], verified[name], atol=1e-12)
+        gap = abs(verified.far - verified.frr).values.round(12)
+        mean = ((verified.far + verified.frr) / 2).values
+        assert answers["eer"][row] == pytest.approx(mean[gap.argmin()])
+    searched = be.open_set(scores, thresholds=thresholds, max_rank=5)
+    np.testing.assert_allclose(answers["dir"], searched.dir.transpose("threshold", "rank"))
+    np.testing.assert_allclose(answers["cms"], be.closed_set(scores).cms.sel(rank=slice(1, 5)))
+    parts = solution.partitions(np.array(scores.probe_labels), seed)
+    repeated = be.repeat(scores, parts, curves=True, thresholds=thresholds)
+    pairs = repeated["verification/single"]
+    gap = abs(pairs.far - pairs.frr).values.round(12)
+    mean = ((pairs.far + pairs.frr) / 2).values
+    nearest = gap.argmin(axis=1)
+    np.testing.assert_allclose(answers["partition_eer"], mean[np.arange(100), nearest])
+
+
+def test_of_twenty_homeworks_ten_are_wrong_each_in_one_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class_folder = tmp_path / "class"
+    class_folder.mkdir()
+    for seed, (student, (change, _)) in enumerate(WRONG.items(), start=100):
+        answers = solution.solution(seed)
+        hand_in(class_folder / student, change(answers))
+        hand_in(class_folder / f"right_{seed}", solution.solution(seed + 100))
+    out = tmp_path / "grades.csv"
+    assert grade.main([str(class_folder), "--out", str(out)]) == 0
+    table = table_of(out)
+    assert len(table) == 20
+    arrays = len(grade.ARRAYS)
+    for student, (_, sentence) in WRONG.items():
+        row = table[student]
+        assert int(row["right"]) == arrays - (2 if student == "exchanged" else 1)
+        assert sentence in row["remarks"], row["remarks"]
+    right = [row for student, row in table.items() if student.startswith("right")]
+    assert all(int(row["right"]) == arrays and not row["remarks"] for row in right)
+    assert "20 students" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [x for x in grade.ARRAYS if x != "seed"])
+def test_each_mistake_is_another_value_than_the_right_one(name: str) -> None:
+    right = solution.solution(3)
+    sentences = []
+    for sentence, wrong in mistakes.mistakes(name, 3, right):
+        same_shape = wrong.shape == right[name].shape
+        assert not (same_shape and np.allclose(wrong, right[name])), sentence
+        found = grade.what_is_wrong(name, right | {name: wrong}, right)
+        sentences.append((sentence, found))
+    assert len(sentences) >= 3
+    # Two mistakes may lead to one value: the likelier one is said.
+    assert sum(a == b for a, b in sentences) >= len(sentences) - 1
+
+
+def test_files_that_cannot_be_read_are_said_to_be_so(tmp_path: Path) -> None:
+    answers = solution.solution(5)
+    hand_in(tmp_path / "objects", answers | {"dir": np.array([{}], dtype=object)})
+    hand_in(tmp_path / "texts", answers | {"cms": np.array(["a"])})
+    hand_in(tmp_path / "nan", answers | {"eer": np.full(2, np.nan)})
+    hand_in(tmp_path / "short", answers | {"gar": answers["gar"][:, :3]})
+    without = dict(answers)
+    del without["cms"]
+    hand_in(tmp_path / "without", without)
+    hand_in(tmp_path / "seedless", answers | {"seed": np.array(1.5)})
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "answers.npz").write_text("no archive")
+    (tmp_path / "empty").mkdir()
+    remarks = {x.name: grade.grade(x.name, x / "answers.npz").remarks for x in tmp_path.iterdir()}
+    assert "cannot be read" in remarks["objects"][0] and "cannot be read" in remarks["broken"][0]
+    assert remarks["texts"] == ["cms: an array of <U1: it should have numbers"]
+    assert remarks["nan"] == ["eer: it contains nan: the mean of an empty array is nan"]
+    assert "the shape is (2, 3)" in remarks["short"][0]
+    assert remarks["without"] == ["cms: missing"]
+    assert "no whole number" in remarks["seedless"][0]
+    assert remarks["empty"] == ["there is no answers.npz"]
+
+
+def test_a_mistake_in_the_claims_alone_is_named() -> None:
+    right = solution.solution(5)
+    for row, title in enumerate(("pairs", "claims")):
+        far = right["far"].copy()
+        far[row] = right["frr"][row]
+        sentence = grade.what_is_wrong("far", right | {"far": far}, right)
+        assert sentence.startswith(f"{title}: FAR and FRR are exchanged")
+
+
+def test_an_eer_that_follows_from_wrong_rates_has_no_further_mistake() -> None:
+    right = solution.solution(5)
+    far, frr = right["far"] ** 2, right["frr"]
+    own = [solution.equal_error_rate(*row) for row in zip(far, frr, strict=True)]
+    given = right | {"far": far, "eer": np.array(own)}
+    assert "no further mistake" in grade.what_is_wrong("eer", given, right)
+
+
+def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:
+    for student, seed in (("Ada", 8), ("Bo", 8), ("Cy", 9)):
+        hand_in(tmp_path / student, solution.solution(seed))
+    grades = [grade.grade(x.name, x / "answers.npz") for x in sorted(tmp_path.iterdir())]
+    ada, bo, cy = grade.with_remarks_on_seeds(grades, None)
+    assert ada.remarks == ["seed: 8 is also the seed of Bo"] and all(ada.right.values())
+    assert bo.remarks == ["seed: 8 is also the seed of Ada"] and not cy.remarks
+    *_, cy = grade.with_remarks_on_seeds(grades, {"Ada": 8, "Bo": 8, "Cy": 10})
+    assert cy.remarks == ["seed: 9; expected 10"] and not any(cy.right.values())
