@@ -126,7 +126,6 @@ def _evaluate_systems(
     protocol: str | Protocol,
     options: EvaluationOptions,
 ) -> xr.DataTree:
-    """Return the results by system, with `extra_thresholds` at the operating points of all."""
     check_systems(scores)
     options_of = dict.fromkeys(scores, options)
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
@@ -167,7 +166,6 @@ def _evaluate_system(
 def _evaluate_galleries(
     scores: Scores, galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
-    """Evaluate each gallery separately, at the same thresholds."""
     alone = replace(card, galleries=None)
     curve = card.curve.requested() if options.curve is None else options.curve
     if scores.kind != "order" and not searches_only(card) and isinstance(curve, int | None):

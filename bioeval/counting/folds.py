@@ -381,7 +381,11 @@ class FoldAttempts(Reducer):
         return scores, len(distances) - len(scores)
 
     def _counted(self, k: int, part: Subset, in_cells: Placed, kept: np.ndarray) -> Attempts:
-        """Return the attempts of a part; `kept` are the cells that have the scores `in_cells`."""
+        """Return the attempts of a part of division `k`.
+
+        Impostor scores in the cells `kept` are known one by one, from `in_cells`; of the other
+        cells the number of scores is known.
+        """
         genuine, genuine_cells, counts, missed, failed = self.of_parts[k][part]
         values, within = runs(in_cells.distances_in(k, part).astype(np.float64))
         before = np.append(0, np.cumsum(counts))

@@ -68,7 +68,10 @@ class LeftOut:
 def _before_mate(
     ties: str, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of candidates certainly, and possibly, before the best mate."""
+    """Return the numbers of candidates that are certainly, and possibly, before the best mate.
+
+    The numbers differ by the tied candidates if `ties` is "expected", and are equal otherwise.
+    """
     least = {"pessimistic": tied, "stable": before}.get(ties, 0)
     return closer + least, closer + (tied if ties == "expected" else least)
 

@@ -215,7 +215,6 @@ def drawn_parts(
 
 
 def _count_units(splitter: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
-    """Return the number of units in each part; a part whose size is None takes the rest."""
     counts = {}
     for name, size in sizes.items():
         if size is not None:

@@ -237,7 +237,6 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
 
 
 def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the counts of the numerator and of the denominator, by name."""
     try:
         above, below = map(tuple, quotient)
     except (TypeError, ValueError):

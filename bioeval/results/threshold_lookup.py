@@ -94,7 +94,10 @@ class ResultThresholds:
 
 
 def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
-    """Return the values at FAR targets (far_target,); of identification, the values at rank 1."""
+    """Return the values at FAR targets (far_target,).
+
+    Of identification, the values at rank 1.
+    """
     if "rank" in at_far.dims:
         at_far = at_far.isel(rank=0)
     return at_far.values

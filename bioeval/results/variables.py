@@ -635,8 +635,7 @@ def _mean(
     return _rate(long_name, iso, dims, **about)
 
 
-def _each_query(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
-    """Describe the values of the queries; NaN without a match."""
+def _value_of_query(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
     return Variable(
         f"{long_name}; NaN without a match", "proportion", dims=dims, direction="larger"
     )
@@ -758,17 +757,17 @@ REID = _table(
         detail="verbose",
     ),
     tied=_count("queries with a non-match tied with one of their matches", "queries"),
-    average_precision=_each_query("average precision"),
-    rank_k_average_precision=_each_query("average precision of the cut list"),
-    inp=_each_query("matches over the rank of the last one"),
-    reciprocal_rank=_each_query("1 over the rank of the first match"),
-    query_r_precision=_each_query(
+    average_precision=_value_of_query("average precision"),
+    rank_k_average_precision=_value_of_query("average precision of the cut list"),
+    inp=_value_of_query("matches over the rank of the last one"),
+    reciprocal_rank=_value_of_query("1 over the rank of the first match"),
+    query_r_precision=_value_of_query(
         "proportion of matches among the first R entries, R their number"
     ),
-    query_ap_at_r=_each_query(
+    query_ap_at_r=_value_of_query(
         "sum of the precision at each match among the first R entries, over R, their number"
     ),
-    query_ndcg=_each_query("normalised discounted cumulative gain of the query"),
+    query_ndcg=_value_of_query("normalised discounted cumulative gain of the query"),
     identity=Variable("label of the query", dims=PROBE),
     template=Variable("name of the template of the query", dims=PROBE),
     first_match_rank=Variable("rank of the first match; NaN without one", "1", dims=PROBE),
@@ -886,9 +885,9 @@ GOM = _table(
     ),
     left_out=REID["left_out"],
     removed=REID["removed"],
-    rp=_each_query("ranking precision", ("probe", "threshold")),
-    vp=_each_query("verification precision", ("probe", "threshold")),
-    rep=_each_query("re-identification precision", ("probe", "threshold")),
+    rp=_value_of_query("ranking precision", ("probe", "threshold")),
+    vp=_value_of_query("verification precision", ("probe", "threshold")),
+    rep=_value_of_query("re-identification precision", ("probe", "threshold")),
     fr=_rate(
         "false rate; NaN where the identity is in the gallery",
         dims=("probe", "threshold"),

@@ -121,7 +121,7 @@ def claim_scores(
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
     rule = _ClaimRule(attempts, templates, by_closeness(fusion, scores.kind), enrol)
-    tried = _with_enrolled(scores, rule)
+    tried = _tries_against_enrolled(scores, rule)
     first = number = np.arange(tried.shape[0])
     if attempts is not None:
         first, number = _attempts_of(tried, attempts)
@@ -167,7 +167,6 @@ class _ClaimRule(NamedTuple):
     enrol: str | None = None
 
     def in_words(self, tries: int) -> str:
-        """Return how a claim is decided, with at most `tries` tries in an attempt."""
         enrolled = "all templates of the claimed subject"
         if self.enrol is not None:
             number, column = _parse_enrol(self.enrol)
@@ -198,8 +197,7 @@ class _ClaimRule(NamedTuple):
         return f"{'claims' if self.attempts is None else 'visits, best of their tries'}; {compared}"
 
 
-def _with_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
-    """Return the scores of the tries against the enrolled templates."""
+def _tries_against_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
     if rule.attempts is not None:
         _attempts_of(scores, rule.attempts)  # the column is there
         if np.isin(scores.probe_ids, scores.gallery_ids).any():
@@ -212,7 +210,11 @@ def _with_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
 def _matrix_of_claims(
     scores: Scores, claimed: _ClaimDistances, first: np.ndarray, kind: Kind, rule: _ClaimRule
 ) -> Scores:
-    """Return a row for each attempt, whose first try is a row of `scores` in `first`."""
+    """Return a row for each attempt, and a column for each claimed subject or template.
+
+    `first` (attempts,) has the row of `scores` with the first try of each attempt. A claim that no
+    template is left for is masked, or NaN.
+    """
     distances = claimed.distance
     is_attempt = claimed.is_attempt
     nan = scores.nan
@@ -318,7 +320,6 @@ class _ClaimDistances(NamedTuple):
 
     @property
     def is_attempt(self) -> np.ndarray:
-        """False where no template is left to compare with."""
         return ~np.isnan(self.distance)
 
 

@@ -62,13 +62,13 @@ class Completeness:
             absent[has_itself, itself[low:high][has_itself]] = False
             if rules and absent.any():
                 absent &= ~left_out_by_protocol(scores, np.arange(low, high))
-            missing[low:high] = _true_in_rows(absent)
+            missing[low:high] = _number_true_by_row(absent)
         if not missing.any():
             return cls(none, none)
         left_out[itself >= 0] = 1
         for low in range(0, probe_count if rules else 0, step):
             rows = np.arange(low, min(low + step, probe_count))
-            left_out[rows] = _true_in_rows(left_out_by_protocol(scores, rows))
+            left_out[rows] = _number_true_by_row(left_out_by_protocol(scores, rows))
         return cls(gallery_count - left_out - missing, gallery_count - left_out)
 
     def of_probes(self, probes: np.ndarray) -> Completeness:
@@ -119,7 +119,6 @@ class Completeness:
         ]
 
 
-def _true_in_rows(flags: np.ndarray) -> np.ndarray:
-    """Return the number of true flags in each row, quickly where few are true."""
+def _number_true_by_row(flags: np.ndarray) -> np.ndarray:
     places = np.flatnonzero(flags.reshape(-1))
     return np.bincount(places // flags.shape[1], minlength=len(flags))

@@ -128,16 +128,16 @@ def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
 
 def incomplete_claims(scores: ScoreData) -> tuple[int, int]:
     """Return how many genuine and impostor claims are no attempts, since they lack a try."""
-    return (0, 0) if scores._incomplete is None else _claims_among(scores, scores._incomplete)
+    return (0, 0) if scores._incomplete is None else _number_of_claims(scores, scores._incomplete)
 
 
 def claims_of_few_templates(scores: ScoreData) -> tuple[int, int]:
     """Return how many genuine and impostor claims had too few templates for their fusion."""
     too_few = scores._too_few
-    return (0, 0) if too_few is None else _claims_among(scores, too_few.claims)
+    return (0, 0) if too_few is None else _number_of_claims(scores, too_few.claims)
 
 
-def _claims_among(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
+def _number_of_claims(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
     """Count the genuine and the impostor claims by identities of probe and gallery, (k, 2)."""
     probe, gallery = claims.T
     is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)

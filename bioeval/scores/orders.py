@@ -151,7 +151,10 @@ def _dates(texts: Sequence[str], column: str, written: str) -> list[tuple[float,
 
 
 def _months(texts: Sequence[str]) -> list[tuple[int, ...]] | None:
-    """Return year, month, day of dates with an English month; None if a text is no such date."""
+    """Return year, month, day of dates with an English month.
+
+    None if a text is no such date.
+    """
     keys = list[tuple[int, ...]]()
     for text in texts:
         matched = _WORD.fullmatch(text.lower())

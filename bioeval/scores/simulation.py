@@ -406,7 +406,7 @@ session_sd, cameras, camera_sd, first_subject, random_state
         require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
         for name, sd in offsets.items()
     )
-    spread = _Spread(between, _within(within, design.people), day_sd, view_sd)
+    spread = _Spread(between, _sd_within_people(within, design.people), day_sd, view_sd)
     sides = design.sides
     embeddings, centres = _draw_embeddings(design, spread, dimensions)
     meta_names = design.gallery.meta
@@ -611,8 +611,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
         ) from None
 
 
-def _within(value: Any, people: int) -> np.ndarray:
-    """Return the standard deviation of each person's samples, float64 (people,)."""
+def _sd_within_people(value: Any, people: int) -> np.ndarray:
     try:
         array = require_numbers("within", value)
     except DataError:

@@ -322,7 +322,10 @@ def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]
 def _quantiles(
     ascending: np.ndarray, number: np.ndarray, levels: Sequence[float]
 ) -> list[np.ndarray]:
-    """Return quantiles between neighbours, as `numpy.quantile`, of the first `number` values."""
+    """Return quantiles of the first `number` values of each column.
+
+    Between two values, a quantile is interpolated as by `numpy.quantile`.
+    """
     quantiles = []
     for level in levels:
         position = level * np.maximum(number - 1, 0)

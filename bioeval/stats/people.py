@@ -246,7 +246,7 @@ class QuadraticForms:
         self._both_ways = both_ways
         self._largest = int(weights.max(initial=1))
         dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
-        self._tiles = _tiled(weights.astype(dtype))
+        self._tiles = _padded_tiles(weights.astype(dtype))
         tiles, _, width = self._tiles.shape
         self._totals = np.zeros((tiles, self.layers, width))
         self._sums = np.zeros((tiles, width), dtype=np.uint16)
@@ -301,7 +301,6 @@ class QuadraticForms:
         )
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
-        """Add attempts without a compiled loop; the sums are exact."""
         columns = self.weights.shape[1]
         subjects = len(self.weights)
         probe, claimed = pairs.probe_person, pairs.claimed_person
@@ -321,7 +320,7 @@ class QuadraticForms:
             self._totals[tile, :, : weights.shape[1]] += counts @ products
 
 
-def _tiled(columns: np.ndarray) -> np.ndarray:
+def _padded_tiles(columns: np.ndarray) -> np.ndarray:
     """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
     rows, number = columns.shape
     tiles = max(1, -(-number // _TILE))

@@ -160,7 +160,10 @@ class SingleTemplateCounted:
 
 
 def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
-    """Return the expected number of impostor searches accepted within each threshold, of all."""
+    """Return the expected number of impostor searches within each threshold, and their number.
+
+    The expectation, float64 (thresholds,), is over all galleries with one template a subject.
+    """
     by_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
     kinds = by_role.get(role, [ENROLLED, UNENROLLED])
     attempts = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}

@@ -941,7 +941,6 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
 def _pairs_of_embeddings(
     file: Arrays, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
 ) -> Scores:
-    """Return the distances of listed pairs of one set of embeddings, the array `name` (n, f)."""
     side = GivenSide(labels, meta, RowOrder(None), ("labels", "probe_meta"))
     side.join(file.arguments.names)
     subjects = as_subjects(side.labels, "labels", len(embeddings))

@@ -378,7 +378,10 @@ def _code_units(raw: bytes, stored: int, order: str, rows: int) -> np.ndarray:
 
 
 def _tag(data: bytes, offset: int, order: str) -> tuple[int, int, int, int]:
-    """Return type, first byte and size of the element at an offset, and the next offset."""
+    """Return type, first byte and size of the element at an offset, and the next offset.
+
+    A small element has its data in the tag itself.
+    """
     word, size = struct.unpack_from(f"{order}II", data, offset)
     if not word >> 16:
         return word, offset + 8, size, offset + 8 + size + -size % 8

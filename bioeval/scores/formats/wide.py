@@ -230,7 +230,7 @@ def _columns(
     for piece in pieces([*numbers, *words]):
         piece = {i: _blank_as_missing(cells) for i, cells in piece.items()}
         for i in numbers:
-            cells = _floats(piece[i])
+            cells = _as_floats(piece[i])
             wrong = np.isnan(cells) & piece[i].notna().to_numpy()
             if wrong.any():
                 refuse(wrong, i, f"is {piece[i][wrong].iloc[0]!r}", "expected a number")
@@ -265,7 +265,7 @@ def _blank_as_missing(cells: Any) -> Any:
     return cells.mask(blank.to_numpy(dtype=bool)) if blank.any() else cells
 
 
-def _floats(cells: Any) -> np.ndarray:
+def _as_floats(cells: Any) -> np.ndarray:
     """Return a column as floats: float32 of float16 and float32, else float64."""
     import pandas as pd
 

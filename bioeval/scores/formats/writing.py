@@ -268,7 +268,6 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
 
 
 def _subjects(scores: Scores) -> list[np.ndarray]:
-    """Return subjects of the enrolled side and of the probes; "unknown" for no person."""
     codes = scores.codes
     if scores.layout == "pairs" and scores.pair_subjects is not None:
         sides = [*scores.pair_subjects.T]

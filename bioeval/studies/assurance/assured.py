@@ -176,7 +176,7 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
         curve,
         people_needed=people_needed,
         far_of_strict=far_of_strict,
-        points=_points(curve, target),
+        points=_points_to_draw(curve, target),
     )
     rate = curve.judged.limits.largest_rate(target)
     loosest = curve.loosest(rate) if rate == rate else None
@@ -217,7 +217,7 @@ def _strict_far(curve: FarCurve, target: float) -> float:
     return float(rates[max(int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1, 0)])
 
 
-def _points(curve: FarCurve, target: float) -> np.ndarray:
+def _points_to_draw(curve: FarCurve, target: float) -> np.ndarray:
     """Return thresholds, FAR, the upper limit of FAR and FRR, (4, points), to be drawn."""
     is_drawn = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
     is_drawn &= (curve.far > 0) & np.isfinite(curve.thresholds)

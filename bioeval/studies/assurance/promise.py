@@ -207,7 +207,6 @@ def check_promise(
 
 
 def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
-    """Return the rules of promises: FAR or FRR targets above 0 and below 1."""
     several = [promise] if isinstance(promise, str) else require_list("promise", promise)
     rules = [Rule.parse(x, "promise") for x in several]
     if not rules:

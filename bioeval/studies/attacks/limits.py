@@ -147,7 +147,6 @@ def presentation_limits(
     counted_species = [x for x, heard in zip(species, is_counted, strict=True) if heard]
 
     def limits_at(distances: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
-        """Return the limits of the largest APCER and of BPCER at distances."""
         rates = data.rates(distances)
         largest = largest_limits(
             counted_species, data.of_species(rates["apcer"])[:, is_counted], confidence

@@ -175,7 +175,7 @@ def pad(
         warnings += chosen.messages
         variables |= _rates_at_threshold(data, used, kind)
         variables["threshold_used_next"] = to_user(chosen.following, kind)
-    variables |= _operating_points(data, targets, kind)
+    variables |= _eer_and_bpcer_at_apcer(data, targets, kind)
     if not isinstance(grid, np.ndarray):
         grid = _grid_over_scores(data, grid, variables, kind)
     distances, order = to_internal(grid, kind), in_order_of_scores(kind)
@@ -315,8 +315,7 @@ def _beyond_scores(
     return beyond_scores(float(to_user(distance, kind)), far, frr, given=given)
 
 
-def _operating_points(data: Presentations, targets: np.ndarray, kind: str) -> Variables:
-    """Return D-EER and BPCER at APCER targets, each with its threshold and the next score."""
+def _eer_and_bpcer_at_apcer(data: Presentations, targets: np.ndarray, kind: str) -> Variables:
     places = [data.at_apcer(x) for x in targets.tolist()]
     at_target, bpcer = (
         np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
@@ -336,7 +335,6 @@ def _operating_points(data: Presentations, targets: np.ndarray, kind: str) -> Va
 def _grid_over_scores(
     data: Presentations, number: int | None, variables: Variables, kind: str
 ) -> np.ndarray:
-    """Return a number of thresholds; by default the thresholds of operating points as well."""
     finite = to_user(data.distances[np.isfinite(data.distances)], kind)
     ends = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
     grid = linear_grid(*ends, number)

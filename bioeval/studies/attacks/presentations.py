@@ -255,7 +255,7 @@ def read_presentations(path: str | Path, key: str | Path | None = None) -> Prese
     for owner in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
         column = cells.column_named(owner)
         owners.append(None if column is None else [*cells.columns[column]])
-    return PresentationList(values, _species_of_each(cells, score), kind or "", *owners)
+    return PresentationList(values, _species_by_presentation(cells, score), kind or "", *owners)
 
 
 def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
@@ -329,8 +329,7 @@ def _score(cells: _Cells) -> int:
     return numbers[-1]
 
 
-def _species_of_each(cells: _Cells, score: int) -> list[str]:
-    """Return the species of each presentation, empty for bona fide."""
+def _species_by_presentation(cells: _Cells, score: int) -> list[str]:
     path, columns, attack = cells.path, cells.columns, cells.column_named(COLUMNS["species"])
     truth = [i for i, name in enumerate(cells.names) if name in COLUMNS["genuine"]]
     if not truth:  # the columns of class words alone

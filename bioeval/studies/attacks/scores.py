@@ -144,7 +144,6 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
 
 
 def _bona_fide_gallery(scores: Scores) -> np.ndarray | None:
-    """Return the gallery templates that are no attack presentations; None for all."""
     _, attacks = attacks_of(scores)
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids) if attacks.any() else attacks
     if alone.any():
@@ -306,7 +305,7 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
         return *_attempts(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks), 0
     rows = attacks.shape[0]
     row, column = mate_cells(attacks, np.arange(rows))
-    is_attempt = ~_from_source(attacks, row, column) & ~excluded(attacks, row, column)
+    is_attempt = ~_is_from_source(attacks, row, column) & ~excluded(attacks, row, column)
     is_attempt &= ~attacks.cells.is_ignored(row, column)
     row, column = row[is_attempt], column[is_attempt]
     values = distances_at(attacks, row, column)
@@ -337,14 +336,16 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
 def _attempts(
     row: np.ndarray, values: np.ndarray, attacks: Scores
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the scores of the attempts, NaN if an attempt failed."""
+    """Return the rows and the scores of the attempts, (k,) each; a failed attempt is NaN.
+
+    `row` and `values` are the cells in use.
+    """
     is_attempt = values == values
     row, values = row[is_attempt], values[is_attempt]
     return row, (scored(values) if attacks.nan == "reject" else values).astype(np.float64)
 
 
-def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Return a mask of the cells that compare an instrument with the template it was made from."""
+def _is_from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     if "source" not in attacks.probe_meta:
         return np.zeros(len(row), dtype=bool)
     templates = attacks.gallery_names

@@ -202,7 +202,10 @@ def _rounded_down_to_six_digits(thresholds: np.ndarray) -> np.ndarray:
 
 
 def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
-    """Return six-digit numbers below thresholds without a ratio between; NaN if there are none."""
+    """Return numbers of six digits below thresholds, without a ratio between the two.
+
+    NaN where a ratio is between.
+    """
     distances = 0.0 - thresholds
     rounded = 0.0 - _rounded_down_to_six_digits(thresholds)
     accepts_the_same = counts.false_accepts(distances) == counts.false_accepts(rounded)
@@ -210,8 +213,7 @@ def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarra
     return np.where(accepts_the_same, np.nextafter(0.0 - rounded, -np.inf), np.nan)
 
 
-def _last_distances(ratios: np.ndarray) -> np.ndarray:
-    """Return the largest distances whose ratios are larger than `ratios`."""
+def _last_distances_above(ratios: np.ndarray) -> np.ndarray:
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
@@ -239,7 +241,7 @@ def calibration_dataset(
         values["c_primary"] = float((frr + beta * far).mean())
         frr, far = rates(0.0 + LOG_ODDS)
         values["bayes_error"] = at_odds[0] * frr + at_odds[1] * far
-        frr, far = rates(_last_distances(RATIOS))
+        frr, far = rates(_last_distances_above(RATIOS))
         values |= {"genuine_above": 1 - frr, "impostor_above": far}
         values["ece"] = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
         values["cllr"] = float(values["ece"][_EVEN])
@@ -389,7 +391,7 @@ def calibration(
     if scores.kind == "llr":
         bayes = bayes_thresholds(checked, pair)
         thresholds = np.concatenate([bayes, _rounded_down_to_six_digits(bayes), -LOG_ODDS])
-        distances = np.concatenate([0.0 - thresholds, _last_distances(RATIOS)])
+        distances = np.concatenate([0.0 - thresholds, _last_distances_above(RATIOS)])
         shifts = LOG_ODDS
     with steps_reported():
         counts = count_for_calibration(scores, wanted=distances, shifts=shifts)
@@ -499,8 +501,9 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     group, groups = groups_of_people(no_person)
     probe_group, claimed_group = group[probe], group[claimed]
 
-    def columns(of_genuine: np.ndarray, of_pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums over genuine, and over impostor attempts, without each person."""
+    def sums_without_each_person(
+        of_genuine: np.ndarray, of_pairs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         of_person = np.bincount(group, of_genuine, groups + 1)
         of_either_side = np.bincount(probe_group, of_pairs, groups + 1)
         of_either_side += np.bincount(
@@ -510,15 +513,14 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
         left = [without_each(x[:groups], np.array(total)) for x, total in sums_of_classes]
         return left[0], left[1]
 
-    losses_of = columns(genuine[0], loss)
-    numbers_of = columns(genuine[1], number)
+    losses_of = sums_without_each_person(genuine[0], loss)
+    numbers_of = sums_without_each_person(genuine[1], number)
     means = [ratio(*x) for x in zip(losses_of, numbers_of, strict=True)]
     cllr = (means[0] + means[1]) / (2 * LOG2)
     return student(cllr, options.confidence, bounds=(0.0, np.inf))
 
 
-def _if_ratios(scores: Scores, name: str, *how: Any) -> float:
-    """Return a measure of log-likelihood ratios; raise for scores of another kind."""
+def _measure_of_ratios(scores: Scores, name: str, *how: Any) -> float:
     if scores.kind != "llr":
         raise ProtocolError(
             f"{name} is of log-likelihood ratios, and these scores are a {scores.kind}; calibrate "
@@ -530,7 +532,7 @@ def _if_ratios(scores: Scores, name: str, *how: Any) -> float:
 MEASURES = (
     Measure(
         "cllr",
-        lambda scores: _if_ratios(scores, "cllr"),
+        lambda scores: _measure_of_ratios(scores, "cllr"),
         label="Cllr",
         decimals=4,
         meaning="cost of the log-likelihood ratios (Cllr), in bits",
@@ -544,7 +546,7 @@ MEASURES = (
     ),
     Measure(
         "act_dcf",
-        lambda scores, prior: _if_ratios(scores, "act_dcf", [prior]),
+        lambda scores, prior: _measure_of_ratios(scores, "act_dcf", [prior]),
         label="actual DCF at prior {prior}",
         decimals=4,
         meaning="normalised cost of the decisions at the Bayes threshold of a prior",

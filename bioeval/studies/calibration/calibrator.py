@@ -66,13 +66,11 @@ class ScoreTransformer(Parameters, ABC):
         return BaseEstimator().__sklearn_tags__()
 
     def _learnt(self, systems: Iterable[Scores], remarks: Iterable[Message]) -> None:
-        """Keep the people of the training scores and the remarks, and warn of the remarks."""
         self._learnt_from = [*map(LearntFrom.from_scores, systems)]
         self.remarks_ = tuple(remarks)
         warn_of(self.remarks_)
 
     def _remarks_on(self, systems: Iterable[Scores], model: str) -> dict[Message, None]:
-        """Return the remarks of `fit`, and remarks on training scores or people in `systems`."""
         remarks = dict.fromkeys(self.remarks_)
         # A fusion by a fixed rule has learnt from no scores.
         for training, scores in zip(self._learnt_from, systems, strict=False):
@@ -83,7 +81,6 @@ class ScoreTransformer(Parameters, ABC):
         return remarks
 
     def _fitted(self, name: str) -> Any:
-        """Return an attribute that `fit` sets; raise :class:`DataError` before `fit`."""
         if not hasattr(self, name):
             raise DataError(f"this {type(self).__name__} is not fitted; call fit(training scores)")
         return getattr(self, name)
@@ -183,7 +180,6 @@ class _LossAt(NamedTuple):
 
 
 def _loss_at(weights: np.ndarray, sums: LogisticSums, prior: float) -> _LossAt:
-    """Return the sum of the mean losses of both classes, weighted by the prior, and derivatives."""
     for number, name in zip(sums.number, ("impostor", "genuine"), strict=True):
         if not number:
             raise DataError(

@@ -102,7 +102,6 @@ def _samples(scores: Scores) -> Finding:
 
 
 def _templates_by_subject(codes: Codes, side: np.ndarray) -> np.ndarray:
-    """Return the number of templates of each subject of a side; distractors and junk are none."""
     return np.unique(side[~codes.no_person[side]], return_counts=True)[1]
 
 
@@ -126,8 +125,7 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     return passed("layout")
 
 
-def _shown(labels: Sequence[object]) -> Text:
-    """Return labels of one spelling in forms that look different."""
+def _forms_that_differ(labels: Sequence[object]) -> Text:
     forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
     texts = map(repr if len(forms) == len(labels) else ascii, labels)
     return Enumeration(list(map(Label, texts)))
@@ -135,7 +133,9 @@ def _shown(labels: Sequence[object]) -> Text:
 
 def _doubtful_labels(scores: Scores) -> Finding:
     codes = scores.codes
-    variants = list(map(_shown, spellings(codes.values[codes.people(codes.probe, codes.gallery)])))
+    variants = list(
+        map(_forms_that_differ, spellings(codes.values[codes.people(codes.probe, codes.gallery)]))
+    )
     if variants:
         message = Message("labels-in-several-spellings", labels=len(variants))
         return Finding("labels", "warning", message, len(variants), listed(variants))
@@ -176,7 +176,6 @@ def _names(scores: Scores) -> Finding:
 
 
 def _names_on_both_sides(scores: Scores) -> tuple[str, list[str]]:
-    """Return the first column with names, and the names that templates of both sides have."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
         return "", []
     for column in _NAMES:
@@ -188,7 +187,6 @@ def _names_on_both_sides(scores: Scores) -> tuple[str, list[str]]:
 
 
 def _compared(scores: Scores, convention: bool) -> Finding:
-    """Return the finding about metadata by which comparisons are left out, or are to be."""
     for note in [] if scores.layout == "pairs" else exclusion_notes(scores):
         if note.code != "unknown-values":
             return Finding("compared", "warning", note, scores.shape[0])

@@ -65,7 +65,7 @@ def outlying(values: np.ndarray, rate: float) -> np.ndarray:
 
 def contrasts(scores: Scores, medians: np.ndarray) -> np.ndarray:
     """Return how much nearer each template is to another label than to its own; NaN if unknown."""
-    return _contrast_of(medians, _natural_zero(scores, medians))
+    return _contrast_of(medians, _has_natural_zero(scores, medians))
 
 
 def _contrast_of(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
@@ -83,7 +83,7 @@ def _scaled(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
         return np.log(distances)
 
 
-def _natural_zero(scores: Scores, medians: np.ndarray) -> bool:
+def _has_natural_zero(scores: Scores, medians: np.ndarray) -> bool:
     """Whether distances begin at 0, so that ratios of distances have a meaning."""
     return scores.kind == "distance" and not (medians[:, :2] < 0).any()
 
@@ -174,7 +174,7 @@ def _matches_one(
             matches[place] = True
             continue
         lone = np.array([[medians[place, 1], further, 0.0]])
-        gap = _contrast_of(lone, _natural_zero(scores, medians))
+        gap = _contrast_of(lone, _has_natural_zero(scores, medians))
         matches[place] = gap <= _MIRRORED * np.median(defined)
     return matches
 
@@ -213,7 +213,6 @@ def _medians_of_gallery(scores: Scores) -> np.ndarray:
 
 
 def _distances_to_columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
-    """Return the distances of all probes to some columns, NaN where there is no attempt."""
     part = of_own_columns(scores.select(gallery=columns))
     probes, step = scores.shape[0], rows_per_block(scores)
     return np.concatenate(
@@ -280,9 +279,8 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
 
 
 def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
-    """Yield pairs of labels most of whose probes are as near to the other label as to their own."""
     codes = scores.codes
-    to_own, to_nearest = _scaled(medians, _natural_zero(scores, medians))
+    to_own, to_nearest = _scaled(medians, _has_natural_zero(scores, medians))
     contrast, nearest_label = contrasts(scores, medians), medians[:, 2].astype(np.int64)
     judged = (
         np.isfinite(to_nearest) & ~codes.no_person[codes.probe] & ~codes.no_person[nearest_label]
@@ -332,4 +330,4 @@ def _median_to_label(scores: Scores, medians: np.ndarray, label: int, other: int
     distances = np.sort(attempted(between_labels, 0, len(probes)), axis=1)
     number = np.isfinite(distances).sum(axis=1)
     upper = distances[np.flatnonzero(number), (number // 2)[number > 0]]
-    return float(np.median(np.log(upper) if _natural_zero(scores, medians) else upper))
+    return float(np.median(np.log(upper) if _has_natural_zero(scores, medians) else upper))

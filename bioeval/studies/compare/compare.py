@@ -297,7 +297,6 @@ class _Systems:
         return scores
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
-        """Return the attempts in common of the reference, and of a system in the same order."""
         first = next(iter(self.systems))
         try:
             common, scores, messages = aligned(reference, scores, (first, name))
@@ -332,7 +331,6 @@ class _Systems:
             self._messages.setdefault(message, []).append(name)
 
     def rows(self) -> list[list[SystemMeasure]]:
-        """Return a row of the systems for each measure that all systems have."""
         by_key = [{x.key: x for x in system.measures} for system in self.measured.values()]
         rows = [
             [system[key] for system in by_key]
@@ -347,7 +345,6 @@ class _Systems:
         return rows
 
     def details(self) -> dict[str, str | int]:
-        """Return the attributes of the data."""
         scores, first = self.reference, next(iter(self.measured.values()))
         codes = scores.codes
         sides = {

@@ -293,7 +293,6 @@ def _own_functions(
     groups: int,
     interval: IntervalMethod,
 ) -> Iterator[SystemMeasure]:
-    """Yield numbers of the scores, computed anew without each group of people."""
     for measure, prior in functions:
         value = measure.value_of(scores, prior)
         parts = _without_groups(scores, people, groups)

@@ -109,7 +109,6 @@ class Wanted:
 
 
 def _refuse_names_of_others(chosen: Sequence[Wanted]) -> None:
-    """Raise :class:`DataError` for a function called as a dimension, or a statistic of another."""
     from bioeval.studies.compare.results import COMPARISON, STATISTICS
 
     used = {*COORDINATES, *COMPARISON, "cost_prior"}
@@ -127,7 +126,6 @@ def _refuse_names_of_others(chosen: Sequence[Wanted]) -> None:
 
 
 def _as_named(text: str, known: Iterable[str]) -> str:
-    """Return a measure by its name, whatever its case, or by its label in printed tables."""
     spelt = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))  # (FMR100)
     for name in known:
         if (labelled := {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)) is not None:

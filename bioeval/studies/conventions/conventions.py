@@ -180,7 +180,6 @@ def _dataset(
     why_not: list[str],
     messages: Iterable[Message],
 ) -> xr.Dataset:
-    """Return the dataset of all cards; measures that no card has are left out."""
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
         "card": Variable("protocol card", label="card"),

@@ -49,7 +49,6 @@ class _Explainer:
     """Explains the rows of some scores under a protocol."""
 
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
-        """Choose the threshold; refuse scores without rows, and rates that are no sums of rows."""
         require_scores(scores)
         if scores.layout == "pairs":
             raise ProtocolError("a list of pairs has no rows to explain: each pair is one attempt")

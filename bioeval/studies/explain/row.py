@@ -250,7 +250,6 @@ class RowLists:
 
 
 def _fused_from(used: list[Entry], fusion: str) -> Text:
-    """Return the scores that a fused score is made of; empty for a single template."""
     if len(used) < 2:
         return ""
     method = {"best": "nearest", "worst": "farthest"}.get(fusion, fusion)

@@ -239,7 +239,6 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
-    """Return the scores; raise if labels or metadata are given, which belong to features."""
     if not isinstance(data, Scores):
         raise DataError(
             f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="

@@ -70,12 +70,15 @@ class TrainedSystem(FoldedSystem):
         from sklearn.base import clone
 
         fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
-        train, test = self._scores(fitted, split.train), self._scores(fitted, split.test)
+        train, test = (
+            self._scores_of_part(fitted, split.train),
+            self._scores_of_part(fitted, split.test),
+        )
         if test is not None:
             self._origin = test.origin
         return FoldSide(lambda: train), FoldSide(lambda: test)
 
-    def _scores(self, fitted: Any, part: Part) -> Scores | None:
+    def _scores_of_part(self, fitted: Any, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
         probes, gallery = part
         if not len(probes) or not len(gallery):

@@ -265,7 +265,6 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
 
 
 def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
-    """Return whether the parts of a task may be masks: of a matrix, whose templates are ranked."""
     of_matrix = system.together and isinstance(system.sides, SplitSides)
     ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
     return of_matrix and options.claims is None and not ranks_people
@@ -338,7 +337,10 @@ def _read_together(
 def _codes_of_folds(
     plan: SplitPlan, repeat: int, n: int
 ) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
-    """Return the fold of each sample, and the training and test part of each fold."""
+    """Return the fold of each sample, int64 (n,), and the training and test part of each fold.
+
+    The parts are subsets of the codes; a sample of no fold has the largest code.
+    """
     if plan.codes is not None:
         code = plan.codes[repeat]
         number = int(code.max()) + 1

@@ -55,7 +55,7 @@ class MaskedFolds:
                 numbers = self._verification(parts, options, rule)
             else:
                 numbers = self._identification(parts, options, rule)
-            counted.append(numbers | self._subjects(parts, self.splits[batch]))
+            counted.append(numbers | self._number_of_subjects(parts, self.splits[batch]))
             tell(batch.stop, len(self.splits))
         return {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
 
@@ -113,8 +113,7 @@ class MaskedFolds:
             numbers["dir_at_far"], _ = open_set[1].dir_at_far(options.far_targets, ranks)
         return numbers
 
-    def _subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
-        """Return the numbers of subjects of both parts, and of test subjects trained on."""
+    def _number_of_subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
         if any(split.fitted is not split.train.probes for split in splits):
             sizes = [self.sides.sizes(split) for split in splits]
             return {name: np.array([x[name] for x in sizes]) for name in sizes[0]}

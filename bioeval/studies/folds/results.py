@@ -176,7 +176,6 @@ def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
 def _support(
     values: SplitNumbers, about: Provenance, options: FoldOptions
 ) -> dict[str, np.ndarray]:
-    """Return whether the test part of each split supports the targets, (split, targets)."""
     if options.far_targets is None or options.task == "closed_set":
         return {}
     genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
@@ -213,8 +212,7 @@ def _at_repeat_and_fold(
     return ("repeat", "fold", *parts, *inner), placed
 
 
-def _all_alike(column: np.ndarray) -> bool:
-    """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
+def _is_0_or_1_in_all_folds(column: np.ndarray) -> bool:
     defined = column[~np.isnan(column)]
     return len(defined) > 1 and bool((defined == defined[0]).all()) and defined[0] in (0, 1)
 
@@ -279,7 +277,7 @@ def _messages(
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 reason = f"too many comparisons failed for {options.rule.words}"
             yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, reason)
-        if options.interval.method == "nadeau-bengio" and _all_alike(rate):
+        if options.interval.method == "nadeau-bengio" and _is_0_or_1_in_all_folds(rate):
             value = int(np.nanmax(rate))
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
     if number == 1:

@@ -135,7 +135,6 @@ class Scorer:
 
 
 def _value_of(measure: OwnMeasure, scores: Scores) -> float:
-    """Return the value of a function of all genuine and all impostor scores, as users have them."""
     scores = without_attacks(scores)
     rows, columns = (*scores.shape, 1)[:2]
     require_memory(8 * rows * columns, f"{rows:,} x {columns:,} scores", "expected fewer templates")

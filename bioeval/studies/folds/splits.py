@@ -64,7 +64,6 @@ def _splits(
     *,
     tests_alone: bool = False,
 ) -> Iterator[Split]:
-    """Yield the splits of samples; where the `tests_alone` are wanted, of galleries, too."""
     for parts in split_samples(splitter, n, labels, groups, meta):
         if isinstance(parts, partition.ExperimentParts):
             train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
@@ -98,12 +97,11 @@ def _training_and_test(splitter: Any, parts: tuple, n: int, *, named: bool) -> S
 
 
 def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple:
-    """Return the samples of parts of any splitter, none in both unless the `tests_alone` count."""
     checked = [_as_samples(part, n, splitter) for part in parts]
     train, test = checked[-2:]
     if not len(test):
         raise DataError(f"{name_of(splitter)} yields an empty test part")
-    if not tests_alone and _inside(train, n, no_person=False)[test].any():
+    if not tests_alone and _flags_of(train, n, no_person=False)[test].any():
         raise DataError("the splitter puts samples into both training and test")
     return tuple(checked)
 
@@ -167,7 +165,6 @@ class SplitPlan:
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
 
     def _number_folds(self, splits: Sequence[Split]) -> None:
-        """Put the splits into repeats and folds, if all repeats test the same samples."""
         rows: list[np.ndarray] = []
         places = {}
         fold = 0
@@ -238,13 +235,15 @@ class SplitSides(Samples):
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         in_order = np.arange(self.n)
         self._one_set = all(np.array_equal(x, in_order) for x in (self.probe, self.gallery))
-        self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
+        self.labels = _concatenated(scores.probe_labels, scores.gallery_labels)[chosen]
         self.subject = codes[chosen]
         self.names = None
         if scores.probe_names is not None and scores.gallery_names is not None:
             self.names = as_names([*scores.probe_names, *scores.gallery_names])[chosen]
         shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
-        self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
+        self.meta = {
+            k: _concatenated(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared
+        }
         if self.names is not None:  # by which draws do not depend on the order of rows
             self.meta.setdefault("template", self.names.to_numpy())
 
@@ -268,7 +267,6 @@ class SplitSides(Samples):
         return splitter.restricted_to(self.people, self.templates)
 
     def _warn_of_distractors(self, splitter: Any) -> None:
-        """Warn of an identity that is divided as one person, and looks like all distractors."""
         if not _divides_people(splitter):
             return
         codes = self.scores.codes
@@ -295,8 +293,8 @@ class SplitSides(Samples):
         """Return rows of some probes, and columns of a gallery (none without) and of no person."""
         if self._one_set:
             return part.probes, part.gallery
-        rows = _inside(part.probes, self.n, no_person=False)[self.probe]
-        columns = _inside(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
+        rows = _flags_of(part.probes, self.n, no_person=False)[self.probe]
+        columns = _flags_of(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
         return np.flatnonzero(rows), np.flatnonzero(columns)
 
     def keeps_subjects(self, code: np.ndarray) -> bool:
@@ -313,7 +311,7 @@ def _divides_people(splitter: Any) -> bool:
     return bool(getattr(splitter, "by_subject", "Group" in type(splitter).__name__))
 
 
-def _inside(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
+def _flags_of(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
     """Return flags of `n` samples, True for `samples`; the last flag is of no person, -1."""
     flags = np.zeros(n + 1, dtype=bool)
     flags[samples] = True
@@ -352,7 +350,7 @@ class PairSides(Samples):
         return int(np.count_nonzero((first != second) & (self._ends >= 0).all(axis=0)))
 
     def _ends_in(self, samples: np.ndarray) -> np.ndarray:
-        return _inside(samples, self.n, no_person=False)[self._ends]
+        return _flags_of(samples, self.n, no_person=False)[self._ends]
 
     def subjects_of(self, part: Part) -> np.ndarray:
         """Return the distinct subjects of the pairs of a part, where they are known."""
@@ -376,7 +374,7 @@ class PairSides(Samples):
         return self.scores.select(pairs) if len(pairs) else None
 
 
-def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
+def _concatenated(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
     """Concatenate two columns without converting the type of either."""
     if probe.dtype.kind == gallery.dtype.kind:
         return np.concatenate([probe, gallery])

@@ -308,7 +308,11 @@ def _moments_of_rows(
     labels: Sequence[Any] | np.ndarray,
     done: int,
 ) -> CohortMoments:
-    """Return the moments of some rows, of which the first is template `done`."""
+    """Return mean and standard deviation of the finite scores of each row.
+
+    With `top`, only so many of the closest scores count. The first row is template `done` of
+    `labels`, by which an error names the templates.
+    """
     closer = -1.0 if kind in LARGER_IS_CLOSER else 1.0
     finite = np.isfinite(values)
     number = finite.sum(axis=1)
@@ -401,7 +405,6 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
 
 
 def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
-    """Return a list of cohort scores with the name of the trials first on each line."""
     names = cohort.pairs.templates
     if names is None:
         return cohort

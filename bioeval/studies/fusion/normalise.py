@@ -237,7 +237,6 @@ def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> N
 
 
 def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
-    """Raise :class:`DataError` if an option is given exactly when the method does not need it."""
     for name, value, needs in (("cohort", cohort, "zt"), ("top", top, "as")):
         if (value is not None) != (method == needs):
             presence = "is missing" if value is None else "is given"

@@ -202,7 +202,10 @@ def far_differs(tables: np.ndarray, group: np.ndarray, stream: Stream) -> float:
         flat = belongs.reshape(people, -1).astype(np.float64)
 
         def in_own_group(table: np.ndarray) -> np.ndarray:
-            """Return the sums of each person with people of its group (people, permutations)."""
+            """Return, for each permutation, the sums of each person with the people of its group.
+
+            `table` is (people, people); the sums are (people, permutations).
+            """
             of_groups = (table @ flat).reshape(people, -1, number)
             return np.take_along_axis(of_groups, groups[:, :, None], axis=2)[:, :, 0]
 

@@ -507,13 +507,11 @@ def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> 
 def _p_values(
     counts: PeopleCounts, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
-    """Return the p-values of the groups with enough people, and a message if FAR has none."""
     p_values = {"far": math.nan, "frr": math.nan}
     attempts, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
     is_compared = enough[pairs.group] & ~pairs.no_person
 
     def tested(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of the chosen people, and their groups numbered from 0."""
         persons = np.flatnonzero(chosen)
         return persons, np.unique(pairs.group[persons], return_inverse=True)[1].reshape(-1)
 

@@ -249,7 +249,6 @@ class Groups(NamedTuple):
 
 
 def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
-    """Return the groups of a column, the scores with a known group, and messages on the column."""
     of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
     values = group[0] if of_probes else group
     name, messages = values if isinstance(values, str) else "", list[Message]()
@@ -299,7 +298,10 @@ def _error_of_several_groups(
 
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
-    """Return the sorted labels of the groups, and the place of each template's group among them."""
+    """Return the labels of the groups in order, and the place of each template's group among them.
+
+    The places are int64: (m,) of the probes, and (n,) of the gallery.
+    """
     codes = Codes(probe, gallery, "`group`")
     used_codes = np.union1d(codes.probe, codes.gallery)
     labels, order = _sorted(codes.values[used_codes])
@@ -319,7 +321,7 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of groups as text, numbers in increasing order, and the sorting indices."""
+    """Return the labels as text, and the indices that sort them: numbers in increasing order."""
     plain_values = list(map(plain, values.tolist()))
     texts = np.array(list(map(str, plain_values)), dtype=str)
     order = np.argsort(texts, kind="stable")

@@ -145,7 +145,7 @@ class MaskedTasks:
         _, values = point_values(attempts, self.wanted, counted_twice)
         values["expected_false_accepts"] *= times
         values["impostor_pairs"] = times * attempts.impostor_attempts // (1 + counted_twice)
-        subjects, pairs, disjoint = self._compared(parts, places)
+        subjects, pairs, disjoint = self._people_and_pairs(parts, places)
         genuine = times * attempts.genuine_attempts / (1 + counted_twice)
         impostor = times * attempts.impostor_attempts / (1 + counted_twice)
         numbers: Numbers = {
@@ -162,10 +162,13 @@ class MaskedTasks:
             numbers["far_at_frr_supported"] = support
         return numbers
 
-    def _compared(
+    def _people_and_pairs(
         self, parts: MaskedParts, places: Sequence[Places]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the numbers of subjects, of their pairs that are compared, of disjoint pairs."""
+        """Return the numbers of subjects, compared pairs and disjoint pairs of each part.
+
+        The numbers follow from the numbers of subjects, unless some subjects are not compared.
+        """
         people = parts.people
         pairs = (
             people.probing * people.enrolled - people.both - people.both * (people.both - 1) // 2
@@ -307,7 +310,6 @@ class MaskedTasks:
     # -- all parts
 
     def _scalars(self, node: str, batches: list[Numbers]) -> Scalars:
-        """Return the numbers of a task, at the targets and ranks that at least one part has."""
         table = TASKS[node.partition("/")[0]]
         numbers = {name: np.concatenate([x[name] for x in batches]) for name in batches[0]}
         labels: dict[str, np.ndarray] = {}

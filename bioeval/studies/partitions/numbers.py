@@ -82,7 +82,6 @@ def numbers_of_parts(
 
 
 def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
-    """Return the numbers of a part by node, with the size of the gallery if it is searched."""
     about = tasks.about
     of_nodes = {}
     for node, task in tasks.count(curves=curves).items():

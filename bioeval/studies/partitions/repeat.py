@@ -342,7 +342,6 @@ def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> str | No
 
 
 def _sides_of(partition: Any) -> tuple[Any, ...]:
-    """Return probes and gallery of a pair; else the selection that both sides share."""
     if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
         return (partition,)
     pair = len(partition) == 2 and not any(map(np.isscalar, partition))

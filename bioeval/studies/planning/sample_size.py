@@ -248,11 +248,10 @@ def sample_size(
     }
     coordinates = {planned: sizes, "rule": np.array(RULES)}
     result = dataset(variables, SAMPLE_SIZE, coordinates, attrs)
-    return result.assign_attrs(message_attrs([*_answers(result, planned), *messages]))
+    return result.assign_attrs(message_attrs([*_people_needed(result, planned), *messages]))
 
 
-def _answers(ds: xr.Dataset, planned: str) -> Iterator[Message]:
-    """Yield the people that the interval needs, `over` templates or attempts, and the FAR."""
+def _people_needed(ds: xr.Dataset, planned: str) -> Iterator[Message]:
     confidence = float(ds.attrs["confidence"])
     people, sizes = ds["subjects"].values.tolist(), ds[planned].values.tolist()
     largest: dict[str, Any] = {}
@@ -325,7 +324,7 @@ def _errors_from_rate(
     rate = require_number("frr", frr, above=0.0, high=0.5)
     between = require_number("icc", icc, low=0.0, high=1.0)
     components = Components(rate, between * rate * (1 - rate), 0.0, rate * (1 - rate))
-    return GenuineErrors(components, np.array(_sizes(n_templates)))
+    return GenuineErrors(components, np.array(_numbers_of_templates(n_templates)))
 
 
 def _errors_of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> GenuineErrors:
@@ -351,7 +350,7 @@ def _errors_of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any
         return GenuineErrors(
             components, sizes, components_without, len(tables), True, attrs, messages
         )
-    sizes = np.array(_sizes(n_templates))
+    sizes = np.array(_numbers_of_templates(n_templates))
     if sizes[-1] > round(templates_each):
         reason = (
             f"the pilot has about {counted(round(templates_each), 'templates')} of each subject, "
@@ -421,7 +420,6 @@ def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], 
 
 
 def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
-    """Return messages about a pilot; raise where nothing can be planned from it."""
     wrong = int(np.count_nonzero(list(map(np.nansum, tables))))
     if not wrong or components.rate >= 1 or not components.total:
         statement = "nothing but genuine errors" if wrong else "no genuine error"
@@ -443,8 +441,7 @@ def _trials_required(rule: RuleOf, rate: float, confidence: float) -> int:
     return rule.attempts_for(rate)
 
 
-def _sizes(n_templates: Any) -> list[int]:
-    """Return the increasing numbers of templates to plan for, `TEMPLATES` if None."""
+def _numbers_of_templates(n_templates: Any) -> list[int]:
     if n_templates is None:
         return list(TEMPLATES)
     try:

@@ -250,7 +250,9 @@ def workload(
         far = far_of_alarms(alarms_per_day, people, share)
         attrs = {"alarms_per_day": float(alarms_per_day), "far": far}
     if isinstance(rates, xr.Dataset):
-        point = _rates_of_result(rates, threshold if far is None else _loosest(rates, far))
+        point = _rates_of_result(
+            rates, threshold if far is None else _loosest_threshold(rates, far)
+        )
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
         messages = [x for x in messages_of(rates.attrs) if x.code in MISSING]
         if "threshold" in point.where and "far_target" not in point.where:
@@ -332,7 +334,7 @@ def far_of_alarms(alarms: Any, people: int, share: float) -> float:
     return float(alarms / people_who_can)
 
 
-def _loosest(ds: xr.Dataset, far: float) -> Any:
+def _loosest_threshold(ds: xr.Dataset, far: float) -> Any:
     """Return the loosest threshold of a result with at most this FAR; None without a FAR."""
     rates = ds.get("far_iso" if "fta" in ds.attrs else "far")
     if rates is None or rates.dims != ("threshold",):

@@ -276,14 +276,14 @@ def study_threshold(
     attrs: dict[str, Any] = {x: folds_attrs[x] for x in _OF_FOLDS if x in folds_attrs}
     attrs |= {
         "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,
-        "divided": "subjects" if _by_people(scores) else "pairs",
+        "divided": "subjects" if _divides_people(scores) else "pairs",
     }
     if method.resamples:
         attrs["replicates"] = method.replicates
     if searched:
         attrs |= ranked
     messages += notes
-    if not _by_people(scores):
+    if not _divides_people(scores):
         messages.append(Message("pairs-divided"))
     messages += counted.messages
     if attempts.defined and not counted.chosen.defined:
@@ -345,7 +345,6 @@ class _People(NamedTuple):
     searched: bool = False  # by people who are not enrolled
 
     def in_words(self) -> dict[str, str]:
-        """Return the attribute that says how many people there are; none where it is not known."""
         if not self.subjects:
             return {}
         text = counted(self.subjects, "people" if self.compared else "people who are not enrolled")
@@ -535,8 +534,7 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
         pairs = people.impostors if compared is None else compared.pairs
         independent = min(people.impostors, pairs)
 
-    def lacking(number: int) -> dict[str, int]:
-        """Return the numbers that a rule needs: of people, or of impostor attempts if fewer."""
+    def number_needed(number: int) -> dict[str, int]:
         if not in_pairs:
             return {"people who are not enrolled" if searched else "people": number}
         if compared is None or compared.pairs > people.impostors:
@@ -559,9 +557,11 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
         if least.supports(target, independent):
             continue
         if least == 3:
-            message = Message("target-not-shown", **about, error=error, needed=lacking(number))
+            message = Message(
+                "target-not-shown", **about, error=error, needed=number_needed(number)
+            )
             return needed, [message]
-        about |= {"errors": f"{error}s", "needed": lacking(number), "which": "", "beside": ""}
+        about |= {"errors": f"{error}s", "needed": number_needed(number), "which": "", "beside": ""}
         if promised:
             about["which"] = "without assurance "
             about["beside"] = (
@@ -573,7 +573,6 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
 
 
 def _require_folds(scores: Scores, name: str, number: int | None, *, low: int) -> None:
-    """Raise :class:`DataError` for a number of folds below `low`, or beside folds of pairs."""
     if number is None:
         return
     require_integer(name, number, low=low, of_draws=True)
@@ -588,7 +587,7 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
     """
     if scores.layout == "pairs" and scores.pair_folds is not None:
         return USUAL_FOLDS, []
-    if _by_people(scores) or scores.layout != "pairs":
+    if _divides_people(scores) or scores.layout != "pairs":
         available, most_folds, noun = len(scores.subjects), len(scores.subjects) // 2, "people"
     else:
         genuine = int(np.count_nonzero(scores.genuine))
@@ -612,12 +611,12 @@ def _splitter(
         return partition.SubjectKFold(folds, **drawn, stratify="enrolled")
     if scores.layout == "pairs" and scores.pair_folds is not None:
         return partition.PredefinedPairFolds(scores.pair_folds)
-    if _by_people(scores):
+    if _divides_people(scores):
         return partition.SubjectKFold(folds, **drawn)
     return partition.SampleKFold(folds, **drawn, stratify="genuine")
 
 
-def _by_people(scores: Scores) -> bool:
+def _divides_people(scores: Scores) -> bool:
     """Return whether folds share no subject: else pairs are divided."""
     if scores.layout != "pairs":
         return True

@@ -181,7 +181,9 @@ class TrackingOptions:
         overlaps = all_overlaps.at_least(self.iou)
         serial = serials(truth, result, scene.camera)
         matched = match(truth, result, overlaps, serial, self.pairing)
-        targets, resumptions = _targets(truth, result, matched, serial, self.mostly_tracked)
+        targets, resumptions = _counts_by_target(
+            truth, result, matched, serial, self.mostly_tracked
+        )
         tp = int((matched >= 0).sum())
         idtp = most_in_common(truth.code[overlaps.truth], result.code[overlaps.row])
         number = Counter(targets["state"].tolist())
@@ -228,10 +230,9 @@ class TrackingOptions:
         return keep
 
 
-def _targets(
+def _counts_by_target(
     truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
 ) -> tuple[dict[str, np.ndarray], int]:
-    """Return coverage and errors of each target over its frames, and the number of resumptions."""
     _, target = np.unique(truth.code, return_inverse=True)
     order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
     target = target.reshape(-1)[order]
@@ -315,6 +316,9 @@ def _hota_sums(
 
 
 def _at_thresholds(by_level: np.ndarray) -> np.ndarray:
-    """Add up the amounts that pass each threshold, from the number of thresholds passed."""
+    """Return the amounts that pass each threshold, (rows, thresholds).
+
+    `by_level` has, for each row, the amounts that pass exactly 0, 1, 2, ... thresholds, flat.
+    """
     table = by_level.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
     return table[:, ::-1].cumsum(axis=1)[:, ::-1]

@@ -124,7 +124,7 @@ def read_boxes(
         table = [_numbers(column) for column in written[: len(names) + 1]]  # with a visibility
     else:
         if (columns := columns_of(value)) is not None:
-            names, value = _named(columns, names, least, role)
+            names, value = _columns_by_name(columns, names, least, role)
         place, array = f"{role}: row", _rows_of_boxes(value, role, names[:least], of_result)
         written = table = list(array.T)
         line = np.arange(1, len(array) + 1)
@@ -166,10 +166,9 @@ def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
     return bool((is_class & is_visibility).all())
 
 
-def _named(
+def _columns_by_name(
     columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the names of the columns that a table has, in order, and these columns as an array."""
     name_in_table = {name.casefold(): name for name in columns}
     column_of = {name: name_in_table.get(name) for name in names}
     for name, synonyms in _SYNONYMS.items():
@@ -293,11 +292,10 @@ def sources_of(value: Any, role: str) -> dict[str, SequenceSource]:
         if path.absolute() == folder / "gt" / "gt.txt" and (sequence := _sequence(folder)):
             return {"": replace(sequence, value=path)}
         return {"": SequenceSource(path, role)}
-    return _folder(path)
+    return _sequences_in(path)
 
 
-def _folder(folder: Path) -> dict[str, SequenceSource]:
-    """Return the file in a sequence's folder, or the sequences in a folder."""
+def _sequences_in(folder: Path) -> dict[str, SequenceSource]:
     if (single := _sequence(folder)) is not None:
         return {"": single}
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
@@ -307,7 +305,7 @@ def _folder(folder: Path) -> dict[str, SequenceSource]:
         return sources
     files = [entry for entry in entries if entry.suffix == ".txt" and entry.is_file()]
     if not files and (folder / "data").is_dir():  # the results of a tracker, for TrackEval
-        return _folder(folder / "data")
+        return _sequences_in(folder / "data")
     if not files:
         raise DataError(
             f"{folder}: holds no sequence; expected <sequence>/gt/gt.txt or <sequence>.txt"

@@ -106,7 +106,7 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
         cameras=len(cameras),
         frames=frames,
         frames_from=frames_from,
-        notes=_remarks(pair, counted),
+        notes=_remarks_on_rows(pair, counted),
     )
 
 
@@ -140,8 +140,7 @@ def _evaluated_and_distractors(
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
 
 
-def _remarks(pair: Pair, counted: np.ndarray) -> list[Message]:
-    """Return remarks on unusual rows, and refuse rows beyond the length of the sequence."""
+def _remarks_on_rows(pair: Pair, counted: np.ndarray) -> list[Message]:
     truth, result = pair.truth, pair.result
     for rows in (truth, result):
         if pair.frames is not None and (beyond := np.flatnonzero(rows.frame > pair.frames)).size:

@@ -385,7 +385,6 @@ def _variable_over_sequences(name: str) -> Variable:
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
-    """Return rates, HOTA by threshold, and counts; the sum of the overlaps is reported as MOTP."""
     values = values_of(counts, sums)
     curves = hota_at_alpha(counts, sums) | {"tp": sums["tp"]}
     values |= {f"{name}_at_alpha": x for name, x in curves.items()}

@@ -48,7 +48,7 @@ class _Batch:
     index: np.ndarray | None  # the name of each template, by which repeats are found
 
     @property
-    def number_again(self) -> int:
+    def number_repeated(self) -> int:
         """The number of templates with the embedding of an earlier template of the same label."""
         if self.index is not None:
             return 0
@@ -244,7 +244,7 @@ class Meter:
         scores = Scores.from_embeddings(
             probes.embeddings, probes.labels, *gallery_arguments, **options
         )
-        again = sum(batch.number_again for batch in (probes, *gallery))
+        again = sum(batch.number_repeated for batch in (probes, *gallery))
         return scores.with_remarks(Message("templates-again", templates=again)) if again else scores
 
     def compute(self) -> dict[str, float | int]:
@@ -297,7 +297,6 @@ class Meter:
 
 
 def _joined(batches: Sequence[_Batch]) -> _Batch:
-    """Return the templates of all batches; with an index, each name once in sorted order."""
     embeddings = np.concatenate([batch.embeddings for batch in batches])
     labels = _concatenated([batch.labels for batch in batches])
     meta = {x: _concatenated([batch.meta[x] for batch in batches]) for x in batches[0].meta}
@@ -305,7 +304,7 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
         return _Batch(embeddings, labels, meta, None)
     names = [batch.index for batch in batches if batch.index is not None]
     index, first_of_name, place = np.unique(
-        _sortable(as_names(_concatenated(names))), return_index=True, return_inverse=True
+        _integers_or_texts(as_names(_concatenated(names))), return_index=True, return_inverse=True
     )
     first = first_of_name[place.reshape(-1)]
     for column in (labels, *meta.values()):
@@ -329,8 +328,7 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
     return _Batch(embeddings[first_of_name], labels[first_of_name], meta, index)
 
 
-def _sortable(names: Any) -> np.ndarray:
-    """Return names that are sorted: whole numbers, or texts of all."""
+def _integers_or_texts(names: Any) -> np.ndarray:
     return np.array(names.tolist() if names.inferred_type == "integer" else [*map(str, names)])
 
 

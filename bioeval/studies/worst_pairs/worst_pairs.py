@@ -165,8 +165,8 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         "comparison": kinds,
         "row": row,
         "column": column,
-        "probe_label": _storable(scores.probe_labels[row]),
-        "gallery_label": _storable(scores.gallery_labels[column]),
+        "probe_label": _numbers_or_texts(scores.probe_labels[row]),
+        "gallery_label": _numbers_or_texts(scores.gallery_labels[column]),
         "score": to_user(distance, scores.kind),
     }
     names = dict(WORST_PAIRS)
@@ -182,7 +182,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     for side, meta, place in sides:
         for name, data in meta.items():
             key = f"{side}_meta_{written_names[name]}"
-            values[key] = _storable(data[place])
+            values[key] = _numbers_or_texts(data[place])
             names[key] = Variable(f"{name} of the {side} template")
             if name != written_names[name]:
                 renamed[key] = name
@@ -194,8 +194,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     return ds
 
 
-def _storable(values: np.ndarray) -> np.ndarray:
-    """Return values as numbers or text, as netCDF needs them."""
+def _numbers_or_texts(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "biuf":
         return values
     return np.array(list(map(str, values.tolist())), dtype=object)

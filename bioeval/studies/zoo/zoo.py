@@ -156,7 +156,7 @@ def zoo(
     if means["non_finite"]:
         messages.append(Message("infinite-scores-left-out", attempts=means["non_finite"]))
     # Distractors and junk have the last codes: they are opponents, but no subjects.
-    names = _names(person)
+    names = _integers_or_texts(person)
     people = int(np.count_nonzero(~codes.no_person[present]))
     variables = {
         **choice.in_units(scores.kind),
@@ -184,7 +184,6 @@ def zoo(
 
 
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
-    """Return the mean finite distances of each subject, and the number of attempts in no mean."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
     subjects = len(as_probe.attempts)
     finite = np.isfinite(genuine.distance)
@@ -330,8 +329,7 @@ def _tests(
     return variables, messages
 
 
-def _names(person: Codes) -> np.ndarray:
-    """Return the labels of the subjects as a file can hold them: whole numbers, or text."""
+def _integers_or_texts(person: Codes) -> np.ndarray:
     names = list(map(plain, person.values.tolist()))
     if all(type(name) is int and abs(name) < 2**63 for name in names):
         return np.array(names, dtype=np.int64)
@@ -468,7 +466,12 @@ def _by_subject(
     person: np.ndarray,
     half: np.ndarray,
 ) -> Impostors:
-    """Add up rows or columns by subject; groups have `group_sizes` scores less `lacking`."""
+    """Return the impostor scores of each subject, added up over rows, or over columns.
+
+    `sums` (m, GROUPS) are the sums of each row's scores with the groups of opponents; `lacking`
+    (m, GROUPS + 1) the numbers of scores that are not finite in each group, and that are infinite.
+    `person` and `half` (m,) are the subject of each row, and the half of the subject's rows.
+    """
     subjects = len(accepted)
     sums_of_halves = np.zeros((subjects, 2, GROUPS))
     finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)

@@ -103,7 +103,6 @@ class Candidates:
         return some
 
     def _by_camera(self, *, of_all: bool) -> ExclusionRule:
-        """Return the exclusion of mates under the same camera, or `of_all` people under it."""
         assert self.cameras is not None
         return ExclusionRule(Exclusion.parse("all:camera" if of_all else "camera"), self.cameras)
 

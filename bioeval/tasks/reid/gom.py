@@ -319,7 +319,6 @@ class GomCounts(ReidCounts):
         return replace(measures, means=means)
 
     def _cmc(self, ties: str) -> MatchCurve:
-        """Return the place of the nearest match of each query with a match."""
         return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:

@@ -120,8 +120,7 @@ class ListCounts(ReidCounts):
         return cls(**vars(ranked) | of_lists)
 
     @cached_property
-    def _of_queries(self) -> dict[str, np.ndarray]:
-        """The values of the queries by the name of their mean; NaN where lists leave them open."""
+    def _values_of_queries(self) -> dict[str, np.ndarray]:
         candidates, matches = self.candidates, self.matches
         rules, scores = candidates.rules, candidates.scores
         at_k = cut_average_precision(matches, "stable", self.cut, rules.rank_k_over)
@@ -142,7 +141,7 @@ class ListCounts(ReidCounts):
         matches, rules = self.matches, self.candidates.rules
         counted, query = self.in_means(matches), np.flatnonzero(matches.positives)
         means = {}
-        for name, values in self._of_queries.items():
+        for name, values in self._values_of_queries.items():
             if not np.isnan(values[query]).any():
                 means[name] = QueryMean(counted, query, values[query])
         over_ranks = ranked_curves(
@@ -200,9 +199,9 @@ class ListCounts(ReidCounts):
             listed, first, _ = first_places(matches, "stable")
             first_rank = np.full(len(counted), np.nan)
             first_rank[listed] = first
-            by_probe = {"rank_k_average_precision": self._of_queries["rank_k_mean_ap"]}
+            by_probe = {"rank_k_average_precision": self._values_of_queries["rank_k_mean_ap"]}
             by_probe |= {"first_match_rank": first_rank}
-            by_probe |= {OF_QUERY[name]: self._of_queries[name] for name in OF_MATCH}
+            by_probe |= {OF_QUERY[name]: self._values_of_queries[name] for name in OF_MATCH}
             variables |= variables_over(("probe",), **by_probe, identity=candidates.labels())
             coordinates["probe"] = np.arange(len(counted))
         attrs = about_attrs(candidates.about(), "top-k", "top-K lists", notes)
@@ -216,7 +215,11 @@ def _reach(places: np.ndarray, open_: np.ndarray) -> int | None:
 
 
 def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
-    """Return all matches; unlisted matches of a query follow directly behind the rank `end`."""
+    """Return all matches of the queries, with those that the lists lack.
+
+    Unlisted matches follow directly behind rank `end` (queries,): the last entry is the best case,
+    the end of the gallery the worst.
+    """
     positives = matches.positives
     number = positives - matches.counts
     beyond = np.repeat(np.arange(len(number)), number)

@@ -68,7 +68,10 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
 
 
 def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of the first and the last match tied with each match."""
+    """Return the order of the first and of the last match that is tied with each match.
+
+    Both are (matches,), counted from 1 within a query.
+    """
     order = lists.order
     new = order == 1
     new[1:] |= ~_same(lists.distance[1:], lists.distance[:-1])
@@ -196,7 +199,11 @@ def match_places(
 def _each_place(
     lists: MatchLists, before: np.ndarray, times: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of each match at the `times` ranks after the rank `before`."""
+    """Return (query, rank, weight) of each match at each of its possible ranks.
+
+    A match has the `times` ranks after `before`, each with its `weight`; all arrays are
+    (matches,).
+    """
     place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
     rank = np.repeat(1 + before, times) + place
     return np.repeat(lists.query, times), rank, np.repeat(weight, times)

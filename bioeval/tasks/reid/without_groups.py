@@ -56,7 +56,10 @@ def means_without_groups(
 def _counts_without(
     scores: Scores, rules: Convention, of_query: np.ndarray, of_column: np.ndarray, groups: int
 ) -> Iterator[tuple[int, ReidCounts]]:
-    """Yield a group, and counts without the group of a block of the other queries, in order."""
+    """Yield a group, and the counts of a block of the queries of other groups, without the group.
+
+    The groups come in order within a block, and the blocks in the order of the queries.
+    """
     if rules.cmc in ("identity-dedup", "single-gallery-shot"):
         for left_out_group in range(groups):
             is_kept = scores.select(
