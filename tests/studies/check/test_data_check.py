@@ -406,7 +406,7 @@ def test_labels_are_doubted_where_a_metric_gave_the_kind():
     assert result.eer > 0.7
     assert "l2" in arguments(result, "labels-wrong")["metric"]
     given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
-    with pytest.warns(be.BioevalWarning, match="state similarity as `kind`"):
+    with pytest.warns(be.BioevalWarning, match="give similarity as `kind`"):
         be.verification(given)
 
 
