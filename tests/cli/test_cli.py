@@ -97,7 +97,7 @@ def test_help_imports_no_numpy():
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["runn"], "no command 'runn'; expected one of example, .* Did you mean 'run'?"),
+        (["runn"], "no command 'runn'; expected one of run, .* Did you mean 'run'?"),
         (["run"], "Missing argument 'DATA'"),
         (["run", "--protcol", "x", "scores.npz"], "--protcol.*--protocol.*bioeval run --help"),
         (["run", "scores.npz", "--kind", "far"], "'far'"),
