@@ -3,7 +3,7 @@
     scripts/bench                      all parts, some minutes
     scripts/bench --quick              small data, a minute
     scripts/bench --only peers growth  some of the parts
-    scripts/bench --record             all of docs/benchmarks.md, into docs/images/benchmarks.json
+    scripts/bench --record             all of docs/large-data.md, into docs/images/benchmarks.json
 
 Each line is a call, its processor time on one thread, and the ratio to the first line of its part,
 which does something comparable. Calls alternate, each runs once beforehand (kernels are compiled by

@@ -348,7 +348,7 @@ def how_it_counts(path: Path) -> None:
 
 
 def benchmarks(path: Path) -> None:
-    """Write benchmarks.png of benchmarks.md: recorded seconds by comparisons of each program."""
+    """Write benchmarks.png of large-data.md: recorded seconds by comparisons of each program."""
     found = json.loads(Path(__file__).with_name("benchmarks.json").read_text(encoding="utf-8"))[
         "beside"
     ]

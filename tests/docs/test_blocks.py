@@ -64,7 +64,7 @@ def test_blocks_run(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("README.md", 8), ("docs/questions.md", 20)])
+@pytest.mark.parametrize(("name", "least"), [("README.md", 8), ("docs/index.md", 20)])
 def test_the_commands_of_the_tables_of_questions_run(name, least, tmp_path, monkeypatch):
     """With the files that the blocks of the page make; data of a reader's own are called DATA."""
     monkeypatch.chdir(tmp_path)

@@ -85,5 +85,5 @@ def test_the_commands_of_an_example_give_its_figures(tmp_path, monkeypatch, caps
 
 
 def test_each_example_has_a_link():
-    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert SCRIPTS and all(f"(examples/{script.name})" in page for script in SCRIPTS)

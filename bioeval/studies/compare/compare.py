@@ -155,7 +155,7 @@ def compare(
 
     With several measures, one in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.
     A system that was chosen because its figure is the best on these data looks better than it is:
-    report its figure on other people. See ``docs/many-systems.md``.
+    report its figure on other people. See ``docs/uncertainty.md``.
 
     Examples
     --------

@@ -116,7 +116,7 @@ class SystemFusion(ScoreTransformer):
     ``"reject"`` it enters as the farthest score. ``"tanh"`` takes mean and standard deviation of
     all attempts, not the Hampel estimates of genuine scores of Jain, Nandakumar and Ross (2005),
     Score normalization in multimodal biometric systems, *Pattern Recognition* 38, 2270-2285.
-    See ``docs/fusion.md``.
+    See ``docs/calibration.md``.
 
     Examples
     --------

@@ -94,11 +94,11 @@ TEMPLATES, ATTEMPTS = (2, 3, 5, 10), (1, 2, 3, 5)
 LEAST_FAR = 1e-17
 
 #: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
-#: 97 % of them: see docs/planning.md.
+#: 97 % of them: see docs/uncertainty.md.
 ASSURANCE = 0.92
 
 #: By how many standard errors of a pilot's variance the plan is larger, as a part of the normal
-#: quantile of `ASSURANCE`. Set by simulation (docs/planning.md).
+#: quantile of `ASSURANCE`. Set by simulation (docs/uncertainty.md).
 OF_PILOT = 0.7
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
@@ -172,7 +172,7 @@ def sample_size(
     confidence) / far`` at another confidence). Rule of 30: 30 errors are expected (ISO/IEC 19795-1;
     Mansfield and Wayman 2002). Both take pairs of people as independent, though they share people:
     the least to ask for, and no statement of how exact a rate will be. Widths are
-    those of normal intervals by subject; model, components and simulation: ``docs/planning.md``.
+    those of normal intervals by subject; model, components and simulation: ``docs/uncertainty.md``.
 
     Examples
     --------
