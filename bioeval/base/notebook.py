@@ -32,13 +32,12 @@ class NotebookProgress:
         """Begin a cell."""
         self._handle: Any = None
         self._begun = time.monotonic()
-        self._shown = 0.0
         self._written = 0.0
 
     def end(self, *_: object) -> None:
         """End the line at the end of a cell."""
         if self._handle is not None:
-            self._show(f"ended after {self._written - self._shown:.0f} s")
+            self._show(f"done in {time.monotonic() - self._begun:.1f} s")
         self._handle = None
 
     def __call__(self, name: str, done: int, total: int) -> None:
@@ -49,7 +48,6 @@ class NotebookProgress:
         if self._shell.display_pub is not self._publisher:
             return  # the outputs of the cell are captured
         self._written = now
-        self._shown = self._shown or now
         self._show(f"{name} {100 * done / total:.0f} %" if total else name)
 
     def _show(self, text: str) -> None:

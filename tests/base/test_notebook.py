@@ -70,7 +70,7 @@ def test_long_work_shows_each_stage_and_ends_as_its_time(shell, at_once):
         progress.report(3, 4)
     shell.trigger("post_run_cell")
     shown = ["counting 25 %", "look <here>", "look <here> 75 %"]
-    assert texts(shell) == [*shown, "ended after 0 s"]
+    assert texts(shell) == [*shown, "done in 0.0 s"]
     shell.trigger("pre_run_cell")
     shell.trigger("post_run_cell")
     assert len(shell.shown) == 4
@@ -112,8 +112,8 @@ def test_in_a_kernel():
         "before = len(html.type_printers), len(html.deferred_printers)": [],
         "import bioeval as be\nfrom bioeval.base import notebook": [],
         "notebook._SHORTEST = 0\nscores = be.simulate(20, 3)": [],
-        "result = be.verification(scores)": ["ended after 0 s"],
-        "print('one')\nresult = be.verification(scores)": ["one", "ended after 0 s"],
+        "result = be.verification(scores)": ["done in"],
+        "print('one')\nresult = be.verification(scores)": ["one", "done in"],
         "import xarray as xr\nxr.DataTree(xr.Dataset({'a': 1}))": ["xr-"],
         "assert shell.kernel.session.send == send": [],
         "assert (len(html.type_printers), len(html.deferred_printers)) == before": [],
