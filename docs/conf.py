@@ -52,7 +52,7 @@ myst_url_schemes = {
 # Pages that are notebooks run when the site is built; an error ends the build.
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
-nb_execution_excludepatterns = ["*/notebooks/lab.ipynb"]  # it has gaps
+nb_execution_excludepatterns = ["*/course/lab-*.ipynb"]  # labs have gaps
 nb_execution_timeout = 600
 nb_merge_streams = True
 

@@ -7,16 +7,15 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
-from pages import ROOT, anchors
+from pages import ROOT
 
-DOCS = ROOT / "docs"
-ADDRESS = "https://github.com/bioeval/bioeval/blob/main/docs/"
+COURSE = ROOT / "docs" / "course"
 
 Names = dict[str, Any]
 
 
 def cells_of(name: str) -> list[Names]:
-    text = (DOCS / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
+    text = (COURSE / f"{name}.ipynb").read_text(encoding="utf-8")
     return json.loads(text)["cells"]
 
 
@@ -31,14 +30,14 @@ def check_of(source: str) -> str | None:
     return found[1] if found else None
 
 
-CHECKS = {check_of(source): source for source in sources("lab") if check_of(source)}
+CHECKS = {check_of(source): source for source in sources("lab-1") if check_of(source)}
 
 
 @functools.cache
 def solved() -> Names:
     """The names that the solution leaves behind."""
     names: Names = {}
-    for source in sources("lab-solution"):
+    for source in sources("teacher/lab-1-solution"):
         exec(source, names)
     plt.close("all")
     return names
@@ -275,7 +274,9 @@ def test_answers_that_are_right_in_another_way_pass(check, answer):
 @pytest.mark.parametrize("halves", ["people[::2], people[1::2]", "people[10:], people[:10]"])
 @pytest.mark.slow
 def test_the_last_part_can_be_repeated_with_other_halves(halves):
-    (last,) = (x for x in sources("lab-solution") if "chosen_on, used_on = people[:10]" in x)
+    (last,) = (
+        x for x in sources("teacher/lab-1-solution") if "chosen_on, used_on = people[:10]" in x
+    )
     run("check_threshold", last.replace("people[:10], people[10:]", halves))
 
 
@@ -296,7 +297,7 @@ def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check,
 
 @pytest.mark.slow
 def test_each_gap_that_is_left_stops_at_its_check():
-    lab, solution = sources("lab"), sources("lab-solution")
+    lab, solution = sources("lab-1"), sources("teacher/lab-1-solution")
     for k, (gap, answer) in enumerate(zip(lab, solution, strict=True)):
         if gap == answer:
             continue
@@ -307,18 +308,3 @@ def test_each_gap_that_is_left_stops_at_its_check():
         with pytest.raises(AssertionError, match="dots"):
             exec(lab[k + 1], names)
     plt.close("all")
-
-
-@pytest.mark.parametrize("name", ["lab", "lab-solution"])
-def test_the_lab_can_be_handed_out_alone(name):
-    """Links go to pages of the documentation by their full address; each has its target."""
-    text = "".join("".join(cell["source"]) for cell in cells_of(name))
-    links = re.findall(r"\]\(([^)\s]+)\)", text)
-    assert len(links) >= 4
-    for link in links:
-        if name == "lab-solution" and link == "lab.ipynb":
-            continue
-        assert link.startswith(ADDRESS), link
-        page, _, anchor = link.removeprefix(ADDRESS).partition("#")
-        assert (DOCS / page).exists(), link
-        assert not anchor or anchor in anchors(DOCS / page), link

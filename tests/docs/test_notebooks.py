@@ -1,20 +1,24 @@
 """Every notebook runs from its top, without a network and without what was run before."""
 
 import json
+import re
 
 import pytest
 from optional import optional_import
-from pages import ROOT
+from pages import ROOT, anchors
 
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted(x for x in (ROOT / "docs").rglob("*.ipynb") if "_build" not in x.parts)
 
-#: The lab has gaps, at which it stops; its solution runs.
-LAB, SOLUTION = (ROOT / "docs" / "notebooks" / f"{name}.ipynb" for name in ("lab", "lab-solution"))
+#: Labs have gaps, at which they stop; their solutions run.
+COURSE = ROOT / "docs" / "course"
+LABS = sorted(COURSE.glob("lab-*.ipynb"))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the kernel and its client
-@pytest.mark.parametrize("path", [x for x in NOTEBOOKS if x != LAB], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [x for x in NOTEBOOKS if x not in LABS], ids=lambda path: path.stem
+)
 def test_notebooks_run(path, tmp_path):
     nbclient, nbformat = optional_import("nbclient"), optional_import("nbformat")
     optional_import("ipykernel")
@@ -31,8 +35,10 @@ def cells_of(path):
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
-def test_the_lab_is_its_solution_with_gaps():
-    lab, solution = cells_of(LAB), cells_of(SOLUTION)
+@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
+def test_a_lab_is_its_solution_with_gaps(path):
+    lab = cells_of(path)
+    solution = cells_of(COURSE / "teacher" / f"{path.stem}-solution.ipynb")
     assert len(lab) == len(solution)
     gaps = 0
     for k, (cell, solved) in enumerate(zip(lab, solution, strict=True)):
@@ -44,8 +50,20 @@ def test_the_lab_is_its_solution_with_gaps():
             check = "".join(lab[k + 1]["source"])
             assert "assert " in check or "gap" in lab[k + 1]["metadata"].get("tags", ())
         elif k > 0:  # the first one tells which of the two it is
-            assert cell["source"] == solved["source"]
+            source = "".join(solved["source"])
+            assert "".join(cell["source"]) == source.replace("](../", "](")
     assert gaps >= 8
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_of_notebooks_have_targets(path):
+    cells = [cell for cell in cells_of(path) if cell["cell_type"] == "markdown"]
+    text = "".join("".join(cell["source"]) for cell in cells)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        page, _, anchor = link.partition("#")
+        target = path.parent / page
+        assert link.startswith("https://") or target.exists(), link
+        assert not anchor or target.suffix != ".md" or anchor in anchors(target), link
 
 
 def test_notebooks_are_kept_without_outputs():
