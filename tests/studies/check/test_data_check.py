@@ -386,7 +386,7 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     np.savez(undeclared, scores=distances(), labels=WHO)
     assert main(["check", undeclared, "--kind", "similarity", "--out", str(out)]) == 1
     text = capsys.readouterr().out
-    assert "state distance as --kind" in " ".join(text.split()) and "would be misleading" in text
+    assert "give distance as --kind" in " ".join(text.split()) and "would be misleading" in text
     with open(out / "findings.csv", encoding="utf-8") as table:
         rows = {x["check"]: x["severity"] for x in csv.DictReader(table)}
     document = json.loads((out / "summary.json").read_text())
