@@ -19,7 +19,7 @@ NAME = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["pro
 
 #: What an installer is told to take: `bioeval[...]`, `bioeval>=1`, and the words after `install`.
 REQUIRED = re.compile(r"(?<![\w./-])(bioeval[\w-]*)(?:\[[a-z,]+\]|[=<>~!]=\d)")
-INSTALLED = re.compile(r"\b(?:pip|pipx|uv add|uv tool)3? install ([^`\n]*)")
+INSTALLED = re.compile(r"(?<!Do not run `)\b(?:pip|pipx|uv add|uv tool)3? install ([^`\n&;]*)")
 ENDINGS = (".md", ".py", ".toml", ".yml", ".cff", ".lock", ".ipynb", "")
 
 
@@ -39,7 +39,7 @@ def test_every_page_and_message_names_the_package_of_this_project():
             names += re.findall(r"(?<![\w./-])bioeval[\w-]*(?![\w./-])", words)
         assert {*names} <= {NAME}, path
         seen += names
-    assert seen.count(NAME) > 5
+    assert seen.count(NAME) > 3
 
 
 def test_one_function_says_how_to_install_an_extra():

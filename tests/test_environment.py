@@ -22,6 +22,9 @@ if [ "$1" = venv ]; then
   "$PYTHON" -m venv --without-pip "$last"
 elif [ -e "$INTERRUPT" ]; then
   kill -9 "$PPID"
+elif [ -n "${OFFLINE-}" ]; then
+  echo "error sending request: dns error" >&2
+  exit 1
 else
   basename "$last" >>"$CALLS"
   echo >"$(dirname "$5")/bioeval" && chmod +x "$(dirname "$5")/bioeval"
@@ -46,7 +49,7 @@ class Checkout:
     def venv(self) -> Path:
         return self.folder / self.name
 
-    def call(self, needs: str, code: int = 0, **variables: str) -> list[str]:
+    def call(self, needs: str, code: int = 0, error: str = "", **variables: str) -> list[str]:
         calls = self.folder / "calls"
         calls.write_text("")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("BIOEVAL_", "VIRTUAL_"))}
@@ -66,6 +69,7 @@ class Checkout:
             timeout=60,
         )
         assert done.returncode == code, done.stderr
+        assert error in done.stderr
         if not code:
             assert done.stdout.strip() == str(self.venv / "bin" / "bioeval")
         return calls.read_text().split()
@@ -126,3 +130,20 @@ def test_a_folder_that_is_no_environment_is_left_alone(checkout):
     (checkout.venv / "letters").write_text("mine")
     assert checkout.call("base", code=1) == []
     assert (checkout.venv / "letters").read_text() == "mine"
+
+
+def test_an_old_python_is_refused_before_anything_is_downloaded(checkout):
+    old = checkout.folder / "tools" / "python3"
+    old.write_text("#!/bin/sh\nexit 0\n")  # its version is not printed: it is too old
+    old.chmod(0o755)
+    message = f"bioeval needs Python 3.11 or newer; tried: {old}."
+    assert checkout.call("base", 1, message, BIOEVAL_PYTHON=str(old)) == []
+    assert not checkout.venv.exists()
+
+
+@pytest.mark.slow
+def test_without_a_network_one_line_says_what_is_missing(checkout):
+    (checkout.folder / "requirements" / LOCKS["base"]).write_text("nowhere==1\n")
+    message = "base.lock are missing, and the package index cannot be reached: connect"
+    calls = checkout.call("base", 1, message, OFFLINE="1", PIP_NO_INDEX="1")
+    assert calls == ["venv"]

@@ -58,6 +58,20 @@ def test_pythons_of_the_workflows_are_those_of_the_package(root):
     assert tested == declared
 
 
+def test_the_workflow_runs_the_lines_that_install(root):
+    """Each line names the wheel of this version."""
+    workflow = (root / ".github/workflows/tests.yml").read_text()
+    wheel = f"bioeval_protocols-{bioeval.__version__}-py3-none-any.whl"
+    assert f"- ./{wheel}\n" in (root / "environment.yml").read_text()
+    for page in ("README.md", "docs/install.md"):
+        text = (root / page).read_text(encoding="utf-8")
+        lines = re.findall(r"^!?(.* bioeval demo|.*\\bioeval demo|.*/bioeval demo)$", text, re.M)
+        assert len(lines) == 4
+        for line in lines:
+            assert line in workflow
+            assert wheel in line or "environment.yml" in line
+
+
 def test_a_release_uploads_what_was_tested(root):
     yaml = pytest.importorskip("yaml")
     release = yaml.safe_load((root / ".github/workflows/release.yml").read_text())["jobs"]
