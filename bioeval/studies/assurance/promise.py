@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -166,44 +166,61 @@ def check_promise(
         rate, judged = of_rate[name] = at_threshold.judged(name)
         low, high = judged.limits_at(rate)
         variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
-    verdicts, people, settling, populations, answers = [], [], [], [], []
-    for rule in promises:
-        (rate, judged), promised = of_rate[rule.name], rule.values[0]
-        low, high = (variables[f"{rule.name}_{end}"] for end in ("low", "high"))
-        about: dict[str, Any] = {
-            "rate": rule.name,
-            "threshold": used,
-            "promise": promised,
-            "confidence": confidence,
-        }
-        if tries is not None:
-            about["tries"] = int(tries)
-        settling.append(judged.people_to_settle(rate, promised))
-        if high <= promised:
-            verdicts.append("shown")
-            answers.append(Message("promise-kept", **about, high=high))
-        elif low > promised:
-            verdicts.append("refuted")
-            answers.append(Message("promise-not-kept", **about, low=low))
-        else:
-            verdicts.append("open")
-            if settling[-1] <= _MOST_TO_SETTLE:
-                about["people_to_settle"] = int(settling[-1])
-            answers.append(Message("promise-open", **about, low=low, high=high))
-        people.append(judged.people)
-        this_gallery = rule.name == "far" and at_threshold.fixed_gallery
-        populations.append("this gallery" if this_gallery else "new people")
-    variables |= {"verdict": verdicts, "people": people, "people_to_settle": settling}
-    variables["interval_for"] = populations
-    if "shown" in verdicts:
-        beyond.append(kinds_of_people_absent(max(people)))
-    attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", [*answers, *beyond])
+    verdicts = [
+        _Verdict.of_rule(rule, *of_rate[rule.name], fixed_gallery=at_threshold.fixed_gallery)
+        for rule in promises
+    ]
+    variables |= {"verdict": [x.verdict for x in verdicts], "people": [x.people for x in verdicts]}
+    variables["people_to_settle"] = [x.people_to_settle for x in verdicts]
+    variables["interval_for"] = [x.interval_for for x in verdicts]
+    about: dict[str, Any] = {"threshold": used, "confidence": confidence}
+    if tries is not None:
+        about["tries"] = int(tries)
+    messages = [*(x.message(about) for x in verdicts), *beyond]
+    if "shown" in variables["verdict"]:
+        messages.append(kinds_of_people_absent(max(variables["people"])))
+    attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
     attrs["chosen_on"] = "given"
     if tries is not None:
         attrs |= {"tries": int(tries), "use": described_tries(scores)}
     coordinates = {"promise": np.array([str(rule) for rule in promises])}
     return dataset(variables, PROMISE, coordinates, attrs)
+
+
+class _Verdict(NamedTuple):
+    """Whether data show that a rate is at most a number."""
+
+    rule: Rule
+    verdict: Literal["shown", "refuted", "open"]
+    low: float  # one-sided limits of the rate
+    high: float
+    people: int
+    people_to_settle: float
+    interval_for: str
+
+    @classmethod
+    def of_rule(cls, rule: Rule, rate: float, judged: Judged, *, fixed_gallery: bool) -> Self:
+        low, high = judged.limits_at(rate)
+        promised = rule.values[0]
+        verdict: Literal["shown", "refuted", "open"] = "open"
+        if high <= promised:
+            verdict = "shown"
+        elif low > promised:
+            verdict = "refuted"
+        settling = judged.people_to_settle(rate, promised)
+        population = "this gallery" if rule.name == "far" and fixed_gallery else "new people"
+        return cls(rule, verdict, low, high, judged.people, settling, population)
+
+    def message(self, about: dict[str, Any]) -> Message:
+        about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}
+        if self.verdict == "shown":
+            return Message("promise-kept", **about, high=self.high)
+        if self.verdict == "refuted":
+            return Message("promise-not-kept", **about, low=self.low)
+        if self.people_to_settle <= _MOST_TO_SETTLE:
+            about["people_to_settle"] = int(self.people_to_settle)
+        return Message("promise-open", **about, low=self.low, high=self.high)
 
 
 def _rules_of(promise: str | Sequence[str]) -> list[Rule]:

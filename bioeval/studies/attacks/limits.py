@@ -19,7 +19,11 @@ from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
-from bioeval.studies.attacks.scores import AttackedScores, with_pooled_and_largest
+from bioeval.studies.attacks.scores import (
+    AttackAttempts,
+    AttackedScores,
+    with_pooled_and_largest,
+)
 from bioeval.tasks.verification_task import verification
 
 if TYPE_CHECKING:
@@ -162,8 +166,7 @@ def presentation_limits(
     )
     limits: dict[str, Limits] = {"apcer": (low, high), "bpcer": limits_of_bpcer}
     # Of the probability that an end misses, half is due to APCER and half to BPCER.
-    points = data.points
-    falling, rising_ = limits_at(points.threshold, (1 + confidence) / 2)
+    falling, rising_ = limits_at(data.points.threshold, (1 + confidence) / 2)
     if not np.isnan(data.d_eer.eer):
         ends = [
             ErrorColumns(apcer[1:, None], bpcer[1:, None]).equal_error()[0]
@@ -191,19 +194,6 @@ def with_limits_of_attacks(
 
     An attack leaves with its target, and with its instrument and its attacker if known.
     """
-    attacks, confidence, kind = counts.attacks, options.confidence, parts.bona_fide.kind
-    also = [name for name in ALSO_LEFT_OUT if name in parts.attacks.probe_meta]
-    columns = [parts.attacks.codes.probe, *(parts.attacks.probe_meta[name] for name in also)]
-    units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in columns]
-    together = AcceptedAttempts.from_distances(attacks.distance, units)
-    species = []
-    for i in range(len(attacks.names)):
-        is_species = attacks.species == i
-        species.append(
-            AcceptedAttempts.from_distances(
-                attacks.distance[is_species], [x[is_species] for x in units]
-            )
-        )
     threshold_names = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
     thresholds = np.unique(
         np.concatenate([dataset[name].values.ravel() for name in threshold_names.values()])
@@ -220,48 +210,80 @@ def with_limits_of_attacks(
         auc=False,
         interval=options.for_new_people,
     )
-    accepted, number = attacks.accepted(to_internal(thresholds, kind)), attacks.number
-    rates, has_attempts = ratio(accepted, number), number > 0
     limits: dict[str, Limits] = {
         x: (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
     }
-    pooled = ratio(accepted.sum(axis=1), number.sum())
-    iapar = with_pooled_and_largest(rates, pooled)
-    alone = class_limits(species, rates, confidence)
-    of_all = together.curve(confidence).limits_at(pooled)
-    tried_species = [species[i] for i in np.flatnonzero(has_attempts)]
-    largest = largest_limits(tried_species, rates[:, has_attempts], confidence)
-    low, high = (
-        np.concatenate([each, one[:, None], most[:, None]], axis=1)
-        for each, one, most in zip(alone, of_all, largest, strict=True)
-    )
+    also = [name for name in ALSO_LEFT_OUT if name in parts.attacks.probe_meta]
+    columns = [parts.attacks.codes.probe, *(parts.attacks.probe_meta[name] for name in also)]
+    distances = to_internal(thresholds, parts.bona_fide.kind)
+    iapar, (low, high) = _iapar_with_limits(counts.attacks, columns, distances, options.confidence)
     limits["iapar"] = low, high
-    frr = bona_fide["frr"].values[:, None]
-    frr_low, frr_high = (x[:, None] for x in limits["frr"])
+    frr, frr_low, frr_high = (x[:, None] for x in (bona_fide["frr"].values, *limits["frr"]))
     limits["riapar"] = limits_of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
-    limits_by_name: dict[str, Any] = {}
-    for point, threshold in threshold_names.items():
-        point_thresholds = dataset[threshold].values
-        place = np.minimum(
-            np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0)
-        )
-        for name, ends in limits.items():
-            variable = f"{name}{point}"
-            if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
-                continue
-            is_finite = np.isfinite(point_thresholds).reshape(
-                point_thresholds.shape + (1,) * (ends[0].ndim - 1)
-            )
-            limits_by_name[variable] = tuple(
-                np.where(is_finite, end[place], np.nan) for end in ends
-            )
-    out = options.added_to(
-        dataset, limits_by_name, names, options.few_people(counts.verified.people.number)
-    )
+    by_name: dict[str, Any] = {}
+    for point, name in threshold_names.items():
+        by_name |= _limits_at_point(dataset, limits, thresholds, point, dataset[name].values)
+    few_people = options.few_people(counts.verified.people.number)
     also = [f"{name}s" for name in also]
-    return out.assign_attrs(
+    return options.added_to(dataset, by_name, names, few_people).assign_attrs(
         interval_threshold="thresholds stay",
         left_out=", ".join(["subjects", *also]),
         interval_of_largest=ALL_AT_ONCE,
         interval_for=f"new {' and '.join(['people', *also])}",
     )
+
+
+def _iapar_with_limits(
+    attacks: AttackAttempts, columns: Sequence[np.ndarray], distances: np.ndarray, confidence: float
+) -> tuple[np.ndarray, Limits]:
+    """Return IAPAR of each species, of all and the largest, (distances, species + 2).
+
+    `columns` have, for each row of attacks, its target and further units that leave with it.
+    """
+    units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in columns]
+    together = AcceptedAttempts.from_distances(attacks.distance, units)
+    species = []
+    for i in range(len(attacks.names)):
+        is_species = attacks.species == i
+        species.append(
+            AcceptedAttempts.from_distances(
+                attacks.distance[is_species], [x[is_species] for x in units]
+            )
+        )
+    accepted = attacks.accepted(distances)
+    rates = ratio(accepted, attacks.number)
+    pooled = ratio(accepted.sum(axis=1), attacks.number.sum())
+    alone = class_limits(species, rates, confidence)
+    of_all = together.curve(confidence).limits_at(pooled)
+    has_attempts = attacks.number > 0
+    tried_species = [species[i] for i in np.flatnonzero(has_attempts)]
+    largest = largest_limits(tried_species, rates[:, has_attempts], confidence)
+    low, high = (
+        np.concatenate([by_species, pooled_end[:, None], largest_end[:, None]], axis=1)
+        for by_species, pooled_end, largest_end in zip(alone, of_all, largest, strict=True)
+    )
+    return with_pooled_and_largest(rates, pooled), (low, high)
+
+
+def _limits_at_point(
+    dataset: xr.Dataset,
+    limits: Mapping[str, Limits],
+    thresholds: np.ndarray,
+    point: str,
+    point_thresholds: np.ndarray,
+) -> dict[str, Any]:
+    """Return the limits of the rates of an operating point, by name; NaN without a threshold.
+
+    `limits` are at the increasing `thresholds`; the names of the rates end with `point`.
+    """
+    place = np.minimum(np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0))
+    limits_by_name: dict[str, Any] = {}
+    for name, ends in limits.items():
+        variable = f"{name}{point}"
+        if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
+            continue
+        is_finite = np.isfinite(point_thresholds).reshape(
+            point_thresholds.shape + (1,) * (ends[0].ndim - 1)
+        )
+        limits_by_name[variable] = tuple(np.where(is_finite, x[place], np.nan) for x in ends)
+    return limits_by_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -20,6 +20,7 @@ from bioeval.results.variables import Variable
 from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.names import RowOrder
 from bioeval.showing.messages import warns_of_doubts
+from bioeval.stats.limits import Limits
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import DetectionRule, Presentations
 from bioeval.studies.attacks.scores import (
@@ -139,31 +140,26 @@ def pad(
     targets = require_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
+    options = interval_of(interval, (PEOPLE,))
+
     # The presentations, and the rule that chooses a threshold on them.
     rows = RowOrder(values, templates="the values")
-    attack, instrument, subjects = (
-        rows.bring(column, f"`{name}`")
-        for name, column in (("attack", attack), ("instrument", instrument), ("subjects", subjects))
-    )
-    data = Presentations.from_columns(values, attack, kind, non_response)
+    columns = {"attack": attack, "instrument": instrument, "subjects": subjects}
+    columns = {name: rows.bring(column, f"`{name}`") for name, column in columns.items()}
+    data = Presentations.from_columns(values, columns["attack"], kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
-    if train is not None and (rule is None or rule.name == "fixed"):
-        raise DataError("`train` needs a rule as `threshold`, such as d_eer")
-    if isinstance(train, tuple) and len(train) == 2:
-        train_rows = RowOrder(train[0], templates="the values of `train`")
-        train = train[0], train_rows.bring(train[1], "the species of `train`")
-        rows.remarks.update(train_rows.remarks)
-    options = interval_of(interval, (PEOPLE,))
+    remarks = rows.remarks
+    if train is not None:
+        train, train_remarks = _joined_training_set(train, rule)
+        remarks |= train_remarks
     units = {
-        name: _codes_of_units(name, labels, len(data.codes))
-        for name, labels in (("subjects", subjects), ("instrument", instrument))
-        if labels is not None
+        name: _codes_of_units(name, columns[name], len(data.codes))
+        for name in ("subjects", "instrument")
+        if columns[name] is not None
     }
-    warnings = [
-        *rows.remarks,
-        *_doubts(data, targets, units.get("instrument")),
-        *_doubts_of_kind(data, kind),
-    ]
+    doubts = _doubts(data, targets, units.get("instrument"))
+    messages = [*remarks, *doubts, *_doubts_of_kind(data, kind)]
+
     # Rates of responses, at operating points, and over thresholds.
     variables = _response_rates(data)
     attrs: dict[str, str | int | float] = {}
@@ -172,33 +168,26 @@ def pad(
         chosen = _chosen(rule, data, train, kind)
         used = chosen.distance
         attrs |= {"chosen_on": chosen.chosen_on, "threshold_rule": str(rule)}
-        warnings += chosen.messages
+        messages += chosen.messages
         variables |= _rates_at_threshold(data, used, kind)
         variables["threshold_used_next"] = to_user(chosen.following, kind)
     variables |= _eer_and_bpcer_at_apcer(data, targets, kind)
     if not isinstance(grid, np.ndarray):
         grid = _grid_over_scores(data, grid, variables, kind)
-    distances, order = to_internal(grid, kind), in_order_of_scores(kind)
+    distances = to_internal(grid, kind)
+    order = in_order_of_scores(kind)
     for rate, curve in data.rates(distances).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if thresholds is not None:
         pooled = variables["apcer"][1][:, -2]
-        warnings += all_beyond_scores(grid, pooled, variables["bpcer"][1])
-    # Their limits.
+        messages += all_beyond_scores(grid, pooled, variables["bpcer"][1])
+
     if options is not None:
         from bioeval.studies.attacks.limits import ALL_AT_ONCE, presentation_limits
 
         places = np.append(distances, math.nan if used is None else used)
         limits = presentation_limits(data, units, options, places, targets)
-        for i, side in enumerate(("low", "high")):
-            for rate, ends in limits.items():
-                dims = variables[rate][0]
-                values = ends[i]
-                if "threshold" in dims:
-                    if used is not None:
-                        variables[f"{rate}_at_threshold_{side}"] = dims[1:], values[-1]
-                    values = values[:-1][order]
-                variables[f"{rate}_{side}"] = dims, values
+        variables |= _ends_of_rates(limits, variables, order, at_threshold=used is not None)
         attrs |= {
             "interval_method": options.method,
             "confidence": options.confidence,
@@ -213,11 +202,41 @@ def pad(
         "kind": kind,
         "non_response": non_response,
         **attrs,
-        **message_attrs(warnings),
+        **message_attrs(messages),
     }
     species = species_labels(data.species)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
     return dataset(variables, NAMES, coordinates, about)
+
+
+def _joined_training_set(
+    train: Any, rule: DetectionRule | None
+) -> tuple[tuple[Any, Any], dict[Message, None]]:
+    """Return scores and species of the training set in the same order, and remarks on names."""
+    if rule is None or rule.name == "fixed":
+        raise DataError("`train` needs a rule as `threshold`, such as d_eer")
+    if not isinstance(train, tuple | list) or len(train) != 2:
+        raise DataError("`train`: expected two arrays, scores and species")
+    scores, species = train
+    rows = RowOrder(scores, templates="the values of `train`")
+    return (scores, rows.bring(species, "the species of `train`")), rows.remarks
+
+
+def _ends_of_rates(
+    limits: Mapping[str, Limits], rates: Variables, order: slice, *, at_threshold: bool
+) -> Variables:
+    """Return the limits of rates as variables; the last of a curve are at the threshold used."""
+    variables: Variables = {}
+    for i, side in enumerate(("low", "high")):
+        for rate, ends in limits.items():
+            dims = rates[rate][0]
+            values = ends[i]
+            if "threshold" in dims:
+                if at_threshold:
+                    variables[f"{rate}_at_threshold_{side}"] = dims[1:], values[-1]
+                values = values[:-1][order]
+            variables[f"{rate}_{side}"] = dims, values
+    return variables
 
 
 def _codes_of_units(name: str, values: Any, length: int) -> np.ndarray:
@@ -291,8 +310,6 @@ def _chosen(rule: DetectionRule, data: Presentations, train: Any, kind: str) -> 
         return _Chosen(distance, math.nan, "given", beyond)
     source, chosen_on = data, "the same data; errors there are optimistic"
     if train is not None:
-        if not isinstance(train, (tuple, list)) or len(train) != 2:
-            raise DataError("`train`: expected two arrays, scores and species")
         scores, species = train
         source = Presentations.from_columns(scores, species, kind, data.non_response, "train: ")
         chosen_on = "the training set"

@@ -6,7 +6,7 @@ and, of thresholds chosen on the data, for each draw of people, the same of all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,33 +98,15 @@ def by_attempts(
             verified.find_points(symmetric=False, with_rows=verified.given is None)
             people = int((~verified.people.no_person).sum())
             attempts += [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
-            # Of a symmetric matrix each pair is one attempt.
-            both_ways = is_symmetric(scores)
-            genuine, impostor = (x / (1 + both_ways) for x in attempts)
-            out_of = {"frr": genuine, "far": impostor}
-            compared = verified.compared
-            measures += _verification(verified, wanted, interval, out_of, compared)
-            at_far, at_frr = wanted.far_targets, wanted.frr_targets
-            if impostor and wanted.asks("frr_at_far"):
-                messages += support_messages(at_far, impostor, both_ways, "frr", compared)
-            if impostor:
-                messages += support_messages(at_frr, genuine, both_ways, "far", compared, "frr")
+            measured, notes = _measured_verification(verified, wanted, interval)
+            measures += measured
+            messages += notes
         if searching:
             searches = searching[0].result(*facts)
-            fused = search.of_kind(scores.kind).fusion
-            messages += too_few_notes(*searches.about.too_few, order_of(fused))
             attempts.append(int((searches.mates > 0).sum()))
-            non_mated, role = 0, searches.impostor_role(search.impostors)
-            if scores.kind != "order" and attempts[-1]:
-                non_mated = len(searches.impostor_probes(role))
-            non_mated_searches = non_mated, searching_people(searches.about, role)
-            measures += _identification(
-                searches, scores, wanted, search, interval, non_mated_searches
-            )
-            if non_mated and wanted.asks("dir_at_far"):
-                messages += support_messages(
-                    wanted.far_targets, non_mated, False, "dir", non_mated_searches[1]
-                )
+            measured, notes = _measured_searches(searches, scores, wanted, search, interval)
+            measures += measured
+            messages += notes
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
         codes = scores.codes
@@ -133,6 +115,44 @@ def by_attempts(
         details["jackknifed"] = left_out_in_words(len(everyone), groups)
         measures += _own_functions(scores, wanted.functions, everyone, groups, interval)
     return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
+
+
+def _measured_verification(
+    verified: Verified, wanted: WantedMeasures, interval: IntervalMethod
+) -> tuple[Iterable[SystemMeasure], list[Message]]:
+    # Of a symmetric matrix each pair is one attempt.
+    both_ways = is_symmetric(verified.scores)
+    genuine = verified.attempts.genuine_attempts / (1 + both_ways)
+    impostor = verified.attempts.impostor_attempts / (1 + both_ways)
+    compared = verified.compared
+    messages: list[Message] = []
+    if impostor and wanted.asks("frr_at_far"):
+        messages += support_messages(wanted.far_targets, impostor, both_ways, "frr", compared)
+    if impostor:
+        messages += support_messages(wanted.frr_targets, genuine, both_ways, "far", compared, "frr")
+    out_of = {"frr": genuine, "far": impostor}
+    return _verification(verified, wanted, interval, out_of, compared), messages
+
+
+def _measured_searches(
+    searches: Searches,
+    scores: Scores,
+    wanted: WantedMeasures,
+    search: OpenSet,
+    interval: IntervalMethod,
+) -> tuple[Iterable[SystemMeasure], list[Message]]:
+    messages = [
+        *too_few_notes(*searches.about.too_few, order_of(search.of_kind(scores.kind).fusion))
+    ]
+    role = searches.impostor_role(search.impostors)
+    non_mated = 0
+    if scores.kind != "order" and (searches.mates > 0).any():
+        non_mated = len(searches.impostor_probes(role))
+    searching = searching_people(searches.about, role)
+    if non_mated and wanted.asks("dir_at_far"):
+        messages += support_messages(wanted.far_targets, non_mated, False, "dir", searching)
+    non_mated_searches = non_mated, searching
+    return _identification(searches, scores, wanted, search, interval, non_mated_searches), messages
 
 
 def _verification(

@@ -379,31 +379,19 @@ def group_intervals(
             "far": [of_far[g][g] if enough[g] else None for g in range(number)],
             "frr": [of_frr[g] if enough[g] else None for g in range(number)],
         }
-
-        def together(rate: str, of_rates: int) -> Limits:
-            """Return limits that hold for `of_rates` rates together.
-
-            Groups are disjoint people, so that their rates are independent, and limits of each at
-            the level ``confidence ** (1 / rates)`` hold together (Sidak); for two rates of the same
-            people, at least.
-            """
-            level = confidence ** (1 / max(of_rates, 1))
-            ends = [
-                (np.nan, np.nan) if x is None else x.limits(level) for x in compared_rates[rate]
-            ]
-            low, high = np.array(ends).reshape(-1, 2).T
-            return low, high
-
         limits |= {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
         p_values = {"far": math.nan, "frr": math.nan}
         if compared:
-            of_both, of_one = ([together(x, n * compared) for x in compared_rates] for n in (2, 1))
+            of_both, of_one = (
+                [_limits_together(x, n * compared, confidence) for x in compared_rates.values()]
+                for n in (2, 1)
+            )
             limits |= measure_limits(of_both, of_one, float(dataset.attrs["alpha"]))
             p_values, notes = _p_values(counts, pairs, enough, options)
             remarks += notes
-        for rate in compared_rates:
-            low, high = together(rate, int(enough.sum()))
-            rates = np.array([np.nan if x is None else x.rate for x in compared_rates[rate]])
+        for rate, people in compared_rates.items():
+            low, high = _limits_together(people, int(enough.sum()), confidence)
+            rates = np.array([np.nan if x is None else x.rate for x in people])
             variables |= {f"{rate}_simultaneous": rates}
             variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
             variables[f"{rate}_groups_p"] = np.array(p_values[rate])
@@ -415,6 +403,20 @@ def group_intervals(
         interval_of_inequality="all values within limits of the rates that hold for all groups "
         "together, by the jackknife over people of each group"
     )
+
+
+def _limits_together(
+    groups: Sequence[PeopleOfRate | None], rates: int, confidence: float
+) -> Limits:
+    """Return limits of the groups' rates that hold for a number of `rates`; NaN of no group.
+
+    Groups are disjoint people, so that their rates are independent, and limits of each at the level
+    ``confidence ** (1 / rates)`` hold together (Sidak); for two rates of the same people, at least.
+    """
+    level = confidence ** (1 / max(rates, 1))
+    ends = [(np.nan, np.nan) if people is None else people.limits(level) for people in groups]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
 
 
 def with_limits_of_groups(

@@ -195,31 +195,17 @@ def sample_size(
                 "or the other"
             )  # fmt: skip
         errors = _errors_of_pilot(pilot, far, threshold, n_templates)
-    components, sizes, messages = errors.components, errors.sizes, [*errors.messages]
+    components = errors.components
+    sizes = errors.sizes
     rate = components.rate
+    messages = [*errors.messages]
     if width > rate:
         reason = (
             "the interval may be wider than the rate itself, and is then far from normal; plan a "
             "smaller width with `frr_width`"
         )
         messages.append(Message("plan-uncertain", why=reason))
-    subjects = np.array([errors.people(size, width, confidence) for size in sizes.tolist()])
-    if (subjects >= MOST).any():
-        raise DataError(
-            f"`frr_width` is {width:g} and takes more than {MOST:,} subjects; expected a larger "
-            "width"
-        )
-    variances = errors.variances(sizes)[0]
-    planned, all_samples = "templates", "all_templates"
-    if errors.of_attempts:
-        planned, all_samples = "attempts_of_subject", "all_attempts"
-    variables: Variables = variables_over(
-        (planned,),
-        subjects=subjects,
-        subject_sd=np.sqrt(variances),
-        design_effect=variances / (rate * (1 - rate) / errors.pairs(sizes)),
-        **{all_samples: subjects * sizes},
-    )
+    planned, variables = _subjects_for_interval(errors, width, confidence)
     variables |= {
         "frr": rate,
         "icc": components.between / components.total,
@@ -235,8 +221,7 @@ def sample_size(
     if pilot is not None:
         curve = JudgedAttempts(pilot, confidence).far_curve()
         variables["pilot_subjects"] = np.int64(errors.subjects)
-        promised, _ = people_to_promise(curve, far)
-        variables["people_estimated"] = promised
+        variables["people_estimated"], _ = people_to_promise(curve, far)
     attrs = {
         **(errors.attrs or {}),
         "result_type": "sample-size",
@@ -249,6 +234,30 @@ def sample_size(
     coordinates = {planned: sizes, "rule": np.array(RULES)}
     result = dataset(variables, SAMPLE_SIZE, coordinates, attrs)
     return result.assign_attrs(message_attrs([*_people_needed(result, planned), *messages]))
+
+
+def _subjects_for_interval(
+    errors: GenuineErrors, width: float, confidence: float
+) -> tuple[str, Variables]:
+    """Return the dimension that is planned, and the subjects that an interval of a width needs."""
+    sizes, rate = errors.sizes, errors.components.rate
+    subjects = np.array([errors.people(size, width, confidence) for size in sizes.tolist()])
+    if (subjects >= MOST).any():
+        raise DataError(
+            f"`frr_width` is {width:g} and takes more than {MOST:,} subjects; expected a larger "
+            "width"
+        )
+    variances = errors.variances(sizes)[0]
+    planned, all_samples = "templates", "all_templates"
+    if errors.of_attempts:
+        planned, all_samples = "attempts_of_subject", "all_attempts"
+    return planned, variables_over(
+        (planned,),
+        subjects=subjects,
+        subject_sd=np.sqrt(variances),
+        design_effect=variances / (rate * (1 - rate) / errors.pairs(sizes)),
+        **{all_samples: subjects * sizes},
+    )
 
 
 def _people_needed(ds: xr.Dataset, planned: str) -> Iterator[Message]:

@@ -89,8 +89,6 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
     from scipy.stats import binom  # slow to import: only here
 
     def quantile(level: float) -> int:
-        """Return the smallest count that is not exceeded with a probability of a level or more."""
-
         def is_enough(count: int) -> bool:
             return bool(binom.cdf(count, trials, rate).mean() >= level - 1e-12)
 
@@ -275,22 +273,11 @@ def workload(
     }
     shares = np.array([share, 1 - share])
     rate, low, high = np.array([point.alarms, point.rejections]).T
-    counts = np.full((4, len(EVENTS), len(periods)), np.nan)
-    for i, event in enumerate((point.alarms, point.rejections)):
-        for j, period in enumerate(periods):
-            # Who of the people is an impostor is drawn as well.
-            trials = people * period
-            if not math.isnan(event.rate):
-                exact = shares[i] * np.array([event.rate])
-                counts[:2, i, j] = count_limits(trials, exact, point.confidence)
-            if not math.isnan(sum(event)):
-                uncertain = values_of_rate(*event, point.confidence)
-                if event.rate == 0:  # which is possible, though no value of the rate is 0
-                    uncertain[: NODES // 2] = 0
-                counts[2:, i, j] = count_limits(trials, shares[i] * uncertain, point.confidence)
+    per_day = people * shares * rate
+    expected = per_day[:, None] * periods
+    limits = _limits_of_counts(point, shares, people * np.array(periods))
     with np.errstate(divide="ignore"):
         none = np.exp(np.log1p(-shares * rate)[:, None] * (people * np.array(periods, dtype=float)))
-    per_day = people * shares * rate
     variables = variables_over(
         ("event",),
         rate=rate,
@@ -300,17 +287,38 @@ def workload(
         per_day=per_day,
     ) | variables_over(
         ("event", "days"),
-        expected=per_day[:, None] * periods,
-        expected_low=counts[0],
-        expected_high=counts[1],
-        predicted=np.where(np.isnan(counts[2]), np.nan, per_day[:, None] * periods),
-        predicted_low=counts[2],
-        predicted_high=counts[3],
+        expected=expected,
+        expected_low=limits[0],
+        expected_high=limits[1],
+        predicted=np.where(np.isnan(limits[2]), np.nan, expected),
+        predicted_low=limits[2],
+        predicted_high=limits[3],
         none_at_all=none,
     )
     attrs |= message_attrs([_errors_of_a_day(people, point.names, per_day)], attrs)
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return dataset(variables, WORKLOAD, coordinates, attrs)
+
+
+def _limits_of_counts(point: _Rates, shares: np.ndarray, trials: np.ndarray) -> np.ndarray:
+    """Return limits of the numbers of events, (4, events, periods); NaN of an unknown rate.
+
+    The lower and the upper limit if the rate is exact, and if the rate is as uncertain as its
+    interval.
+    """
+    limits = np.full((4, len(EVENTS), len(trials)), np.nan)
+    for i, event in enumerate((point.alarms, point.rejections)):
+        for j, number in enumerate(trials.tolist()):
+            # Which of the people are impostors is drawn as well.
+            if not math.isnan(event.rate):
+                exact = shares[i] * np.array([event.rate])
+                limits[:2, i, j] = count_limits(number, exact, point.confidence)
+            if not math.isnan(sum(event)):
+                uncertain = values_of_rate(*event, point.confidence)
+                if event.rate == 0:  # which is possible, though no value of the rate is 0
+                    uncertain[: NODES // 2] = 0
+                limits[2:, i, j] = count_limits(number, shares[i] * uncertain, point.confidence)
+    return limits
 
 
 def _errors_of_a_day(people: int, rates: tuple[str, str], per_day: np.ndarray) -> Message:

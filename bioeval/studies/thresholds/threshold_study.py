@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
@@ -259,36 +259,17 @@ def study_threshold(
     require_values(scores, "a threshold")
     method = required_interval(interval, BY_PEOPLE)
     splitter = _splitter(scores, folds, repeats, random_state, task)
+    ranked: dict[str, Any] = {}
     with rows_reported():
         if searched:
             ranked = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
             counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
             counted = _count_comparisons(scores, rule, splitter, method)
-    folds_attrs, attempts = counted.folds.attrs, counted.attempts
     rates = counted.rates_by_part()
     variables = counted.of_all_data(scores.kind)
-    # Folds advise intervals by subject where their spread is 0; the study has these.
-    messages = [
-        Message("no-spread-in-folds", **x.arguments) if x.code.startswith("no-spread") else x
-        for x in messages_of(folds_attrs)
-    ]
-    attrs: dict[str, Any] = {x: folds_attrs[x] for x in _OF_FOLDS if x in folds_attrs}
-    attrs |= {
-        "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,
-        "divided": "subjects" if _divides_people(scores) else "pairs",
-    }
-    if method.resamples:
-        attrs["replicates"] = method.replicates
-    if searched:
-        attrs |= ranked
-    messages += notes
-    if not _divides_people(scores):
-        messages.append(Message("pairs-divided"))
-    messages += counted.messages
-    if attempts.defined and not counted.chosen.defined:
-        messages = [x for x in messages if x.code != "undefined-in-parts"]
-        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
+    attrs: dict[str, Any] = {**_attributes_of_folds(counted, rule, scores, method), **ranked}
+    messages = [*_messages(counted, rule, scores, notes)]
     if rule.name == "fixed":
         messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
     promised = False
@@ -304,29 +285,20 @@ def study_threshold(
         messages += remarks_on(assured, scores)
         promised = assured.refusal is None
     needed, support = _support(counted.people, rule, promised)
+    messages += support
+
     studied = f"open set, {rank_unit} ranks" if searched else "single-template verification"
     about = Provenance.from_scores(scores)
     if searched:
         about = about.searching(scores)
-    described = about_attrs(
-        about, THRESHOLD_STUDY, f"threshold study, {studied}", messages + support
-    )
+    described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
     study = dataset(variables, STUDY, {}, described | attrs)
-    parts = {"part": np.array(["all", "test"])}
     of_parts = variables_over(("part",), **rates)
     if needed:
         is_shown = all(message.code != "target-not-shown" for message in support)
         of_parts[f"{rule.name}{SUPPORTED}"] = int(is_shown)
-    about_parts = {"task": STUDY_PARTS["rates"], **_attributes_of_intervals(counted, method)}
-    about_parts |= {f"rates_at_{x}": y for x, y in threshold_with_next(study).items()}
-    table = {
-        **STUDY,
-        "part": replace(
-            COORDINATES["part"], labels={"all": "same data", "test": new_people(study)}
-        ),
-    }
-    by_part = dataset(of_parts, table, parts, about_parts)
-    answers = answers_of_study(study, by_part, rule, messages + support)
+    by_part = _rates_by_part(study, of_parts, _attributes_of_intervals(counted, method))
+    answers = answers_of_study(study, by_part, rule, messages)
     study.attrs.update(message_attrs(answers, study.attrs))
     nodes = {"": study, "rates": by_part}
     if needed:
@@ -334,6 +306,47 @@ def study_threshold(
         about_needs = {"task": STUDY_PARTS["needs"], **counted.people.in_words()}
         nodes["needs"] = dataset(needed, STUDY, labels, about_needs)
     return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
+
+
+def _attributes_of_folds(
+    counted: _Counted, rule: Rule, scores: Scores, method: IntervalMethod
+) -> dict[str, Any]:
+    of_folds = counted.folds.attrs
+    attrs: dict[str, Any] = {name: of_folds[name] for name in _OF_FOLDS if name in of_folds}
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
+    attrs["divided"] = "subjects" if _divides_people(scores) else "pairs"
+    if method.resamples:
+        attrs["replicates"] = method.replicates
+    return attrs
+
+
+def _messages(
+    counted: _Counted, rule: Rule, scores: Scores, notes: Sequence[Message]
+) -> Iterator[Message]:
+    """Yield messages of the folds, `notes` on their number, and messages on the threshold."""
+    is_lacking = counted.attempts.defined and not counted.chosen.defined
+    of_folds = messages_of(counted.folds.attrs)
+    for message in (*of_folds, *notes):
+        # Folds advise intervals by subject where their spread is 0; the study has these.
+        if message.code.startswith("no-spread"):
+            message = Message("no-spread-in-folds", **message.arguments)
+        if not (is_lacking and message.code == "undefined-in-parts"):
+            yield message
+    if not _divides_people(scores):
+        yield Message("pairs-divided")
+    yield from counted.messages
+    if is_lacking:
+        yield Message("no-threshold", why=no_such_threshold(rule, counted.attempts))
+
+
+def _rates_by_part(
+    study: xr.Dataset, of_parts: Variables, attributes: Mapping[str, Any]
+) -> xr.Dataset:
+    about = {"task": STUDY_PARTS["rates"], **attributes}
+    about |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
+    labels = {"all": "same data", "test": new_people(study)}
+    table = {**STUDY, "part": replace(COORDINATES["part"], labels=labels)}
+    return dataset(of_parts, table, {"part": np.array(["all", "test"])}, about)
 
 
 class _People(NamedTuple):
