@@ -143,6 +143,7 @@ class VerificationColumns:
         interpolated linearly between two thresholds, and every column is corrected by the
         interpolation error of the data themselves. `verified` has its operating points.
         """
+        # Measures, and the thresholds that are counted.
         points = verified.points
         measures = measures or curve_measures()
         # The limit of the EER bounds that of the AUC.
@@ -162,6 +163,8 @@ class VerificationColumns:
                 verified, MOST_CELLS // (groups + 1) - len(thresholds)
             )
             counted_at = np.union1d(thresholds, genuine_rows.thresholds)
+
+        # Impostor attempts of each person, and of each replicate where people are drawn.
         forms = None
         drawn_at = counted_at
         if options.resamples if drawn is None else drawn:
@@ -178,6 +181,8 @@ class VerificationColumns:
             attempts_made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
         sinks = [attempts_made] if forms is None else [attempts_made, forms]
         distances, owners, failed = count_layers(verified, counted_at, *sinks)
+
+        # Measures without each person, and of each replicate.
         columns = cls(
             verified,
             people,

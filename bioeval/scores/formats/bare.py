@@ -189,6 +189,15 @@ def _features_of(
     return features
 
 
+def _refuse_same_template(path: Path, is_same: np.ndarray) -> None:
+    if is_same.any():
+        raise fault(
+            path,
+            f"has {counted(int(is_same.sum()), 'pairs')} of a template with itself, "
+            f"the first is pair {int(np.argmax(is_same)) + 1}",
+        )
+
+
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
     """Return the distances of listed pairs of templates, of features of images or of templates.
 
@@ -214,12 +223,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
             f"does not mark genuine pairs, and {templates.path} has no subjects",
             "expected 1 or 0 after the two templates, or `labels` with subject_id",
         )
-    if (enrolled == probe).any():
-        raise fault(
-            listed.path,
-            f"has {counted(int((enrolled == probe).sum()), 'pairs')} of a template with itself, "
-            f"the first is pair {int(np.argmax(enrolled == probe)) + 1}",
-        )
+    _refuse_same_template(listed.path, enrolled == probe)
     if average:
         if average[0] != "template":
             raise DataError(

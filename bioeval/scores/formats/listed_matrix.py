@@ -69,10 +69,7 @@ def matrix_of_pairs(
             matrix[row, column] = matrix[column, row]
             mask[row, column] = mask[column, row]
         elif number >= MOSTLY * len(values) and 2 * shared >= shape[0]:
-            consequence = ", so that searches and multi-template attempts lack the other one"
-            about = {"one_order": number, "pairs": len(values), "consequence": consequence}
-            option = "`unordered=True`"
-            notes.append(Message("pairs-in-one-order", **about, option=option))
+            notes.append(_pairs_in_one_order(number, len(values)))
     unlisted = int((mask == Mask.IGNORE).sum()) - (shape[0] if shared else 0)
     if unlisted:
         notes.append(Message("not-listed", missing=unlisted, comparisons=matrix.size))
@@ -88,6 +85,16 @@ def matrix_of_pairs(
         **options,
     )
     return scores._with(remarks=tuple(notes))
+
+
+def _pairs_in_one_order(number: int, pairs: int) -> Message:
+    return Message(
+        "pairs-in-one-order",
+        one_order=number,
+        pairs=pairs,
+        consequence=", so that searches and multi-template attempts lack the other one",
+        option="`unordered=True`",
+    )
 
 
 def _refuse_other_scores(

@@ -222,26 +222,21 @@ def calibration_dataset(
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = scipy.special.expit(LOG_ODDS)
-    at_priors, at_odds = _cost_weights(priors, costs), _cost_weights(curve)
+    at_priors = _cost_weights(priors, costs)
+    at_odds = _cost_weights(curve)
     beta = costs[1] * (1 - priors) / (costs[0] * priors)  # weight of FAR where FRR has the weight 1
     values: dict[str, Any] = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
     if counts.genuine_loss is not None and counts.impostor_loss is not None:
-
-        def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Return FRR and FAR at distances."""
-            frr = rate(counts.false_rejects(distances), len(counts.genuine))
-            return frr, rate(counts.false_accepts(distances), counts.impostor_attempts)
-
         thresholds = bayes_thresholds(priors, costs)
-        frr, far = rates(0.0 - thresholds)
+        frr, far = _frr_and_far(counts, 0.0 - thresholds)
         values |= {"bayes_threshold": thresholds, "far_at_bayes": far, "frr_at_bayes": frr}
         values["bayes_threshold_next"] = _next_ratios(counts, thresholds)
         values["act_dcf"] = at_priors[0] * frr + at_priors[1] * far
         values["c_primary"] = float((frr + beta * far).mean())
-        frr, far = rates(0.0 + LOG_ODDS)
+        frr, far = _frr_and_far(counts, 0.0 + LOG_ODDS)
         values["bayes_error"] = at_odds[0] * frr + at_odds[1] * far
-        frr, far = rates(_last_distances_above(RATIOS))
+        frr, far = _frr_and_far(counts, _last_distances_above(RATIOS))
         values |= {"genuine_above": 1 - frr, "impostor_above": far}
         values["ece"] = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
         values["cllr"] = float(values["ece"][_EVEN])
@@ -281,6 +276,11 @@ def calibration_dataset(
     names = dict.fromkeys((*CALIBRATION, *values))
     in_order = {name: values[name] for name in names if name in values}
     return dataset(in_order, CALIBRATION, coordinates, attrs, first=())
+
+
+def _frr_and_far(counts: CalibrationCounts, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    frr = rate(counts.false_rejects(distances), len(counts.genuine))
+    return frr, rate(counts.false_accepts(distances), counts.impostor_attempts)
 
 
 def _cost_weights(

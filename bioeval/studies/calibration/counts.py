@@ -149,8 +149,7 @@ def count_for_calibration(
     with threads_for(scores):
         # A failed comparison has the ratio minus infinity.
         genuine = np.append(attempts.genuine, np.full(attempts.missed, np.inf))
-        distances = np.unique(genuine)
-        thresholds = np.union1d(given_thresholds, distances)
+        thresholds = np.union1d(given_thresholds, genuine)
         fa = attempts.false_accepts(thresholds).astype(np.int64)
         impostors = attempts.impostor_attempts
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
@@ -164,19 +163,7 @@ def count_for_calibration(
         pooled, low, high = None, np.empty(0), np.empty(0)
         points = np.empty(0), np.empty(0)
         if len(genuine) and impostors:
-            if laplace:
-                distances = np.union1d(distances, [-np.inf, np.inf])
-            accepts = fa[np.searchsorted(thresholds, distances)]
-            accepts[distances == np.inf] = impostors
-            rejects = len(genuine) - np.searchsorted(genuine, distances, side="right")
-            added = 0
-            if laplace:
-                accepts = accepts + 1 + (distances == np.inf)
-                rejects = rejects + (distances < np.inf)
-                added = 2
-            pooled = Pooled.from_points(
-                distances, accepts, rejects, (len(genuine) + added, impostors + added)
-            )
+            pooled = _pooled(genuine, thresholds, fa, impostors, laplace=laplace)
             low, high = _ranges(scores, attempts, pooled.edges)
             points = pooled.points
             if attempts.missed or attempts.missed_impostors:  # no threshold accepts them
@@ -196,6 +183,26 @@ def count_for_calibration(
         low=low,
         high=high,
         points=points,
+    )
+
+
+def _pooled(
+    genuine: np.ndarray, thresholds: np.ndarray, fa: np.ndarray, impostors: int, *, laplace: bool
+) -> Pooled:
+    """Pool attempts; `fa` impostor attempts are accepted at `thresholds`, and all at inf."""
+    distances = np.unique(genuine)
+    if laplace:
+        distances = np.union1d(distances, [-np.inf, np.inf])
+    accepts = fa[np.searchsorted(thresholds, distances)]
+    accepts[distances == np.inf] = impostors
+    rejects = len(genuine) - np.searchsorted(genuine, distances, side="right")
+    added = 0
+    if laplace:
+        accepts = accepts + 1 + (distances == np.inf)
+        rejects = rejects + (distances < np.inf)
+        added = 2
+    return Pooled.from_points(
+        distances, accepts, rejects, (len(genuine) + added, impostors + added)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -128,45 +129,61 @@ def normalise(
         gallery_cohort = gallery_cohort or probe_cohort
         probe_cohort = probe_cohort or gallery_cohort
     best = require_integer("top", top, low=2) if top is not None else None
-    sides = {"gallery": scores.gallery_labels, "probe": scores.probe_labels}
-    everyone = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
+    sides = _SidesOfMatrix(scores, method, best)
+    scales: list[Scale] = []
+    if method != "t":
+        of_gallery = sides.moments("gallery", gallery_cohort)
+        scales.append(lambda _: of_gallery)
+    if method != "z":
+        of_probe = sides.moments("probe", probe_cohort, cohort)
+        scales.append(lambda rows: of_probe.of_templates((rows, None)))
+    return _normalised(scores, method, scales).with_remarks(*sides.remarks)
 
-    remarks: dict[Message, None] = {}
 
-    def oriented(
-        input_name: str, of_side: Scores | None, labels: np.ndarray, names: Any, noun: str
+@dataclass
+class _SidesOfMatrix:
+    """The two sides of a matrix that is normalised by cohorts."""
+
+    scores: Scores
+    method: CohortMethod
+    top: int | None
+    remarks: dict[Message, None] = field(default_factory=dict)  # on templates without names
+
+    def moments(
+        self,
+        role: Literal["gallery", "probe"],
+        of_side: Scores | None,
+        cohort: Scores | None = None,
+    ) -> CohortMoments:
+        """Return the moments of a side; of ZT-norm, of Z-normalised scores of the probes."""
+        scores, name = self.scores, f"{role}_cohort"
+        labels, names = scores.gallery_labels, scores.gallery_names
+        if role == "probe":
+            labels, names = scores.probe_labels, scores.probe_names
+        noun = f"the {role} templates of the scores"
+        values, people = self._against_others(name, of_side, labels, names, noun)
+        if role == "probe" and self.method == "zt":
+            noun = "the cohort of probe_cohort"
+            of_cohort, _ = self._against_others("cohort", cohort, people, None, noun)
+            scale = cohort_moments(of_cohort, None, scores.kind, "cohort", people)
+            values = (values - scale.mean) / scale.sd
+        return cohort_moments(values, self.top, scores.kind, name, labels)
+
+    def _against_others(
+        self, input_name: str, of_side: Scores | None, labels: np.ndarray, names: Any, noun: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of templates against a cohort of other people, and these people."""
+        """Return scores (templates, cohort) of a side, and the other people of the cohort."""
         if of_side is None:
-            raise DataError(f'`{input_name}` is missing; `method="{method}"` needs it')
+            raise DataError(f'`{input_name}` is missing; `method="{self.method}"` needs it')
         ordered = in_order_of(names, of_side, f"`{input_name}`")
         by_rows = _templates_are_rows(input_name, ordered, labels.tolist(), noun)
         people = ordered.gallery_labels if by_rows else ordered.probe_labels
         own = ordered.probe_names if by_rows else ordered.gallery_names
-        remarks.update(dict.fromkeys(without_names(names, own, ("the scores", input_name))))
+        remarks = without_names(names, own, ("the scores", input_name))
+        self.remarks.update(dict.fromkeys(remarks))
+        everyone = {*self.scores.probe_labels.tolist(), *self.scores.gallery_labels.tolist()}
         require_other_people(people.tolist(), everyone, f"the cohort of {input_name}", "the data")
         return cells_of_matrix(ordered, by_rows, input_name), people
-
-    def moments(role: str, of_side: Scores | None) -> CohortMoments:
-        """Return the moments of one side of the scores; of ZT-norm, of Z-normalised scores."""
-        name = f"{role}_cohort"
-        names = scores.probe_names if role == "probe" else scores.gallery_names
-        noun = f"the {role} templates of the scores"
-        values, people = oriented(name, of_side, sides[role], names, noun)
-        if role == "probe" and method == "zt":
-            of_cohort, _ = oriented("cohort", cohort, people, None, "the cohort of probe_cohort")
-            scale = cohort_moments(of_cohort, None, scores.kind, "cohort", people)
-            values = (values - scale.mean) / scale.sd
-        return cohort_moments(values, best, scores.kind, name, sides[role])
-
-    scales: list[Scale] = []
-    if method != "t":
-        of_gallery = moments("gallery", gallery_cohort)
-        scales.append(lambda _: of_gallery)
-    if method != "z":
-        of_probe = moments("probe", probe_cohort)
-        scales.append(lambda rows: of_probe.of_templates((rows, None)))
-    return _normalised(scores, method, scales).with_remarks(*remarks)
 
 
 #: The moments that scores of some rows are normalised by.

@@ -232,13 +232,9 @@ def workload(
     """
     people = require_integer("people_per_day", people_per_day, low=1)
     share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
-    if isinstance(days, int | np.integer):
-        days = [days]
-    periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
-    if not periods or len(set(periods)) < len(periods):
-        raise DataError(
-            f"`days` is {received(days)}; expected different numbers of days, such as [1, 30]"
-        )
+    periods = _periods(days)
+
+    # The operating point.
     attrs: dict[str, Any] = {}
     far = None
     if alarms_per_day is not None:
@@ -248,15 +244,8 @@ def workload(
         far = far_of_alarms(alarms_per_day, people, share)
         attrs = {"alarms_per_day": float(alarms_per_day), "far": far}
     if isinstance(rates, xr.Dataset):
-        point = _rates_of_result(
-            rates, threshold if far is None else _loosest_threshold(rates, far)
-        )
-        attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
-        messages = [x for x in messages_of(rates.attrs) if x.code in MISSING]
-        if "threshold" in point.where and "far_target" not in point.where:
-            threshold_used = float(point.where["threshold"])
-            messages += beyond_scores(threshold_used, point.alarms.rate, point.rejections.rate)
-        attrs |= message_attrs(messages)
+        point, about = _point_of_result(rates, threshold, far)
+        attrs |= about
     elif threshold is not None:
         point_of = " chooses a point of a result; rates by name are of one point already"
         raise DataError(f"`threshold`{point_of}")
@@ -271,6 +260,8 @@ def workload(
         "impostor_share": share,
         "confidence": point.confidence,
     }
+
+    # False alarms and rejections in each period.
     shares = np.array([share, 1 - share])
     rate, low, high = np.array([point.alarms, point.rejections]).T
     per_day = people * shares * rate
@@ -298,6 +289,30 @@ def workload(
     attrs |= message_attrs([_errors_of_a_day(people, point.names, per_day)], attrs)
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return dataset(variables, WORKLOAD, coordinates, attrs)
+
+
+def _periods(days: int | Sequence[int]) -> list[int]:
+    if isinstance(days, int | np.integer):
+        days = [days]
+    periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
+    if not periods or len(set(periods)) < len(periods):
+        raise DataError(
+            f"`days` is {received(days)}; expected different numbers of days, such as [1, 30]"
+        )
+    return periods
+
+
+def _point_of_result(
+    result: xr.Dataset, threshold: Any, far: float | None
+) -> tuple[_Rates, dict[str, Any]]:
+    """Return the rates at an operating point of a result, and the attributes of the result."""
+    point = _rates_of_result(result, threshold if far is None else _loosest_threshold(result, far))
+    messages = [x for x in messages_of(result.attrs) if x.code in MISSING]
+    if "threshold" in point.where and "far_target" not in point.where:
+        threshold_used = float(point.where["threshold"])
+        messages += beyond_scores(threshold_used, point.alarms.rate, point.rejections.rate)
+    attrs = {name: result.attrs[name] for name in _OF_THE_DATA if name in result.attrs}
+    return point, attrs | message_attrs(messages)
 
 
 def _limits_of_counts(point: _Rates, shares: np.ndarray, trials: np.ndarray) -> np.ndarray:

@@ -259,6 +259,8 @@ def study_threshold(
     require_values(scores, "a threshold")
     method = required_interval(interval, BY_PEOPLE)
     splitter = _splitter(scores, folds, repeats, random_state, task)
+
+    # The threshold on all data, and in folds; the assured threshold.
     ranked: dict[str, Any] = {}
     with rows_reported():
         if searched:
@@ -287,6 +289,7 @@ def study_threshold(
     needed, support = _support(counted.people, rule, promised)
     messages += support
 
+    # The datasets: the study, its rates by part, what a target needs, and the folds.
     studied = f"open set, {rank_unit} ranks" if searched else "single-template verification"
     about = Provenance.from_scores(scores)
     if searched:

@@ -143,13 +143,7 @@ def zoo(
         distance = choice.threshold
         attempts = attempts_by_subject(scores, person, halves, distance)
     tests, messages = _tests(attempts, Provenance.from_scores(scores).layout, permutations, seed)
-    if math.isnan(distance):
-        messages.append(ALL_REJECTED)
-    elif rule.name == "fixed":
-        genuine, probes = attempts.genuine, attempts.as_probe
-        far = ratio(probes.accepted.sum(), probes.attempts.sum())
-        frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
-        messages += beyond_scores(to_user(distance, scores.kind), float(far), float(frr))
+    messages += _messages_on_threshold(attempts, rule, distance, scores.kind)
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)
@@ -181,6 +175,19 @@ def zoo(
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
     }
     return ds.assign_attrs(settings | message_attrs(answers_of_zoo(ds), ds.attrs))
+
+
+def _messages_on_threshold(
+    attempts: ZooAttempts, rule: Rule, distance: float, kind: str
+) -> list[Message]:
+    if math.isnan(distance):
+        return [ALL_REJECTED]
+    if rule.name != "fixed":
+        return []
+    genuine, probes = attempts.genuine, attempts.as_probe
+    far = ratio(probes.accepted.sum(), probes.attempts.sum())
+    frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
+    return beyond_scores(to_user(distance, kind), float(far), float(frr))
 
 
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
@@ -412,6 +419,7 @@ def attempts_by_subject(
     row_lacking = np.zeros((rows_of_matrix, GROUPS + 1), dtype=np.int64)
     column_sums = np.zeros((GROUPS, columns_of_matrix))
     column_lacking = np.zeros((GROUPS + 1, columns_of_matrix), dtype=np.int64)
+
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         for block in blocks_of(scores):
             rows = block.probes
@@ -440,8 +448,10 @@ def attempts_by_subject(
         as_claimed = _by_subject(
             column_sums.T, column_lacking.T, sizes[1], accepted[1], claimed, half_of_column
         )
+
+    # The genuine attempts in increasing order: sums do not depend on the order of the templates.
     distance, owner, own_half = map(np.concatenate, zip(*genuine, strict=True))
-    order_of_sums = np.argsort(distance)  # sums do not depend on the order of the templates
+    order_of_sums = np.argsort(distance)
     distance = distance[order_of_sums]
     genuine_accepted = is_accepted(distance, threshold)
     if scores.nan == "reject":

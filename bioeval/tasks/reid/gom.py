@@ -280,18 +280,7 @@ class GomCounts(ReidCounts):
             to_user(tau, kind) if self._thresholds_are_similarities else tau
         )
         messages += _missing(matched[~left_out], absent[~left_out], task.variant, rules.removed)
-        attrs = about_attrs(candidates.about(), "gom", "GOM", messages)
-        attrs |= {
-            "variant": task.variant,
-            "budget": int(task.budget),
-            "ties": task.ties,
-            "normalised_low": float(self.low),
-            "normalised_high": float(self.high),
-            "normalised_span": float(self.high - self.low),
-            "convention": rules.name,
-            "removes": rules.removed,
-            "junk": rules.junk_in_words,
-        }
+        attrs = about_attrs(candidates.about(), "gom", "GOM", messages) | self._options()
         result = dataset(variables, GOM, coordinates, attrs)
         if not self._thresholds_are_similarities:
             return result
@@ -301,6 +290,20 @@ class GomCounts(ReidCounts):
                 data=to_user(turned[name].values, candidates.scores.kind)
             )
         return turned
+
+    def _options(self) -> dict[str, str | int | float]:
+        rules = self.candidates.rules
+        return {
+            "variant": self.task.variant,
+            "budget": int(self.task.budget),
+            "ties": self.task.ties,
+            "normalised_low": float(self.low),
+            "normalised_high": float(self.high),
+            "normalised_span": float(self.high - self.low),
+            "convention": rules.name,
+            "removes": rules.removed,
+            "junk": rules.junk_in_words,
+        }
 
     def in_means(self, matches: MatchLists) -> np.ndarray:
         """Return the mask of queries in the means: with a match, or in the reference, all."""
