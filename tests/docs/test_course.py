@@ -1,0 +1,59 @@
+"""Lectures are slides with remarks for the speaker, and their figures become PDFs."""
+
+import importlib
+import json
+import re
+
+import pytest
+from optional import optional_import
+from pages import ROOT
+
+LECTURES = sorted((ROOT / "docs" / "course").glob("lecture-*.ipynb"))
+SLIDE_TYPES = {"slide", "subslide", "fragment", "notes", "skip"}
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_each_cell_of_a_lecture_has_its_place_in_the_slides(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    types = [cell["metadata"]["slideshow"]["slide_type"] for cell in cells]
+    assert types[0] == "slide" and set(types) <= SLIDE_TYPES
+    assert types.count("notes") >= 8
+    titles = [cell for cell in cells if "".join(cell["source"]).startswith("#")]
+    assert all(cell["metadata"]["slideshow"]["slide_type"] == "slide" for cell in titles)
+    long_lines = [x for c in cells if c["cell_type"] == "code" for x in c["source"] if len(x) > 101]
+    assert not long_lines
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_cells_that_assert_are_hidden(path):
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and re.search(r"^assert ", source, re.MULTILINE):
+            assert cell["metadata"]["tags"] == ["remove-cell"], cell["id"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the kernel and its client
+def test_slides_and_figures_are_written(tmp_path):
+    nbformat = optional_import("nbformat")
+    for name in ("nbclient", "nbconvert", "ipykernel"):
+        optional_import(name)
+    course = importlib.import_module("course")
+    new = nbformat.v4
+    cells = [
+        new.new_markdown_cell("# A lecture on [faces](faces.md)"),
+        new.new_code_cell("import matplotlib.pyplot as plt\nplt.plot([1, 2]);", id="line"),
+        new.new_code_cell("print(6 * 7)", metadata={"tags": ["hide-input"]}),
+        new.new_markdown_cell("Ask first."),
+    ]
+    for cell, place in zip(cells, ("slide", "fragment", "fragment", "notes"), strict=True):
+        cell.metadata["slideshow"] = {"slide_type": place}
+    nbformat.write(new.new_notebook(cells=cells), tmp_path / "lecture.ipynb")
+    notebook = course.executed(tmp_path / "lecture.ipynb")
+    (figure,) = course.write_figures(notebook, tmp_path / "figures")
+    assert figure.name == "line.pdf" and figure.read_bytes().startswith(b"%PDF")
+    html = course.write_slides(notebook, tmp_path / "slides.html").read_text(encoding="utf-8")
+    assert "A lecture on faces" in html and "data:image/png" in html and "42" in html
+    assert "6 * 7" not in html and re.search(
+        r'<aside class="notes">\s*.*Ask first', html, re.DOTALL
+    )
