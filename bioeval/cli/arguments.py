@@ -156,6 +156,18 @@ def joined_lists(
     return tuple(values) or None
 
 
+def joined_entries(
+    ctx: click.Context, param: click.Parameter, given: tuple[tuple[tuple[str, Any], ...], ...]
+) -> dict[str, Any]:
+    """Return the entries of a mapping, which may be given in several options."""
+    entries = [entry for several in given for entry in several]
+    keys = [key for key, _ in entries]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise click.BadParameter(f"{key!r} is given twice")
+    return dict(entries)
+
+
 NUMBERS = Value(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
@@ -175,5 +187,6 @@ GALLERY = Value(
 )
 THRESHOLD = Value("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
 TARGET = Value("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
+NAMES = Value("name,name", lambda text: tuple(text.split(",")), "names, comma-separated")
 PRIORS = Value("p,p", _priors, "different numbers between 0 and 1, comma-separated")
 ENTRIES = Value("key=value", _entries, "KEY=VALUE, or several, comma-separated")

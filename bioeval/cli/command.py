@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import textwrap
@@ -70,28 +71,31 @@ class Command(click.Command):
         ``nan="reject"`` is ``--nan reject``, and ``columns={"scores": "D"}``, an entry of a
         mapping, ``--columns scores=D``. One for which the command has no option stays as it is.
         """
+        return NAMED.sub(self._option_of, text)
+
+    @functools.cached_property
+    def _options(self) -> dict[str | None, str]:
+        """The longest form of each option by its argument."""
+        return {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
+
+    def _option_of(self, match: re.Match[str]) -> str:
         from bioeval.scores.formats.options import LOAD_NAMES
 
-        options = {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
-
-        def option_of(match: re.Match[str]) -> str:
-            name, value = match[1], match[2] or ""
-            if name not in options and "lists" in options:
-                name = LOAD_NAMES.get(name, name)
-            name, _, key = name.partition(".")
-            if entry := _ENTRY.fullmatch(value):
-                key, value = entry.groups()
-            option, value = options.get(name), value.strip('"')
-            if option is None:
-                of_card = value and name in OF_A_CARD
-                return f"{name} = {match[2]} in a protocol card" if of_card else match[0]
-            if key and value in ("", "...", "True"):
-                value = f"{key}=NAME" if name == "columns" else key
-            elif key:
-                value = f"{key}={value}"
-            return f"{option} {shlex.quote(value)}" if value else option
-
-        return NAMED.sub(option_of, text)
+        name, value = match[1], match[2] or ""
+        if name not in self._options and "lists" in self._options:
+            name = LOAD_NAMES.get(name, name)
+        name, _, key = name.partition(".")
+        if entry := _ENTRY.fullmatch(value):
+            key, value = entry.groups()
+        option, value = self._options.get(name), value.strip('"')
+        if option is None:
+            of_card = value and name in OF_A_CARD
+            return f"{name} = {match[2]} in a protocol card" if of_card else match[0]
+        if key and value in ("", "...", "True"):
+            value = f"{key}=NAME" if name == "columns" else key
+        elif key:
+            value = f"{key}={value}"
+        return f"{option} {shlex.quote(value)}" if value else option
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summary of the command, and its examples."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -27,13 +27,12 @@ from bioeval.cli.outputs import (
     write_results,
 )
 from bioeval.cli.progress import Stages
-from bioeval.showing.printing import print_table
+from bioeval.showing.printing import Shown, print_table
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
     from bioeval.showing.conditions import Condition
     from bioeval.showing.text import Text
-    from bioeval.showing.vocabulary import Results
 
 #: The arguments of `load` that are options.
 _READ = (
@@ -62,12 +61,8 @@ class Extras:
         Further lists of rows of the JSON by key; each is a file of CSV, too.
     lines : sequence of Text
         Lines below the table.
-    table : TerminalDocument, optional
-        In place of the table of the result.
     draw : callable, optional
         Draws into a folder in place of the plots of the result.
-    overlaid : bool
-        Whether several results are drawn in one plot of each kind.
     name : str
         What the result is called on a page; by default its system, or the first file.
     page, page_options
@@ -76,9 +71,7 @@ class Extras:
 
     records: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     lines: Sequence[Text] = ()
-    table: Any = None
     draw: Callable[[Path], None] | None = None
-    overlaid: bool = False
     name: str = ""
     page: Any = None
     page_options: Mapping[str, Any] = field(default_factory=dict)
@@ -90,20 +83,13 @@ NO_EXTRAS = Extras()
 class Run:
     """One run of a command, with the values of the options that it shares with others.
 
-    They are taken from `options`, and checked before anything is read. In its context progress is
-    shown; what :meth:`finish` made is printed at the end.
+    They are taken from `options`, and checked before anything is read. The command reads, shows
+    its `stages`, and hands its result to :meth:`finish`; :meth:`show` prints it at the end.
     """
 
     def __init__(self, options: dict[str, Any]):
         take = options.pop
         self.reading = {x: take(x) for x in _READ} if "labels" in options else {}
-        if labels := self.reading.get("distractor_ids"):
-            self.reading["distractor_ids"] = tuple(filter(None, labels))
-        elif self.reading:
-            self.reading["distractor_ids"] = None
-        for name in ("columns", "lists"):
-            if name in self.reading:
-                self.reading[name] = _by_key(name, self.reading[name])
         #: How the settings of ``--interval`` are, and of the use of a system those given.
         self.settings = {x: take(x) for x in _INTERVAL} if "replicates" in options else {}
         used = {x: take(x, None) for x in _USE} if "attempts" in options else {}
@@ -111,21 +97,9 @@ class Run:
         self._named = "name" in options
         self.given_name, self.terms = take("name", None), take("terms", "lecture")
         self.conditions: tuple[Condition, ...] = take("fail_if", ())
-        self._take_output(options)
 
-        self.files: list[str] = []  # that were read
-        self._remarks: list[str] = []  # on what was written, for standard error
-        self._failures: list[str] = []  # why the command ends with exit code 1
-        self._table: Any = None
-        self._text = ""
-        self._document: Any = None
-        self._written: list[str] = []
-        self._inside = contextlib.ExitStack()
-
-    def _take_output(self, options: dict[str, Any]) -> None:
-        """Take the options of output, and check the places before any computation."""
-        take = options.pop
-        out, page, self.force = take("out", None), take("report", None), take("force", False)
+        out, page, save_to = take("out", None), take("report", None), take("save_to", None)
+        self.force = take("force", False)
         plots, self.formats = take("plots", False), tuple(take("plot_formats", ()))
         if (plots or self.formats) and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
@@ -133,42 +107,38 @@ class Run:
             self.formats = ("png",)
         self.folder = None if out is None else check_folder(out, self.force)
         self.page = None if page is None else take_out(page, self.force)
+        self.save_to = None if save_to is None else take_out(save_to, self.force)
         self.as_json, self.verbose = take("as_json", False), take("verbose", False)
         forms: list[Any] = [form for form in ("latex", "markdown") if take(form, False)]
         if self.as_json + len(forms) > 1:
             raise click.UsageError("give one of --json, --latex and --markdown")
         self.markup = forms[0] if forms else None
 
-    def __enter__(self) -> Self:
-        self.stages = self._inside.enter_context(Stages())
-        return self
+        self.stages = Stages()
+        self.files: list[str] = []  # that were read
+        self._remarks: list[str] = []  # on what was written, for standard error
+        self._failures: list[str] = []  # why the command ends with exit code 1
+        self._shown: Any = ""
+        self._document: Any = None
 
-    def __exit__(self, *exception: Any) -> None:
-        self._inside.__exit__(*exception)
-        if exception[0] is None:
-            self._show()
-            for reason in self._failures:
-                note(f"bioeval: failed: {reason}")
-            if self._failures:
-                click.get_current_context().exit(1)
+    def keep(self, shown: Any, document: Any) -> None:
+        """Keep a table or a text, and the JSON document, for printing at the end."""
+        self._shown, self._document = shown, document
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Print the result and the remarks; exit with code 1 if there are failures."""
         if self.as_json:
             show_json(self._document)
-        elif self._table is not None:
-            table = self._table
-            if not self.verbose:
-                table = table.supported()
-            print_table(table, self.markup)
+        elif isinstance(self._shown, str):
+            put(self._shown)
         else:
-            put(self._text)
-        lines = [*self._remarks]
-        if self.folder is not None:
-            lines.append(f"wrote {len(self._written)} files to {self.folder}")
-        if self.page is not None:
-            lines.append(f"wrote {self.page}")
-        if lines:
-            note("\n".join(lines))
+            print_table(self._shown if self.verbose else self._shown.supported(), self.markup)
+        if self._remarks:
+            note("\n".join(self._remarks))
+        for reason in self._failures:
+            note(f"bioeval: failed: {reason}")
+        if self._failures:
+            click.get_current_context().exit(1)
 
     # -------------------------------------------------------------------------- reading
 
@@ -187,9 +157,6 @@ class Run:
 
         self.stages(f"reading {file}")
         reading = {**self.reading, **changed}
-        reading["lists"] = {key: _value_of(key, x) for key, x in reading["lists"].items()}
-        if reading["average"] is not None:
-            reading["average"] = tuple(reading["average"].split(","))
         if second is not None:
             role = _role_of(file, second)
             if reading.get(role) is not None:
@@ -197,17 +164,13 @@ class Run:
                     f"{second!r} is a second file, beside --{role} {reading[role]!r}"
                 )
             reading[role] = second
-        self.add_files(file, second)
+        self.files += filter(None, (file, second))
         impostor = reading.pop("impostor", None)
         scores = read_with(file if impostor is None else (file, impostor), **reading)
         if self._named or name is not None:
             scores = scores.replace(name=self.system_name(file, name or self.given_name))
         self.stages("counting")
         return System(scores, self._in_use(scores), reading["labels"])
-
-    def add_files(self, *files: str | None) -> None:
-        """Add files that the command reads by itself."""
-        self.files += filter(None, files)
 
     def read_set(self, files: Sequence[str], name: str | None = None) -> Scores:
         """Return the scores of a set: a file, and perhaps the list of its trials."""
@@ -224,19 +187,6 @@ class Run:
             return {}
         use, self.use = self.use, {}
         return use
-
-    def take_fusion(self) -> str:
-        """Return the rule of fusion, and remove it from the use of a system."""
-        rule: str = self.use.pop("fusion", "best")
-        return rule
-
-    def claim_all_templates(self) -> None:
-        """Compare a claim with all enrolled templates of the subject."""
-        self.use["templates"] = "multi"
-
-    def drop_seed(self) -> None:
-        """Remove the seed from the settings of intervals."""
-        del self.settings["random_state"]
 
     def _in_use(self, scores: Scores) -> Scores:
         """Return the scores of the claims of a system; `scores` where a claim is one comparison."""
@@ -315,81 +265,40 @@ class Run:
         """End with exit code 1 after everything is shown and written, and say why."""
         self._failures.append(reason)
 
-    def _require_within_scores(self, results: Any) -> None:
-        """Fail by the one threshold of a result that is outside all scores of both classes."""
-        import xarray as xr
-
-        from bioeval.results.support import outside_scores
-        from bioeval.showing.messages import sentence_about
-
-        for result in results.values() if isinstance(results, dict) else [results]:
-            is_result = isinstance(result, xr.Dataset | xr.DataTree)
-            message = outside_scores(result) if is_result else None
-            if message is not None:
-                self.fail(in_options(sentence_about(message)))
-
-    def file_to_write(self, out: str | None) -> None:
-        """Check the path of a file to write, if any, before anything is computed."""
-        if out is not None:
-            take_out(out, self.force)
-
-    def save_scores(self, scores: Scores, out: str | None) -> None:
-        """Write scores to the file `out`; nothing if `out` is None."""
-        if out is None:
+    def save_scores(self, scores: Scores) -> None:
+        """Write scores to the file of ``--save``, if wanted."""
+        if self.save_to is None:
             return
         from bioeval.scores.formats import save
 
-        self.stages(f"writing {out}")
-        save(scores, out)
-        self.remark(f"wrote {out}: {scores!r}")
-
-    def in_terms(self, results: Results) -> Results:
-        """Return results whose tables and plots use the terms of ``--terms``."""
-        from bioeval.showing.vocabulary import in_terms
-
-        return in_terms(results, self.terms)
-
-    def table(self, results: Any, lines: Sequence[Text] = (), *, whole: bool = False) -> Any:
-        """Return the table of results, and lines below it, in the terms of ``--terms``.
-
-        Options stand for arguments. Without ``--verbose`` it is a short one, unless it is to be the
-        `whole` one of a file.
-        """
-        from bioeval.showing.sections import document_of
-
-        verbose = whole or self.verbose or self.markup is not None
-        return document_of(results, self.terms, in_options, lines, verbose=verbose)
-
-    def keep(self, table: Any = None, document: Any = None, *, text: str = "") -> None:
-        """Keep a table or a text, and the JSON document, for printing at the end."""
-        self._table, self._text, self._document = table, text, document
+        self.stages(f"writing {self.save_to}")
+        save(scores, self.save_to)
+        self.remark(f"wrote {self.save_to}: {scores!r}")
 
     def finish(self, results: Any, extras: Extras = NO_EXTRAS) -> None:
         """Write a result, or several by name, ask the conditions, and keep the table for printing.
 
         JSON and CSV are those of the data frame, in the terms of the lecture, whatever ``--terms``
-        says, for programs that read them.
+        says, for programs that read them. Without ``--verbose`` the table is a short one.
         """
         import xarray as xr
 
         from bioeval.results.dataset import without_slashes
-        from bioeval.showing.tasks import datasets
+        from bioeval.results.support import outside_scores
+        from bioeval.showing.data import data_of
+        from bioeval.showing.messages import sentence_about
+        from bioeval.showing.nodes import nodes_of
+        from bioeval.showing.sections import document_of
 
-        saved: Any = None
-        displayed = results
-        system = ""
+        table = partial(document_of, results, self.terms, in_options, extras.lines)
+        tree = results
         if isinstance(results, dict):
             nodes = without_slashes(results, "-")
-            saved = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
-            displayed = {name: self.in_terms(x) for name, x in results.items()}
-        elif isinstance(results, xr.Dataset | xr.DataTree):
-            saved = results
-            displayed = self.in_terms(saved)
-            system = next((str(x.attrs.get("system", "")) for _, x in datasets(saved)), "")
+            tree = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
+        elif isinstance(results, Shown):
+            tree = None
         document: dict[str, Any] = {}
         if self.folder is not None or self.as_json or self.conditions:
-            from bioeval.showing.data import data_of
-
             data = data_of(results)
             for condition in self.conditions:
                 self._failures += condition.reasons(data.frame)
@@ -397,42 +306,52 @@ class Run:
             if len(self.files) > 1:
                 document["inputs"] = self.files
             document |= {**data.document(), **extras.records}
-        self._require_within_scores(results)
+        for system in results.values() if isinstance(results, dict) else filter(None, [tree]):
+            if (message := outside_scores(system)) is not None:
+                self.fail(in_options(sentence_about(message)))
 
         def fill(folder: Path) -> None:
-            write_results(folder, saved, self.table(displayed, extras.lines, whole=True))
+            write_results(folder, tree, table(verbose=True))
             write_csv(folder, data.tables(), extras.records)
             if extras.draw is not None and self.formats:
                 extras.draw(folder)
-            elif self.formats and saved is not None:
-                self.draw(displayed, folder, overlaid=extras.overlaid)
+            elif self.formats and tree is not None:
+                self.draw(results, folder)
 
         if self.folder is not None:
             self.stages(f"writing to {self.folder}")
-            self._written = write_folder(self.folder, document, fill, self.force)
-        self.keep(extras.table or self.table(displayed, extras.lines), document)
-        name = extras.name or system or Path(next(iter(self.files), "")).stem
-        page = extras.page
-        if page is None:
-            page = {name: displayed} if saved is results else displayed
-        title = name if saved is None else ""
-        self.remark(*self.write_page(page, **{"title": title, **extras.page_options}))
+            names = write_folder(self.folder, document, fill, self.force)
+            self.remark(f"wrote {len(names)} files to {self.folder}")
+        self.keep(table(verbose=self.verbose or self.markup is not None), document)
+        if self.page is None:
+            return
+        name = extras.name or Path(next(iter(self.files), "")).stem
+        if not extras.name and isinstance(results, xr.Dataset | xr.DataTree):
+            name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
+        page = extras.page or ({name: results} if tree is results else results)
+        title = name if tree is None else ""
+        self.write_page(page, **{"title": title, **extras.page_options})
 
-    def draw(self, results: Any, folder: Path, scores: Any = (), **options: Any) -> None:
+    def draw(self, results: Any, folder: Path, scores: Any = (), begin: str = "") -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
         from bioeval.plot.files import save_plots
+        from bioeval.showing.vocabulary import in_terms
 
-        save_plots(results, scores, folder, self.formats, tell=self.remark, **options)
+        is_of_several = isinstance(results, dict)
+        drawn: Any = in_terms(results, self.terms) if not is_of_several else {}
+        for name in results if is_of_several else ():
+            drawn[name] = in_terms(results[name], self.terms)
+        options: dict[str, Any] = {"overlaid": is_of_several, "begin": begin}
+        save_plots(drawn, scores, folder, self.formats, tell=self.remark, **options)
 
-    def write_page(self, results: Any, **options: Any) -> list[str]:
-        """Write the page of the results of the files that were read, if wanted.
+    def write_page(self, results: Any, **options: Any) -> None:
+        """Write the page of the results of the files that were read, with the command behind it.
 
-        It has the command that it was made from. Return what it could not show.
+        Remarks say what it could not show.
         """
-        if self.page is None:
-            return []
         from bioeval.page.page import report
 
+        assert self.page is not None
         self.stages(f"writing {self.page}")
         # Names of files, without the folders of this machine.
         words = [Path(x).name if os.path.isabs(x) else x for x in command_words()]
@@ -441,26 +360,7 @@ class Run:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
             report(results, self.page, **options)
-        return [str(warning.message) for warning in caught]
-
-
-def _by_key(option: str, entries: Iterable[tuple[tuple[str, str], ...]]) -> dict[str, Any]:
-    """Return the entries of a mapping, which may be given in several options."""
-    values: dict[str, Any] = {}
-    for key, value in (entry for several in entries for entry in several):
-        if key in values:
-            raise click.BadParameter(f"{key!r} is given twice", param_hint=f"'--{option}'")
-        values[key] = value
-    return values
-
-
-def _value_of(key: str, value: str) -> Any:
-    """Return the value of a key of ``--lists``; a key alone says yes."""
-    if key == "first_index" and value.isdigit():
-        return int(value)
-    if key == "keep":
-        return value.split(",")
-    return {"yes": True, "no": False, key: True}.get(value, value)
+        self.remark(*(f"bioeval: warning: {x.message}" for x in caught), f"wrote {self.page}")
 
 
 def _role_of(file: str, second: str) -> str:

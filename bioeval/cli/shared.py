@@ -18,9 +18,11 @@ from bioeval.cli.arguments import (
     FAILED,
     FARS,
     FRRS,
+    NAMES,
     NUMBERS,
     Value,
     at_least,
+    joined_entries,
 )
 from bioeval.cli.command import F, in_options, option, option_group
 
@@ -36,6 +38,19 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
         ctx.with_resource(set_options(memory_limit=size))
     except DataError as error:
         raise DataError(in_options(str(error))) from error
+
+
+def _of_lists(ctx: click.Context, param: click.Parameter, given: Any) -> dict[str, Any]:
+    """Return what lists alone need; a key alone says yes."""
+    entries = joined_entries(ctx, param, given)
+    for key, value in entries.items():
+        if key == "first_index" and value.isdigit():
+            entries[key] = int(value)
+        elif key == "keep":
+            entries[key] = value.split(",")
+        else:
+            entries[key] = {"yes": True, "no": False, key: True}.get(value, value)
+    return entries
 
 
 #: The arguments of `load`, of each command that reads a file.
@@ -58,6 +73,7 @@ _READING = option_group(
         "that a column may have, as subject_a, subject_b, template and probe.",
         ENTRIES,
         multiple=True,
+        callback=joined_entries,
     ),
     option(
         "--lists KEY=VALUE",
@@ -65,6 +81,7 @@ _READING = option_group(
         "and leave_out_query.",
         ENTRIES,
         multiple=True,
+        callback=_of_lists,
     ),
     option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(
@@ -89,6 +106,7 @@ _READING = option_group(
         "--average NAME,NAME",
         "Metadata columns by which several embeddings become one template, as the template and "
         "the media of IJB.",
+        NAMES,
     ),
     option(
         "--exclude RULE",
@@ -112,6 +130,7 @@ _READING = option_group(
         "Labels of no known person, in place of the words for them that Scores lists; an empty "
         "one says that all labels are names.",
         multiple=True,
+        callback=lambda ctx, param, labels: tuple(filter(None, labels)) if labels else None,
     ),
     heading="Reading",
 )
@@ -327,8 +346,10 @@ def shared(
         def call(**given: Any) -> None:
             from bioeval.cli.running import Run
 
-            with Run(given) as run:
+            run = Run(given)
+            with run.stages:
                 function(run, **{name: x for name, x in given.items() if x not in (None, ())})
+            run.show()
 
         return options(call)
 

@@ -40,7 +40,6 @@ def calibration_command(
     second: str | None = None,
     calibrate: Any = None,
     interval: str | None = None,
-    save_to: str | None = None,
     train: tuple[str, ...] = (),
     **options: Any,
 ) -> None:
@@ -55,14 +54,12 @@ def calibration_command(
 
     FILE holds the trials of DATA, as of `bioeval run`; options for reading apply to all files.
     """
-    from bioeval.cli.running import Extras
     from bioeval.studies.calibration.calibration import calibration
     from bioeval.studies.calibration.calibrator import Calibrator
 
-    if calibrate is None and (train or save_to):
+    if calibrate is None and (train or run.save_to):
         word = "--train" if train else "--save"
         raise click.UsageError(f"{word} needs --calibrate METHOD, such as logistic")
-    run.file_to_write(save_to)
     limits, files = run.interval(interval), [data, *filter(None, [second])]
     evaluated = run.read_set(files, run.given_name)
     read = {}
@@ -73,11 +70,11 @@ def calibration_command(
         run.stages("calibrating")
         calibrated = Calibrator(calibrate, prior).fit(train_set).transform(evaluated)
         read[f"{evaluated.name}, calibrated"] = calibrated
-        run.save_scores(calibrated, save_to)
+        run.save_scores(calibrated)
     datasets = {}
     for name, scores in read.items():
         # Beside ratios made of them, scores have minima alone.
         minima = scores.kind != "llr" and len(read) > 1
         datasets[name] = calibration(scores, interval=None if minima else limits, **options)
     require_defined([ds["min_cllr"] for ds in datasets.values()], read.values())
-    run.finish(datasets, Extras(overlaid=True))
+    run.finish(datasets)

@@ -81,6 +81,5 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
 def _draw(
     run: Run, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
 ) -> None:
-    run.draw(run.in_terms(comparison), folder)
-    curves = {name: run.in_terms(tree) for name, tree in systems.items()}
-    run.draw(curves, folder, overlaid=True)
+    run.draw(comparison, folder)
+    run.draw(systems, folder)

@@ -36,7 +36,7 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
     from bioeval.scores.formats import losses, save
 
     if listed:
-        run.keep(text=_formats())
+        run.keep(_formats(), None)
         return
     if len(files) not in (2, 3):
         raise click.UsageError(
@@ -53,7 +53,7 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
     about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
     document = {"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run}
     text = f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n"
-    run.keep(document=document, text=text)
+    run.keep(text, document)
     if not run.as_json:
         run.remark(*(f"bioeval: note: {in_options(line)}" for line in lost))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.cli.arguments import ENTRIES
+from bioeval.cli.arguments import ENTRIES, joined_entries
 from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     "With --method weighted: weight of a system; once per system.",
     ENTRIES,
     multiple=True,
+    callback=joined_entries,
 )
 @option(
     "--train FILE",
@@ -61,10 +61,9 @@ def fuse_command(
     systems: tuple[str, ...],
     method: str,
     normalise: str,
-    weights: tuple[tuple[tuple[str, str], ...], ...] = (),
+    weights: dict[str, str],
     train: tuple[str, ...] = (),
     protocol: str | None = None,
-    save_to: str | None = None,
     **options: Any,
 ) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
@@ -80,7 +79,6 @@ def fuse_command(
     """
     import warnings
 
-    from bioeval.cli.running import Extras
     from bioeval.counting.points import FAR_TARGETS
     from bioeval.studies.fusion.fusion import SystemFusion, fuse
     from bioeval.tasks.verification_task import verification
@@ -101,15 +99,14 @@ def fuse_command(
     names = run.names(systems)
     if "fused" in names:
         raise click.UsageError("a system is called 'fused'; name each with --name")
-    if save_to is not None and Path(save_to).suffix.lower() != ".npz":
-        raise DataError(f"{save_to}: fused scores are written as .npz")
-    run.file_to_write(save_to)
+    if run.save_to is not None and run.save_to.suffix.lower() != ".npz":
+        raise DataError(f"{run.save_to}: fused scores are written as .npz")
     by_name = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}
     train_by_name = {
         name: run.read(file, name=name) for name, file in zip(names, train, strict=False)
     }
     read = dict(by_name)
-    if save_to is not None or protocol is None:
+    if run.save_to is not None or protocol is None:
         run.stages("fusing")
         with warnings.catch_warnings():  # the table has them
             warnings.simplefilter("ignore", BioevalWarning)
@@ -121,14 +118,14 @@ def fuse_command(
         require_defined([ds["eer"] for ds in datasets.values()], read.values())
     else:
         datasets = _in_folds(read, SystemFusion(**fusion_options), protocol, options)
-    if save_to is not None:
-        run.save_scores(by_name["fused"], save_to)
-    run.finish(datasets, Extras(overlaid=True))
+    if run.save_to is not None:
+        run.save_scores(by_name["fused"])
+    run.finish(datasets)
 
 
-def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, float] | None:
+def _weights(weights: dict[str, str]) -> dict[str, float] | None:
     try:
-        return {name: float(value) for entry in weights for name, value in entry} or None
+        return {name: float(value) for name, value in weights.items()} or None
     except ValueError as error:
         raise click.BadParameter(
             f"{error}; expected NAME=NUMBER", param_hint="'--weights'"

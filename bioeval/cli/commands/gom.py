@@ -53,7 +53,6 @@ def gom_command(
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
-    from bioeval.cli.running import Extras
     from bioeval.tasks.reid.gom import gom
 
     results = {}
@@ -63,4 +62,4 @@ def gom_command(
         dataset = gom(scores, scaled=not as_given, interval=limits, **options)
         require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
         results[name] = dataset
-    run.finish(results, Extras(overlaid=True))
+    run.finish(results)

@@ -51,7 +51,6 @@ def normalise_command(
     cohort: tuple[str, ...],
     second: str | None = None,
     top: int | None = None,
-    save_to: str | None = None,
     min_dcf: tuple[float, ...] = (0.01, 0.05),
     **options: Any,
 ) -> None:
@@ -64,7 +63,6 @@ def normalise_command(
     the cohort. The first name of a trial is that of the enrolled recording. The table shows the
     scores as they were beside the normalised ones.
     """
-    from bioeval.cli.running import Extras
     from bioeval.studies.fusion.normalise import normalise
     from bioeval.tasks.verification_task import verification
 
@@ -73,7 +71,6 @@ def normalise_command(
             "--method as needs the number of closest cohort scores, such as --top 300, and no "
             "other method has it"
         )
-    run.file_to_write(save_to)
     _, scores, labels = run.read_system(data, second)
     if scores.layout != "pairs":
         raise DataError(
@@ -83,7 +80,7 @@ def normalise_command(
     run.stages("normalising")
     enrolled, probes = _cohorts(cohort, scores, labels, run)
     normalised = normalise(scores, method, enrolled, probe_cohort=probes, top=top)
-    run.save_scores(normalised, save_to)
+    run.save_scores(normalised)
     run.stages("counting")
     options["costs"] = [(prior, 1.0, 1.0) for prior in min_dcf]
     options = {"far_targets": (0.01,), "frr_targets": ()} | options
@@ -91,7 +88,7 @@ def normalise_command(
     for name, trials in ((scores.name, scores), (f"{scores.name}, {method}-norm", normalised)):
         datasets[str(name)] = verification(trials.replace(name=name), **options)
     require_defined([ds["eer"] for ds in datasets.values()], [scores])
-    run.finish(datasets, Extras(overlaid=True))
+    run.finish(datasets)
 
 
 def _cohorts(
@@ -111,6 +108,6 @@ def _cohorts(
     read = []
     for file in files:
         options = label_options if is_text(existing_file(file, "cohort scores")) else {}
-        run.add_files(file)
+        run.files.append(file)
         read.append(read_cohort(file, kind=scores.kind, nan=scores.nan, **options))
     return read[0], read[1] if len(read) > 1 else None

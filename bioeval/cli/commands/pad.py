@@ -80,7 +80,7 @@ def pad_command(
             f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
             "expected one kind"
         )
-    run.add_files(data, train, key)
+    run.files += filter(None, (data, train, key))
     name = run.given_name or Path(data).stem
     run.stages("counting")
     dataset = pad(

@@ -38,7 +38,7 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
         run.keep(_listed(cards), [one.as_tables() for one in cards])
     else:
         text = cards[0].to_toml() if toml else _explained(cards[0], run.terms)
-        run.keep(document=cards[0].as_tables(), text=text)
+        run.keep(text, cards[0].as_tables())
 
 
 def _explained(card: Protocol, terms: Any) -> str:

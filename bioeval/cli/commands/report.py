@@ -127,14 +127,13 @@ def report_command(
     saved_results: list[Any] = []
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
         if _is_saved(file):
-            run.add_files(file)
+            run.files.append(file)
             tree = read_results(file, _RESULTS)
             tree = _with(
                 tree, _workload(tree, Opens.from_results(tree, threshold), requested["workload"])
             )
-            result = run.in_terms(tree)
             # Without a name of the user, it says whose results it has.
-            saved_results.append({name: result} if i < len(names) else result)
+            saved_results.append({name: tree} if i < len(names) else tree)
         else:
             of_file, in_use, _ = run.read_system(file, name=name)
             require_images(of_file, images)
@@ -162,7 +161,7 @@ def report_command(
         further |= _studies(under_card[name], rule, requested, run)
         further |= _workload(results, opens, requested["workload"])
         rows += _rows(scores, as_read[name], rule, requested, options, run)
-        evaluated[name] = run.in_terms(_with(results, further))
+        evaluated[name] = _with(results, further)
     if len(read) > 1:
         not_shared = differences(read)
         for name, text in not_shared.items():
@@ -178,8 +177,8 @@ def report_command(
         "images": images,
         "image_folder": folder,
     }
-    left_out = run.write_page(contents, **page_options)
-    run.remark(*(f"bioeval: warning: {line}" for line in (*doubts, *left_out)))
+    run.remark(*(f"bioeval: warning: {line}" for line in doubts))
+    run.write_page(contents, **page_options)
 
 
 def _promise(

@@ -254,15 +254,14 @@ def _draw(
     from bioeval.tasks.plan import kept_by_studies, resolve_card
     from bioeval.tasks.plotted_scores import plotted
 
-    in_terms = {name: run.in_terms(tree) for name, tree in trees.items()}
     for number, (name, (scores, card)) in enumerate(evaluated.items(), 1):
         compared = scores
         if compared.layout != "top-k":  # those that the results are over
             compared = kept_by_studies(compared, resolve_card(compared, card))
         begin = f"{file_stem(name) or number}-" if len(trees) > 1 else ""
-        run.draw(in_terms[name], folder, plotted(compared), begin=begin)
+        run.draw(trees[name], folder, plotted(compared), begin)
     if len(trees) > 1:
-        run.draw(in_terms, folder, overlaid=True)
+        run.draw(trees, folder)
 
 
 def _systems_and_second(

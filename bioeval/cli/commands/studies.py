@@ -318,7 +318,7 @@ def sample_size_command(
 
     if n_templates == "multi":
         n_templates = None
-        run.claim_all_templates()
+        run.use["templates"] = "multi"
     if pilot is None and run.use:
         raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
     scores = None if pilot is None else run.read(pilot, second)

@@ -125,7 +125,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     if options["task"] == "open_set":  # whose subjects are ranked
-        options["fusion"] = run.take_fusion()
+        options["fusion"] = run.use.pop("fusion", "best")
     limits, seed = run.interval("people"), run.settings["random_state"]
     scores = run.read(data, second)
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
@@ -133,7 +133,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
     page: Any = None
     if run.page is not None:
-        page = {scores.name: run.in_terms(_with_curves(study, scores, options))}
+        page = {scores.name: _with_curves(study, scores, options)}
     run.finish(study, Extras(page=page))
 
 
@@ -156,7 +156,7 @@ def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
     checked = check_promise(scores, threshold, options["promise"], **settings)
     page: Any = None
     if run.page is not None and "tries" not in options:  # the curves are of single attempts
-        page = {scores.name: run.in_terms(_with_curves(checked, scores, options))}
+        page = {scores.name: _with_curves(checked, scores, options)}
     run.finish(checked, Extras(page=page))
     fail_if_refuted(run, checked)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.cli.arguments import ENTRIES, WHOLE_NUMBERS
+from bioeval.cli.arguments import ENTRIES, WHOLE_NUMBERS, joined_entries
 from bioeval.cli.command import in_options, option
 from bioeval.cli.shared import shared
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
     ENTRIES,
     multiple=True,
+    callback=joined_entries,
 )
 @option(
     "--pairing",
@@ -66,7 +67,7 @@ def tracking_command(
     run: Run,
     truth: str,
     results: tuple[str, ...],
-    frames: tuple[tuple[tuple[str, str], ...], ...] = (),
+    frames: dict[str, str],
     interval: str | None = None,
     **options: Any,
 ) -> None:
@@ -90,7 +91,7 @@ def tracking_command(
     for name in () if several else ("measures", "name", "random_state"):
         if source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(in_options(f"`{name}` is of several trackers; 1 given"))
-    run.add_files(truth, *results)
+    run.files += (truth, *results)
     name = Path(truth).stem
     if several:
         trackers = dict(zip(run.names(results), results, strict=True))
@@ -98,18 +99,17 @@ def tracking_command(
         dataset = tracking(truth, trackers, interval=limits, **options)
         run.finish(dataset, Extras(name=name))
         return
-    run.drop_seed()  # a jackknife has none
+    del run.settings["random_state"]  # a jackknife has none
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
     run.finish(dataset, Extras(name=name))
 
 
-def _lengths(options: tuple[tuple[tuple[str, str], ...], ...]) -> int | dict[str, int] | None:
+def _lengths(frames: dict[str, str]) -> int | dict[str, int] | None:
     """Return one number of frames for all sequences, or those given by name."""
-    entries = [entry for entries in options for entry in entries]
     try:
-        if len(entries) == 1 and entries[0][0] == entries[0][1]:
-            return int(entries[0][0])
-        return {name: int(number) for name, number in entries} or None
+        if len(frames) == 1 and [*frames] == [*frames.values()]:
+            return int(next(iter(frames)))
+        return {name: int(number) for name, number in frames.items()} or None
     except ValueError:
         text = "expected a whole number, or NAME=N for each sequence"
         raise click.BadParameter(text, param_hint="'--frames'") from None

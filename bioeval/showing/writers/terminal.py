@@ -57,7 +57,8 @@ class _TerminalLines(Lines):
 
     def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
         """Return a text in the words of the surface."""
-        return self._words(super().write(text, rates))
+        written = super().write(text, rates)
+        return self._words(written) if "`" in written else written
 
 
 #: Forms of a printed document other than text.
