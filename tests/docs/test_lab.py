@@ -1,4 +1,4 @@
-"""The checks of the lab: right answers pass, at any time; others stop with a sentence."""
+"""The checks of the labs: right answers pass, at any time; others stop with a sentence."""
 
 import functools
 import json
@@ -30,14 +30,19 @@ def check_of(source: str) -> str | None:
     return found[1] if found else None
 
 
-CHECKS = {check_of(source): source for source in sources("lab-1") if check_of(source)}
+LABS = ("lab-1", "lab-2")
+
+#: The lab and the source of each check.
+CHECKS = {
+    check: (lab, source) for lab in LABS for source in sources(lab) if (check := check_of(source))
+}
 
 
 @functools.cache
-def solved() -> Names:
-    """The names that the solution leaves behind."""
+def solved(lab: str) -> Names:
+    """The names that the solution of a lab leaves behind."""
     names: Names = {}
-    for source in sources("teacher/lab-1-solution"):
+    for source in sources(f"teacher/{lab}-solution"):
         exec(source, names)
     plt.close("all")
     return names
@@ -45,13 +50,14 @@ def solved() -> Names:
 
 def run(check: str, answer: str | Names = "") -> None:
     """Run a check after the whole solution, with some of the answers replaced."""
-    names = dict(solved())
+    lab, source = CHECKS[check]
+    names = dict(solved(lab))
     if isinstance(answer, str):
         exec(answer, names)
     else:
         names |= answer
     try:
-        exec(CHECKS[check], names)
+        exec(source, names)
     finally:
         plt.close("all")
 
@@ -97,6 +103,11 @@ def score(i, name):
     return distances[i, person == name].{what}
 claims = np.array([[score(i, name) for name in people] for i in range(200)])
 """
+
+
+def searching(*rates: float) -> str:
+    names = ("DIR(4, 1)", "DIR(4, 2)", "DIR(3, 2)", "FAR(2)", "FAR(3)")
+    return f"by_hand = {dict(zip(names, rates, strict=True))}"
 
 
 #: Wrong answers that a student may well give, by check.
@@ -197,6 +208,62 @@ WRONG: dict[str, list[str]] = {
         "frr_b = (genuine_b <= threshold).mean()",
         "frr_b = (genuine_b > threshold).sum()",
     ],
+    "check_searches": [
+        searching(2 / 3, 1, 1 / 2, 0, 1),
+        searching(1 / 3, 2 / 3, 1 / 3, 0, 1 / 3),  # over all probes
+        searching(1, 1, 1, 0, 1),  # ranks of people
+        searching(1 / 2, 1, 1 / 2, 0, 0),  # < and not <=
+    ],
+    "check_arrays": [
+        'mate = distances.min("template")',
+        'mate = distances.where(same).max("template")',
+        "mate = mate.values",
+        'closer = (distances < mate).groupby("person").sum()',
+        'closer = (distances <= mate).sum("template")',
+        'closer = (distances >= mate).groupby("person").sum()',
+    ],
+    "check_partitions": [
+        "rank = rank - 1",
+        'rank = 1 + (closer * other).sum("person") + 0 * enrolled.any("person")',
+        'rank = 1 + (closer * enrolled).sum("person")',
+        'best = nearest.min("person") + 0 * rank',
+        'best = nearest.where(~enrolled).min("person")',
+        'best = nearest.where(enrolled).max("person")',
+    ],
+    "check_open_set": [
+        'DIR = identified.mean("probe")',
+        "DIR = 100 * DIR",
+        'DIR = identified.sum("probe") / (~genuine).sum("probe")',
+        'DIR = ((mate <= thresholds) & (rank <= ranks)).mean("probe")',
+        'DIR = (identified & (rank < ranks)).sum("probe") / genuine.sum("probe")',
+        'FAR = accepted.mean("probe")',
+        'FAR = (genuine & (best <= thresholds)).sum("probe") / genuine.sum("probe")',
+        'FAR = accepted.sum("probe")',
+        'FAR = FAR.mean("threshold")',
+    ],
+    "check_band": [
+        'mean_dir = DIR.mean(("partition", "rank"))',
+        'mean_dir = DIR.sel(rank=5).mean("partition")',
+        'mean_dir = DIR.sel(rank=1).mean("threshold")',
+        'band = DIR.sel(rank=1).quantile([0.25, 0.75], "partition")',
+        'band = DIR.sel(rank=1).quantile([0.05, 0.5, 0.95], "partition")',
+        'band = DIR.quantile([0.05, 0.95], "partition")',
+    ],
+    "check_dir_at_far": [
+        'dir_at_far = DIR.sel(rank=1).where(FAR <= 0.1).min("threshold")',
+        'dir_at_far = DIR.sel(rank=1).where(FAR >= 0.1).max("threshold")',
+        'dir_at_far = DIR.sel(rank=5).where(FAR <= 0.1).max("threshold")',
+        'dir_at_far = DIR.sel(rank=1).where(FAR <= 0.1).mean("threshold")',
+        "dir_at_far = DIR.sel(rank=1, threshold=5)",
+    ],
+    "check_pooled": [
+        "mean_far, pooled_far = pooled_far, mean_far",
+        "pooled_far = mean_far",
+        "mean_far = FAR.mean()",
+        "mean_far = FAR.sel(threshold=5)",
+        "pooled_far = (~genuine & (best <= 5)).mean()",
+        "pooled_far = (~genuine & (best <= 5)).sum()",
+    ],
 }
 
 #: What is filled in, by check: rates and numbers, and arrays.
@@ -222,14 +289,14 @@ def stopped(check: str, answer: str | Names) -> str:
 
 
 def test_every_check_is_tested():
-    assert len(CHECKS) == 9 and WRONG.keys() == CHECKS.keys()
+    assert len(CHECKS) == 16 and WRONG.keys() == CHECKS.keys()
     assert all(len(answers) >= 3 for answers in WRONG.values())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
 def test_right_answers_pass_after_all_later_cells(check, capsys):
-    solved()
+    solved(CHECKS[check][0])
     capsys.readouterr()
     run(check)
     assert capsys.readouterr().out.startswith("ok")
@@ -238,12 +305,13 @@ def test_right_answers_pass_after_all_later_cells(check, capsys):
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.slow
 def test_checks_change_no_name_of_the_student(check):
-    names = dict(solved())
+    lab, source = CHECKS[check]
+    names = dict(solved(lab))
     before = {name: value for name, value in names.items() if name not in (check, "__builtins__")}
-    exec(CHECKS[check], names)
+    exec(source, names)
     plt.close("all")
     assert all(names[name] is value for name, value in before.items())
-    assert names.keys() == solved().keys()
+    assert names.keys() == solved(lab).keys()
 
 
 OTHER_RIGHT = [
@@ -258,6 +326,11 @@ OTHER_RIGHT = [
     ("check_eer", "nearest = int(nearest)"),
     ("check_claims", "claims = claims + 0.0"),
     ("check_ranks", "ranks = ranks.astype(float)"),
+    ("check_searches", searching(0.5, 1.0, 0.5, 0.0, 1.0)),
+    ("check_arrays", 'mate = distances.where(same, np.inf).min("template")'),
+    ("check_open_set", 'DIR = identified.where(genuine).mean("probe")'),
+    ("check_band", 'mean_dir = DIR.mean("partition").sel(rank=1)'),
+    ("check_pooled", "mean_far = float(mean_far)"),
     (
         "check_threshold",
         "threshold = max(t for t in candidates if (impostor_a <= t).mean() <= 0.01)",
@@ -286,7 +359,9 @@ def test_the_last_part_can_be_repeated_with_other_halves(halves):
 @pytest.mark.slow
 def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check, answer):
     sentence = stopped(check, answer)
-    names = solved()
+    if CHECKS[check][0] != "lab-1":
+        return
+    names = solved("lab-1")
     far, frr = names["rates"](names["count"](names["distances"], names["person"], 5))
     right = [far, frr, *(names[name] for _, name in SINGLE if name != "nearest")]
     for value in right:
@@ -296,8 +371,9 @@ def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check,
 
 
 @pytest.mark.slow
-def test_each_gap_that_is_left_stops_at_its_check():
-    lab, solution = sources("lab-1"), sources("teacher/lab-1-solution")
+@pytest.mark.parametrize("name", LABS)
+def test_each_gap_that_is_left_stops_at_its_check(name):
+    lab, solution = sources(name), sources(f"teacher/{name}-solution")
     for k, (gap, answer) in enumerate(zip(lab, solution, strict=True)):
         if gap == answer:
             continue
