@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -147,10 +147,10 @@ class EvenCounts:
     The first and the last cell are not empty.
     """
 
-    cells: EvenCells = EvenCells()
-    counts: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    negative_infinite: int = 0
-    positive_infinite: int = 0
+    cells: EvenCells
+    counts: np.ndarray
+    negative_infinite: int
+    positive_infinite: int
 
     @classmethod
     def from_upper(
@@ -197,7 +197,7 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
     exponent = least
     span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
     if span >= cells:
-        exponent = max(least, least + math.frexp(span / cells)[1] - 1)
+        exponent = least + math.frexp(span / cells)[1] - 1
     while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
         exponent += 1
     while exponent > least and cell_of(high, exponent - 1) - cell_of(low, exponent - 1) < cells:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.cells import EvenCounts
 from bioeval.counting.counted import AttemptCounter
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.order import increasing, runs
@@ -416,14 +415,7 @@ class FoldAttempts(Reducer):
             is_exact=is_exact,
             count_upto=lambda x: upto(x, self.counter.cells.places_of(rounded_down(x, self.dtype))),
         )
-        cells = partial(self._in_cells, counts)
-        return CountedAttempts(genuine, impostor, missed, failed, count_cells=cells)
-
-    def _in_cells(self, counts: np.ndarray) -> EvenCounts:
-        filled = np.flatnonzero(counts)
-        largest = np.finfo(np.float64).max
-        upper = np.clip(self.counter.cells.approximate_edges(filled), -largest, largest)
-        return EvenCounts.from_upper(upper, counts[filled], upper[:0])
+        return CountedAttempts(genuine, impostor, missed, failed)
 
 
 def _places_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:

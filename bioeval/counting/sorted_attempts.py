@@ -245,7 +245,7 @@ class CountedAttempts(Attempts):
 
     Parameters
     ----------
-    count_cells : callable
+    count_cells : callable, optional
         Returns the counts in cells of all impostor scores.
     near : callable, optional
         Returns thresholds next to given ones, and the false accepts there.
@@ -261,7 +261,7 @@ class CountedAttempts(Attempts):
         missed: int,
         missed_impostors: int,
         *,
-        count_cells: Callable[[], EvenCounts],
+        count_cells: Callable[[], EvenCounts] | None = None,
         near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
     ):
         super().__init__(genuine, impostor, missed, missed_impostors)
@@ -269,6 +269,7 @@ class CountedAttempts(Attempts):
 
     @cached_property
     def even_counts(self) -> EvenCounts:
+        assert self._count_cells is not None
         return self._count_cells()
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:

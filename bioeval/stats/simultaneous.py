@@ -122,7 +122,7 @@ class Differences:
         values = columns[:, 0]
         k = len(values)
         row, column = np.nonzero(np.triu(comparable, 1))
-        away, below, above, freedom = np.full((4, len(row)), np.nan)
+        away, below, above, freedom = np.empty((4, len(row)))
         step = max(1, _MOST_VALUES // max(columns.shape[1], 1))
         for first in range(0, len(row), step):
             part = slice(first, first + step)

@@ -1,5 +1,6 @@
 """Embeddings that are counted by tiles give what their matrix gives, sorted."""
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -286,3 +287,19 @@ def test_a_matrix_that_is_yet_to_be_made_is_counted_by_tiles_once(monkeypatch):
         first, second = (be.verification(scores, thresholds=THRESHOLDS) for _ in range(2))
     assert answers[0] and not answers[-1]
     assert_same_but_d_prime(first, second)
+
+
+def test_progress_is_of_whole_passes_and_from_the_thread_of_the_call():
+    done: list[int] = []
+    here = threading.get_ident()
+
+    def report(rows_done: int, rows: int) -> None:
+        assert threading.get_ident() == here and rows == 27
+        done.append(rows_done)
+
+    case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2))
+    with by_tiles(8), be.set_options(threads=2, progress=report):
+        be.verification(case.scores(), thresholds=THRESHOLDS)
+    first, last = np.flatnonzero(np.array(done) == 0), np.flatnonzero(np.array(done) == 27)
+    assert (first == np.append(0, last[:-1] + 1)).all()
+    assert (np.delete(np.diff(done), last[:-1]) > 0).all()

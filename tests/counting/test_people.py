@@ -84,7 +84,7 @@ def test_matrices(way, fusion, kind, nan, dtype):
         with counted_by(way):
             scores = be.Scores(values.astype(dtype), probes, gallery, kind=kind, nan=nan)
             counts = be.stats.people_counts(scores, at, templates=use[0], fusion=use[1])
-        assert_counts(counts, made, at, kind)
+            assert_counts(counts, made, at, kind)
 
 
 @each_way
@@ -130,7 +130,7 @@ def test_embeddings_in_tiles(way, fusion, exclude, both):
     with counted_by(way, tile=8):
         scores = streaming(x, who, *sides, dtype="float32", **options)
         counts = be.stats.people_counts(scores, [2.0, 4.5], templates=use[0], fusion=use[1])
-    assert_counts(counts, made, [2.0, 4.5], "distance")
+        assert_counts(counts, made, [2.0, 4.5], "distance")
 
 
 @each_way
@@ -153,9 +153,9 @@ def test_listed_pairs(way, nan):
             values[i, j], who == claimed, subjects=np.stack([claimed, who], axis=1), nan=nan
         )
         counts = be.stats.people_counts(pairs, THRESHOLDS)
-    everyone = {x.probe for x in made} | {x.claimed for x in made}
-    assert everyone <= set(counts.people)
-    assert_counts(counts, made, THRESHOLDS, "distance")
+        everyone = {x.probe for x in made} | {x.claimed for x in made}
+        assert everyone <= set(counts.people)
+        assert_counts(counts, made, THRESHOLDS, "distance")
 
 
 def test_people_have_to_be_known_and_thresholds_are_numbers():

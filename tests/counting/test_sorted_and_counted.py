@@ -19,6 +19,7 @@ from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from ways import WAYS, counted_by
 
 import bioeval as be
+from bioeval.counting import folds
 
 TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0))
@@ -87,7 +88,7 @@ def failed(d: np.ndarray) -> np.ndarray:
 def stored_by_quality(d: np.ndarray) -> np.ndarray:
     """Later rows have larger scores, some enormous ones: a sample of the rows misses them."""
     d = d * np.linspace(0.2, 6, len(d))[:, None]
-    d[-2, ::5] = 1e30
+    d[-2, ::5] = 1e200
     d[1, 2] = -1e30
     return d
 
@@ -236,6 +237,11 @@ def test_verification(world, way):
     check_verification(scores, way, templates="multi")
 
 
+@pytest.mark.parametrize("way", ["counted", "small tiles"])
+def test_d_prime_of_enormous_scores_that_a_sample_misses(way):
+    check(WORLDS["sample misses the range"]().scores(), way, be.verification, curve=False)
+
+
 @pytest.mark.parametrize("world", ["excluded", "mask", "sessions", "sessions of all"])
 def test_comparisons_that_are_left_out(world):
     check_verification(WORLDS[world]().scores(), "few cells", templates="multi")
@@ -310,6 +316,23 @@ def test_folds(world, way):
             fusion=("best", "mean")[k % 2],
             **options,
         )
+
+
+def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
+    most = 300
+    in_table = []
+    count_by_fold = folds.kernel.count_by_fold
+
+    def count(values, centre, window, rows, columns, table, *more):
+        number = count_by_fold(values, centre, window, rows, columns, table, *more)
+        in_table.append(table.sum())
+        return number
+
+    monkeypatch.setattr(folds, "MOST_COUNTED", most)
+    monkeypatch.setattr(folds.kernel, "count_by_fold", count)
+    splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+    check(square().scores(), "small tiles", cross_evaluated, splitter=splitter, threshold="eer")
+    assert most / 2 < max(in_table) <= most
 
 
 @each_world

@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from result_messages import arguments
+from ways import counted_by
 
 import bioeval as be
 from bioeval.stats.limits import jackknife, moved_by_many
@@ -70,7 +71,7 @@ def units_of(scores: be.Scores) -> tuple[float, float]:
     return min(far, len(people) // 2), naive_limits.kish(own)
 
 
-@pytest.mark.parametrize("layout", ["symmetric", "uneven", "gallery"])
+@pytest.mark.parametrize("layout", ["uneven", "symmetric", "gallery"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_limits_of_verification_are_those_of_the_definition(layout, kind):
@@ -160,6 +161,27 @@ def test_limits_do_not_depend_on_threads(call):
         assert call().identical(many)
     finally:
         numba.set_num_threads(threads)
+
+
+def test_limits_of_counted_attempts_are_those_of_listed_attempts():
+    scores = crowd()
+    listed = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
+    with counted_by("counted"):
+        counted = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
+    names = [str(x) for x in listed.data_vars if str(x).endswith(("_low", "_high"))]
+    for name in names:
+        np.testing.assert_allclose(counted[name], listed[name], rtol=1e-12, err_msg=name)
+
+
+def test_replicates_that_need_too_much_memory_are_counted_at_selected_scores(monkeypatch):
+    scores = be.simulate(150, 8, within=0.5, random_state=1)
+    distances = 2 * scores.shape[0]  # of the mate, and of the nearest other person
+    drawn = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    limits = []
+    for columns in (1, 101, 120, 1000):  # of which a result has 101
+        monkeypatch.setattr("bioeval.stats.identification.MOST_CELLS", columns * distances)
+        limits.append(be.open_set(scores, interval=drawn).eer_high.item())
+    assert limits[1] == limits[2] == limits[3] != limits[0]
 
 
 def test_a_list_of_pairs_has_the_limits_of_the_matrix():

@@ -13,9 +13,11 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
+from bioeval.counting import people as counting_people
 from bioeval.counting.people import PairCounts
 from bioeval.stats import people
-from bioeval.stats.limits import open_limits
+from bioeval.stats.curve_limits import grid_of
+from bioeval.stats.limits import jackknife, open_limits, percentile
 from bioeval.stats.people import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
@@ -162,3 +164,36 @@ def test_empty_folds_are_left_out_of_their_mean():
     for argument, wrong in (("train_size", {"train_size": 0}), ("confidence", {"confidence": 95})):
         with raises_about(be.DataError, argument):
             stats.nadeau_bengio([0.1, 0.2], 1, **{"train_size": 3, **wrong})
+
+
+def test_a_curve_of_many_distances_has_places_that_few_or_nearly_all_are_up_to():
+    grid = grid_of(np.arange(1.0, 10_001.0))
+    rest = np.array([10, 20, 50, 100, 200, 500, 1000])  # 0.1 to 10 % of them
+    for chosen in (np.arange(1, 10), 10_001 - np.arange(1, 10), 10_000 - rest, rest + 1):
+        assert np.isin(chosen, grid).all()
+
+
+def test_nobody_has_no_variance_and_no_replicate_no_limits():
+    value = np.full((3, 1), 0.25)
+    assert np.isnan(jackknife(value)).all()
+    assert np.isnan(percentile(value, 0.95)).all()
+
+
+def test_limits_of_a_normalised_cost_do_not_depend_on_its_unit():
+    scores = be.simulate(30, 3, random_state=1)
+    one, two = (
+        be.verification(scores, costs=[(0.1, unit, unit)], interval="people") for unit in (1.0, 2.0)
+    )
+    for name in ("min_dcf", "min_dcf_low", "min_dcf_high"):
+        np.testing.assert_allclose(one[name], two[name], rtol=1e-12)
+
+
+def test_people_of_many_claims_have_the_limits_of_few(monkeypatch):
+    scores = be.simulate(12, 3, random_state=1)
+    options = {"templates": "multi", "fusion": "mean", "interval": "people"}
+    few = be.verification(scores, **options)
+    monkeypatch.setattr(counting_people, "FEW_ATTEMPTS", 0)
+    many = be.verification(scores, **options)
+    for name in few.variables:
+        if str(name).endswith(("_low", "_high")):
+            np.testing.assert_array_equal(few[name], many[name])
