@@ -14,6 +14,13 @@ VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
 Kind = Literal[ValuedKind, "order"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+#: What is made of failed comparisons, NaN: an error, a rejection, or no attempt.
+NanPolicy = Literal["raise", "reject", "exclude"]
+NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
+
+#: Layouts of scores: two of a matrix, a list of pairs, and the closest templates of each probe.
+Layout = Literal["all-against-all", "probe-against-gallery", "pairs", "top-k"]
+
 #: Kinds whose larger scores are closer: a claim is accepted at or above the threshold.
 LARGER_IS_CLOSER = ("similarity", "llr")
 

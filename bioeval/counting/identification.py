@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self, cast
+from typing import Literal, Self
 
 import numpy as np
 import scipy
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
+from bioeval.base.kinds import Layout
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.too_few_templates import TooFewTemplates
 from bioeval.kernels import identification as kernel
+from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit, Ties
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
@@ -25,10 +27,6 @@ from bioeval.scores.requirements import require_all_scores, require_subjects, re
 # Ranks up to this number may extend beyond the end of the gallery, so that the curves of several
 # galleries have the same length.
 MOST_RANKS = 10_000
-
-ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
-
-RankUnit = Literal["template", "subject"]
 
 #: The probes that are impostors, once ``"auto"`` is resolved.
 Role = Literal["unenrolled", "leave-subject-out", "both"]
@@ -52,7 +50,7 @@ def check_max_rank(
         )
 
 
-def role_of(layout: str, impostors: str, all_enrolled: bool) -> Role:
+def role_of(layout: Layout, impostors: ImpostorProbes, all_enrolled: bool) -> Role:
     """Return the name of the probes that are impostors: ``"auto"`` by layout and enrolment.
 
     All-against-all, each probe is an impostor, whether its person is enrolled or not.
@@ -62,7 +60,7 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> Role:
             return "leave-subject-out"
         return "both"
     if impostors != "auto":
-        return cast("Role", impostors)
+        return impostors
     if all_enrolled:
         return "leave-subject-out"
     return "unenrolled"
@@ -79,7 +77,7 @@ class Searches:
     """
 
     about: Provenance
-    rank_unit: str
+    rank_unit: RankUnit
     fusion: str
     enrolled: np.ndarray
     of_people: np.ndarray  # bool: probes that are of a known person
@@ -98,7 +96,7 @@ class Searches:
         arrays = {k: x[probes] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         return replace(self, **arrays)
 
-    def impostor_role(self, impostors: str) -> Role:
+    def impostor_role(self, impostors: ImpostorProbes) -> Role:
         """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
         return role_of(self.about.layout, impostors, bool(self.enrolled.all()))
 
@@ -112,7 +110,7 @@ class Searches:
         return np.flatnonzero(usable)
 
     def rank_weights(
-        self, chosen: np.ndarray, ties: str
+        self, chosen: np.ndarray, ties: Ties
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (probe, rank, weight) of the best mates of `chosen` probes, which have mates.
 
@@ -298,17 +296,12 @@ def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
 # --------------------------------------------------------------------------------------------- ties
 
-#: Orders of the tied that make each count a whole number.
-PlainTies = Literal["pessimistic", "optimistic", "stable"]
-
-Ties = Literal[PlainTies, "expected"]
-
 #: The orders between which every number lies.
-ENDS: tuple[str, str] = ("pessimistic", "optimistic")
+ENDS: tuple[PlainTies, PlainTies] = ("pessimistic", "optimistic")
 
 
 def place_weights(
-    closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: str
+    closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: Ties
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (index, rank, weight) of best mates.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.counting.identification import Searches
+from bioeval.protocol.choices import Ties
 from bioeval.scores.blocks import Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of
@@ -38,7 +39,7 @@ class LeftOut:
 
     @classmethod
     def from_searches(
-        cls, searches: Searches, scores: Scores, ties: str, ranks: int | None = None
+        cls, searches: Searches, scores: Scores, ties: Ties, ranks: int | None = None
     ) -> LeftOut:
         """Read all scores; `searches` has the facts of each probe.
 
@@ -66,7 +67,7 @@ class LeftOut:
 
 
 def _before_mate(
-    ties: str, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
+    ties: Ties, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of candidates that are certainly, and possibly, before the best mate.
 
@@ -76,7 +77,7 @@ def _before_mate(
     return closer + least, closer + (tied if ties == "expected" else least)
 
 
-def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> int:
+def _ranks_within(searches: Searches, ties: Ties, largest: int, groups: int) -> int:
     """Return the rank up to which pairs of probes and subjects fit into memory.
 
     A subject has `largest` candidates at most, by which a probe's rank may improve.
@@ -93,7 +94,7 @@ def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> i
     return np.iinfo(np.int64).max
 
 
-def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[str, np.ndarray]:
+def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[str, np.ndarray]:
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
     starts = scores.gallery_order.starts
     parts = []

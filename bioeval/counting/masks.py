@@ -14,6 +14,7 @@ from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
 from bioeval.counting.sorted_scores import SortedScores
+from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.scores.arrays import scored
 
 #: Rows and columns of a part, increasing.
@@ -228,7 +229,7 @@ class MaskedParts:
 
     # -- searches
 
-    def searches(self, ties: str = "pessimistic") -> SearchedParts:
+    def searches(self, ties: Ties = "pessimistic") -> SearchedParts:
         """Search the gallery of each part with all of the part's probes.
 
         Every policy for ties but expected ties: each probe has a single rank.
@@ -293,7 +294,7 @@ class SearchedParts:
         """Return how many probes of each part are flagged, (parts,)."""
         return np.bincount(self.part[flags], minlength=len(self.parts))
 
-    def roles(self, impostors: str) -> list[Role]:
+    def roles(self, impostors: ImpostorProbes) -> list[Role]:
         """Return which probes of each part are impostors, by name."""
         all_enrolled = self.number(~self.is_enrolled) == 0
         layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")

@@ -15,6 +15,7 @@ from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import CurveThresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.single_template import Chances, Grid, within_chances
+from bioeval.protocol.choices import Ties
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, people_of_probes
@@ -74,7 +75,7 @@ class SingleTemplateCounts:
     """Expected counts over all galleries of one template of each subject, as exact sums."""
 
     about: Provenance
-    ties: str
+    ties: Ties
     #: float64 (t,): as increasing distances; empty for closed-set identification.
     thresholds: np.ndarray
     #: Sums of :func:`add_chances`. (2, t + 1, k): genuine attempts by the first threshold not below
@@ -125,7 +126,7 @@ class CountSingleTemplates:
     Without thresholds (increasing distances), only ranks are counted.
     """
 
-    def __init__(self, scores: Scores, *, ties: str, thresholds: np.ndarray, ranks: int):
+    def __init__(self, scores: Scores, *, ties: Ties, thresholds: np.ndarray, ranks: int):
         self.scores = scores
         self.ranks = ranks
         self.enrolled = are_enrolled(scores)
@@ -227,7 +228,7 @@ class SingleShots:
     at_ends: np.ndarray
 
     @classmethod
-    def from_scores(cls, scores: Scores, ranks: int, ties: str) -> SingleShots:
+    def from_scores(cls, scores: Scores, ranks: int, ties: Ties) -> SingleShots:
         """Read all rows; each mate of a probe is enrolled with the same chance."""
         probes_of_scores = scores.shape[0]
         rules = _gauss_legendre_rules(len(scores.gallery_order.subjects))

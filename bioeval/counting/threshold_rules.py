@@ -20,7 +20,7 @@ from bioeval.base.errors import (
     received,
     subject,
 )
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.points import (
     allowed_errors,
@@ -141,7 +141,7 @@ class Rule:
             return cls("cost", (0.5, 1.0, 1.0))
         return cls(cast("RuleName", name), values)
 
-    def as_distance(self, kind: str) -> Rule:
+    def as_distance(self, kind: Kind) -> Rule:
         """Return the rule with its given threshold, if any, as a distance."""
         if self.name != "fixed" or kind not in LARGER_IS_CLOSER:
             return self
@@ -196,7 +196,7 @@ class ChosenThreshold:
     defined: Any = False
     next: Any = np.nan
 
-    def in_units(self, kind: str, name: str = "threshold") -> dict[str, float]:
+    def in_units(self, kind: Kind, name: str = "threshold") -> dict[str, float]:
         """Return the threshold and the next score as variables, in the user's units."""
         return {name: to_user(self.threshold, kind), f"{name}_next": to_user(self.next, kind)}
 

@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.arguments import as_float64, require_integer, require_numbers
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.counting.cells import cell_exponent, cell_of
 from bioeval.counting.floats import rounded_down
 from bioeval.scores.matrix import Scores
@@ -105,12 +105,12 @@ def require_two_sets(train: Scores, test: Scores, task: str) -> None:
         )
 
 
-def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
+def to_internal(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
     return -thresholds[::-1] if kind in LARGER_IS_CLOSER else thresholds
 
 
-def to_user(values: Any, kind: str) -> Any:
+def to_user(values: Any, kind: Kind) -> Any:
     """Convert a distance to the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
     return 0.0 - values if kind in LARGER_IS_CLOSER else 0.0 + values

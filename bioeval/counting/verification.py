@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.arguments import require_choice
+from bioeval.base.kinds import Kind
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
@@ -36,7 +37,7 @@ UnenrolledClaims = Literal["raise", "skip"]
 class Use:
     """What a claim is compared with: single templates, or all of the subject, fused."""
 
-    templates: str = "single"
+    templates: Templates = "single"
     fusion: str = "best"
     #: The fusion rule; None where every comparison of templates is an attempt.
     fused: str | None = field(init=False, repr=False, compare=False)
@@ -47,7 +48,7 @@ class Use:
         parse_fusion(self.fusion)
         object.__setattr__(self, "fused", self.fusion if self.templates == "multi" else None)
 
-    def of_kind(self, kind: str) -> Use:
+    def of_kind(self, kind: Kind) -> Use:
         """Return the use with the rule that fuses distances."""
         return Use(self.templates, by_closeness(self.fusion, kind))
 

@@ -172,9 +172,10 @@ def fields_of(owner: type) -> dict[str, Field]:
                 # The text of the type, such as ``tuple[int, ...] | None``: evaluating all of them
                 # would take longer than reading a card.
                 word = str(item.type).removeprefix("tuple[").split(",")[0].split(" ")[0]
-                kind = KINDS[word]
+                card = item.metadata["card"]
+                kind = "text" if card.choices else KINDS[word]
                 is_list = str(item.type).startswith("tuple[")
-                described[item.name] = replace(item.metadata["card"], kind=kind, many=is_list)
+                described[item.name] = replace(card, kind=kind, many=is_list)
         _FIELDS[owner] = described
     return _FIELDS[owner]
 

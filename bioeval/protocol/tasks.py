@@ -6,6 +6,24 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from bioeval.base.arguments import require_choice, require_integer
+from bioeval.base.kinds import Kind
+from bioeval.protocol.choices import (
+    ApForm,
+    Cmc,
+    EnrolledTemplates,
+    GomVariant,
+    ImpostorProbes,
+    Junk,
+    PlainTies,
+    PrecisionOver,
+    RankKOver,
+    RankUnit,
+    Removed,
+    RemovedForAp,
+    Ties,
+    Unmatched,
+    Unmated,
+)
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -17,6 +35,7 @@ from bioeval.protocol.fields import (
     card_field,
     fields_of,
 )
+from bioeval.scores.arrays import Templates
 from bioeval.scores.fusion_rules import FUSIONS, by_closeness, parse_fusion
 
 TIES = {
@@ -94,7 +113,7 @@ class Verification(Task):
         "{far}": "{false accepts} / impostor attempts (FA / TI)",
         "{grr}": "genuine rejects / impostor attempts (GR / TI) = 1 - {far}",
     }
-    templates: tuple[str, ...] = card_field(
+    templates: tuple[Templates, ...] = card_field(
         "whether a claim is compared with one template of the claimed subject or with all",
         distinct=True,
         default=("single", "multi"),
@@ -127,7 +146,7 @@ class Search(Task):
     """
 
     layouts = SEARCHABLE
-    rank_unit: str = card_field(
+    rank_unit: RankUnit = card_field(
         "whether the candidate list has templates, or subjects at their fused scores",
         choices={
             "template": "the candidate list holds every template, so a subject may be on it more "
@@ -137,10 +156,10 @@ class Search(Task):
         default="template",
     )
     fusion: str = card_field(**_FUSION, only_if=("rank_unit", "subject"))
-    ties: str = card_field(
+    ties: Ties = card_field(
         "where a non-mate exactly as close as the mate ranks", choices=TIES, default="pessimistic"
     )
-    gallery: str = card_field(
+    gallery: EnrolledTemplates = card_field(
         "which templates are enrolled",
         choices={
             "all": "every template of the gallery is enrolled",
@@ -162,7 +181,7 @@ class Search(Task):
             else:
                 require_choice(name, value, field.words())
 
-    def of_kind(self, kind: str) -> Self:
+    def of_kind(self, kind: Kind) -> Self:
         """Return the search with the rule that fuses distances."""
         return replace(self, fusion=by_closeness(self.fusion, kind))
 
@@ -211,7 +230,7 @@ class OpenSet(Search):
         "TTR(t)": "enrolled probes with any template within t, of any subject / enrolled probes",
         "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
     }
-    impostors: str = card_field(
+    impostors: ImpostorProbes = card_field(
         "which probes make impostor attempts",
         choices={
             "auto": "the probes that are not enrolled (PN) if there are any, else each enrolled "
@@ -259,7 +278,7 @@ class ClosedSet(Search):
     max_rank: int | None = card_field(
         "the last rank of {cms} (left out: every rank)", ge=1, default=None
     )
-    unmated: str = card_field(
+    unmated: Unmated = card_field(
         "what to do with a probe that has no mate in the gallery",
         choices={
             "auto": "a probe without a mate is left out and counted in all-against-all; in "
@@ -283,7 +302,7 @@ class Retrieval(Task):
     """Fields shared by re-identification and GOM: the gallery entries that a query sees."""
 
     layouts = SEARCHABLE
-    removed: str = card_field(
+    removed: Removed = card_field(
         "which gallery entries a query does not see",
         choices={
             "same-id-same-camera": "entries of the query's own identity from the query's own "
@@ -293,7 +312,7 @@ class Retrieval(Task):
         },
         default="same-id-same-camera",
     )
-    junk: str = card_field(
+    junk: Junk = card_field(
         "what to do with gallery entries of the junk ids",
         choices={
             "remove": "junk leaves the gallery of every query",
@@ -348,7 +367,7 @@ class Reid(Retrieval):
         "mAP": "the mean over the queries of their average precision",
         "mINP": "the mean over the queries of matches / rank of the last match",
     }
-    removed_for_ap: str = card_field(
+    removed_for_ap: RemovedForAp = card_field(
         "the same for average precision and INP, if a program uses another list for them",
         choices={
             "as-above": "the same list as that of the CMC",
@@ -358,7 +377,7 @@ class Reid(Retrieval):
         },
         default="as-above",
     )
-    cmc: str = card_field(
+    cmc: Cmc = card_field(
         "matches that the CMC counts",
         choices={
             "first-match": "the first match of a query, at its rank",
@@ -370,7 +389,7 @@ class Reid(Retrieval):
         },
         default="first-match",
     )
-    unmatched: str = card_field(
+    unmatched: Unmatched = card_field(
         "what to do with a query that has no match left",
         choices={
             "skip": "a query without a match is left out of every mean, and counted",
@@ -378,7 +397,7 @@ class Reid(Retrieval):
         },
         default="skip",
     )
-    ap: str = card_field(
+    ap: ApForm = card_field(
         "the form of average precision",
         choices={
             "sum": "the mean of the precisions at the ranks of the matches",
@@ -394,7 +413,7 @@ class Reid(Retrieval):
         ge=1,
         default=None,
     )
-    rank_k_over: str = card_field(
+    rank_k_over: RankKOver = card_field(
         "divisor of the average precision of a cut list",
         choices={
             "positives": "all matches in the query's gallery, within the cut or not",
@@ -403,7 +422,7 @@ class Reid(Retrieval):
         },
         default="positives",
     )
-    precision_over: str = card_field(
+    precision_over: PrecisionOver = card_field(
         "divisor of the precision at rank K",
         choices={
             "rank": "K",
@@ -413,7 +432,7 @@ class Reid(Retrieval):
         default="rank",
     )
     max_rank: int = card_field("the last rank of the CMC", ge=1, default=50)
-    ties: str = card_field(
+    ties: Ties = card_field(
         "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
     )
 
@@ -466,7 +485,7 @@ class Gom(Retrieval):
         ge=1,
         default=3000,
     )
-    variant: str = card_field(
+    variant: GomVariant = card_field(
         "the text of the paper, or the program behind its figures",
         choices={
             "paper": "VP counts all that is retrieved, means are over the queries with a match, "
@@ -477,7 +496,7 @@ class Gom(Retrieval):
         default="paper",
     )
     max_rank: int = card_field("the last rank of the CMC and of {dir}", ge=1, default=10)
-    ties: str = card_field(
+    ties: PlainTies = card_field(
         "where a non-match exactly as close as a match ranks",
         choices=_WITHOUT_EXPECTED,
         default="stable",

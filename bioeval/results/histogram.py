@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.scores.arrays import lattice_step
 
 # Least and largest number of bins between the smallest and the largest score of a class.
@@ -31,7 +31,7 @@ class Histogram:
     total: int  # all scores of the class, with those that have no bin
 
     @classmethod
-    def of_distances(cls, edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Self:
+    def of_distances(cls, edges: np.ndarray, counts: np.ndarray, total: int, kind: Kind) -> Self:
         """Return the histogram of counts between increasing distances, for scores of a kind."""
         if kind in LARGER_IS_CLOSER:
             edges, counts = 0.0 - edges[::-1], counts[::-1]

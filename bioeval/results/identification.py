@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import ProtocolError
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.order import increasing
@@ -24,6 +24,7 @@ from bioeval.counting.points import (
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
+from bioeval.protocol.choices import ImpostorProbes, Ties, Unmated
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, variables_over
 from bioeval.results.support import (
     note_thresholds_beyond_scores,
@@ -36,8 +37,6 @@ from bioeval.results.support import (
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
 from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
-
-Unmated = Literal["auto", "raise", "skip"]
 
 # Largest gallery of which every rank is reported; values of DIR(t, k), thresholds x ranks, up to
 # which every attainable rank is.
@@ -73,7 +72,7 @@ class ClosedSetCounts:
         )
         return 100, [left_out]
 
-    def require_mated(self, layout: str, unmated: str, lacking: int, first: int) -> None:
+    def require_mated(self, layout: Layout, unmated: Unmated, lacking: int, first: int) -> None:
         """Raise :class:`ProtocolError` where probes of people without a mate may not be skipped.
 
         `lacking` is the number of such probes, and `first` the index of the first.
@@ -130,15 +129,15 @@ def closed_set_dataset(
     searches: Searches,
     *,
     max_rank: int | None = None,
-    ties: str = "pessimistic",
-    unmated: str = "auto",
+    ties: Ties = "pessimistic",
+    unmated: Unmated = "auto",
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
     counts, notes = closed_set_counts(searches, max_rank=max_rank, ties=ties, unmated=unmated)
     options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
     options |= {"ties": ties, "unmated": unmated}
 
-    def cms(ties: str) -> np.ndarray:
+    def cms(ties: Ties) -> np.ndarray:
         number = len(counts.identified)
         counts_of_rule, _ = closed_set_counts(searches, max_rank=number, ties=ties, unmated=unmated)
         return rate(counts_of_rule.identified, counts.attempts)
@@ -149,7 +148,7 @@ def closed_set_dataset(
 
 
 def closed_set_counts(
-    searches: Searches, *, max_rank: int | None, ties: str, unmated: str
+    searches: Searches, *, max_rank: int | None, ties: Ties, unmated: Unmated
 ) -> tuple[ClosedSetCounts, list[Message]]:
     """Return the counts of searches, and a message where not all ranks are reported."""
     has_mate = searches.mates > 0
@@ -183,7 +182,7 @@ class OpenSetPoints:
     other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing; NaN last
 
     @classmethod
-    def from_searches(cls, searches: Searches, ties: str, role: str) -> Self:
+    def from_searches(cls, searches: Searches, ties: Ties, role: str) -> Self:
         """Take the attempts of searches; `role` is the name of the impostor probes."""
         mated = np.flatnonzero(searches.mates > 0)
         probes, ranks, weights = searches.rank_weights(mated, ties)
@@ -210,7 +209,7 @@ class OpenSetPoints:
         dir_, threshold = self.ranked.dir_at_far(targets, np.arange(1, ranks + 1))
         return dir_[0], threshold[0]
 
-    def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
+    def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: Kind) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
         error = self.equal_error
         return {
@@ -279,7 +278,11 @@ class OpenSetAttempts:
         )
 
     def scalars(
-        self, about: Provenance, impostors: str, far_targets: np.ndarray, points: Variables
+        self,
+        about: Provenance,
+        impostors: ImpostorProbes,
+        far_targets: np.ndarray,
+        points: Variables,
     ) -> Scalars:
         """Return the numbers of attempts and of subjects, and the operating points.
 
@@ -363,7 +366,7 @@ class OpenSetCounts:
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
         return rows if self.repeats is None else np.repeat(rows, self.repeats, axis=0)
 
-    def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
+    def curves(self, kind: Kind) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units."""
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
@@ -439,8 +442,8 @@ def open_set_dataset(
     *,
     given: CurveThresholds = None,
     max_rank: int | None = None,
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
     rows: np.ndarray | None = None,
 ) -> xr.Dataset:
@@ -514,7 +517,7 @@ def _tie_messages(
 
 
 def open_set_distances(
-    searches: Searches, ties: str, impostors: str, far_targets: np.ndarray
+    searches: Searches, ties: Ties, impostors: ImpostorProbes, far_targets: np.ndarray
 ) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
     points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
@@ -522,7 +525,12 @@ def open_set_distances(
 
 
 def open_set_scalars(
-    searches: Searches, *, ties: str, impostors: str, far_targets: np.ndarray, last_rank: int
+    searches: Searches,
+    *,
+    ties: Ties,
+    impostors: ImpostorProbes,
+    far_targets: np.ndarray,
+    last_rank: int,
 ) -> Scalars:
     """Return the attempts, and the operating points at attainable ranks up to `last_rank`."""
     role = searches.impostor_role(impostors)

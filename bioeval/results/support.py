@@ -11,6 +11,7 @@ import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
+from bioeval.protocol.choices import ImpostorProbes, PlainTies
 from bioeval.results.variables import RANKS, SUPPORTED
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
@@ -84,7 +85,7 @@ def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> b
     return not (values == 0).any()
 
 
-def searching_people(about: Provenance, impostors: str) -> ComparedPeople | None:
+def searching_people(about: Provenance, impostors: ImpostorProbes) -> ComparedPeople | None:
     """Return the people of the non-mated searches of a role; None if unknown.
 
     A search counts one person, and no pair of people.
@@ -258,7 +259,7 @@ def tie_message(number: str, ends: Iterable[Any], words: str, **at: float) -> It
 
 
 def rank_message(
-    number: str, curve: Callable[[str], np.ndarray], words: Sequence[str]
+    number: str, curve: Callable[[PlainTies], np.ndarray], words: Sequence[str]
 ) -> Iterator[Message]:
     """Yield the message of the first rank that tables show whose rate equal scores decide.
 

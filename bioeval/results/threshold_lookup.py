@@ -15,6 +15,13 @@ from bioeval.counting.threshold_rules import Rule
 # Thresholds that are operating points.
 _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
 
+#: Thresholds of the rules that name an operating point, and the targets of the rules with a target.
+_POINTS_OF_RULES = {
+    "eer": ("eer_threshold", ""),
+    "far": ("threshold_at_far", "far_target"),
+    "frr": ("threshold_at_frr", "frr_target"),
+}
+
 
 @dataclass(frozen=True)
 class ResultThresholds:
@@ -57,14 +64,11 @@ class ResultThresholds:
             return rule.values[0]
         dataset = self.dataset
         thresholds = np.empty(0)
-        if rule.name == "eer" and "eer_threshold" in dataset:
-            thresholds = dataset["eer_threshold"].values.reshape(-1)
-        if rule.name == "far" and "threshold_at_far" in dataset:
-            at_far = _at_rank_1(dataset["threshold_at_far"])
-            thresholds = at_far[self.far_targets == rule.values[0]]
-        if rule.name == "frr" and "threshold_at_frr" in dataset:
-            at_frr = dataset["threshold_at_frr"].values
-            thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
+        variable, target = _POINTS_OF_RULES.get(rule.name, ("", ""))
+        if variable in dataset:
+            thresholds = _at_rank_1(dataset[variable]).reshape(-1)
+            if target:
+                thresholds = thresholds[dataset[target].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
             given_rule = f'`threshold="{rule}"`'
             wrong = f"{given_rule} is not an operating point of these results; "

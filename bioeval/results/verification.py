@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import Verified
@@ -56,7 +56,7 @@ def _variables_and_labels(verified: Verified) -> tuple[Variables, dict[str, np.n
     return values, labels
 
 
-def in_units(values: Variables, kind: str) -> Variables:
+def in_units(values: Variables, kind: Kind) -> Variables:
     """Return operating points with their thresholds in the user's units."""
     thresholds = [x for x in values if described(VERIFICATION, x).units == "score"]
     return values | {name: to_user(values[name], kind) for name in thresholds}

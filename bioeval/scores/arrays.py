@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, cut
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.scores.row_source import RowSource, row_source
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ LIBRARIES = ("zarr", "h5py")
 
 #: Whether a claim is compared with one template of the subject, or with all.
 Templates = Literal["single", "multi"]
-
-#: Which templates of each subject are enrolled, and the galleries to draw.
-EnrolledTemplates = Literal["all", "single"]
 
 
 def as_array(values: Any, input_name: str) -> np.ndarray:
@@ -353,7 +350,7 @@ def farthest(attempts: np.ndarray) -> np.ndarray:
 
 
 def as_distances(
-    raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
+    raw: np.ndarray, kind: Kind, unread: Callable[[], np.ndarray] | None = None
 ) -> np.ndarray:
     """Return values as C-contiguous float32 or float64 distances, exactly.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, received
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 
 # Type checkers know K up to 9; a larger one is right as well.
 _Plain = Literal["best", "mean", "worst", "median", "min", "max"]
@@ -66,7 +66,7 @@ def order_of(fusion: str | None) -> int:
     return max(1, parse_fusion(fusion or "best")[1])
 
 
-def by_closeness(fusion: str, kind: str) -> str:
+def by_closeness(fusion: str, kind: Kind) -> str:
     """Return a rule in words that mean the same of every kind, in place of "min" and "max"."""
     best, worst = ("max", "min") if kind in LARGER_IS_CLOSER else ("min", "max")
     return {best: "best", worst: "worst"}.get(fusion, fusion)

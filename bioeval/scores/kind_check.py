@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -63,7 +63,7 @@ class KindVerdict:
         cls,
         genuine: np.ndarray,
         impostor: np.ndarray,
-        kind: str,
+        kind: Kind,
         people: int,
         *,
         fused: bool = False,

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_flag, require_list
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import as_objects, natural_places
@@ -332,7 +332,7 @@ def _first(number: int, where: Where, rows: Sequence[int]) -> str:
     return ("first: " if number > len(rows) else "") + where(rows)
 
 
-def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[Message]:
+def note_on_infinite(values: np.ndarray, kind: Kind, where: Where) -> list[Message]:
     """Return messages on the number of infinite scores, at either end."""
     notes = []
     for end in (np.inf, -np.inf):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer, require_list, require_text
 from bioeval.base.errors import DataError, counted, short_name
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import as_mask, subjects_of_mask
 from bioeval.scores.labels import (
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
-NanPolicy = Literal["raise", "reject", "exclude"]
-NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
 #: Attributes of scores.
 Attributes = dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import (
     as_values,
@@ -22,7 +22,6 @@ from bioeval.scores.excluded import as_exclusions
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (
-    NanPolicy,
     as_ids,
     checked_words,
     memory_attributes,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.arguments import require_integer
+from bioeval.base.kinds import Kind, Layout
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
 
@@ -35,9 +36,9 @@ class MatrixImage:
     column_edges: np.ndarray
     row_labels: np.ndarray
     column_labels: np.ndarray
-    kind: str
+    kind: Kind
     name: str | None
-    layout: str
+    layout: Layout
     subjects: int | None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import Kind
+from bioeval.base.kinds import Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, with_failures
 from bioeval.scores.columns import CodedSides
@@ -140,11 +140,11 @@ class PairList:
         """Return the numbers of pairs and of genuine pairs."""
         return f"{len(self.values)} pairs, {int(self.genuine.sum())} genuine"
 
-    def fingerprint(self, kind: str) -> str:
+    def fingerprint(self, dtype_and_kind: str) -> str:
         """Return the number of pairs, and digests of the genuine flags and of the scores."""
         flags = digest(self.genuine.view(np.uint8))
         values = digest_of_values([self.values])
-        return f"{len(self.values)} pairs {kind} genuine:{flags} values:{values}"
+        return f"{len(self.values)} pairs {dtype_and_kind} genuine:{flags} values:{values}"
 
     # ---------------------------------------------------------------- both sides
 
@@ -294,7 +294,7 @@ class PairList:
 
     # ---------------------------------------------------------------- distances
 
-    def distances(self, kind: Kind, nan: str, piece: np.ndarray | None = None) -> np.ndarray:
+    def distances(self, kind: Kind, nan: NanPolicy, piece: np.ndarray | None = None) -> np.ndarray:
         """Return all scores, or a piece of them, as distances under the policy of NaN."""
         values = self.values if piece is None else piece
         distances = as_distances(values[None], kind)[0]

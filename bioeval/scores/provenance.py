@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import Kind, Layout, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.diagonal import counts_diagonal
@@ -197,9 +198,9 @@ class Provenance:
     """Provenance of counts; a part of all counts, and of every result's attributes."""
 
     name: str
-    layout: str
-    kind: str
-    nan: str
+    layout: Layout
+    kind: Kind
+    nan: NanPolicy
     probes: int
     gallery_templates: int
     gallery_subjects: int

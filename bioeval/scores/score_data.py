@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import doubt_of_square
 from bioeval.scores.cells import Cells
 from bioeval.scores.exclusions import Exclusions
 from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import Codes, digest, fixed, ids_of_no_person, present
-from bioeval.scores.making import MEMORY_LIMIT, NanPolicy
+from bioeval.scores.making import MEMORY_LIMIT
 from bioeval.scores.names import as_names
 from bioeval.scores.pairs import PairList
 from bioeval.scores.top_k import TopKLists
@@ -171,7 +171,7 @@ class ScoreData:
         return as_names(self.pairs.templates.side(side))
 
     @cached_property
-    def layout(self) -> str:
+    def layout(self) -> Layout:
         """``"all-against-all"``, ``"probe-against-gallery"``, ``"pairs"`` or ``"top-k"``.
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.

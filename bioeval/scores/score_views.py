@@ -11,13 +11,13 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import as_array, as_mask, named_choice
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
-from bioeval.scores.making import MEMORY_LIMIT, NanPolicy, checked_words
+from bioeval.scores.making import MEMORY_LIMIT, checked_words
 from bioeval.scores.names import index_of, table_in_order
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.score_data import ScoreData

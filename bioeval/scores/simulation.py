@@ -21,7 +21,7 @@ from bioeval.base.arguments import (
     require_numbers,
 )
 from bioeval.base.errors import DataError, received
-from bioeval.base.kinds import PlainKind
+from bioeval.base.kinds import Layout, PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.embeddings import Metric
@@ -116,7 +116,7 @@ class Population:
     enrolled: np.ndarray
     meta: dict[str, np.ndarray]
     centres: np.ndarray
-    layout: str
+    layout: Layout
 
     def scores(self, metric: Any = "l2") -> Scores:
         """Compare the embeddings.
@@ -530,7 +530,7 @@ class _Numbering(NamedTuple):
 def _design(
     n_subjects: int,
     n_templates: Counts,
-    layout: str,
+    layout: Layout,
     probes: Counts | None,
     unenrolled: int | float,
     sessions: int | None,

@@ -21,6 +21,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
+from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.results.support import searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
@@ -207,9 +208,9 @@ class SearchColumns:
     def __init__(
         self,
         searches: Searches,
-        ties: str,
+        ties: Ties,
         options: IntervalMethod,
-        impostors: str = "auto",
+        impostors: ImpostorProbes = "auto",
         *,
         subjects: np.ndarray | None = None,
         left_out: LeftOut | None = None,
@@ -422,7 +423,7 @@ class SearchColumns:
         return remarks
 
 
-def _moved(searches: Searches, left_out: LeftOut, ties: str) -> Hits:
+def _moved(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
     probe = left_out.probe
     subject = left_out.subject
     facts = (searches.closer, searches.tied, searches.tied_before)
@@ -454,7 +455,7 @@ def closed_set_intervals(
     count = dataset.sizes["rank"]
     options = _of_population(options, left_out)
     if options.by_subject:
-        ties = str(dataset.attrs["ties"])
+        ties: Ties = dataset.attrs["ties"]
         columns = SearchColumns(searches, ties, options, subjects=subjects, left_out=left_out)
         low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
         remarks = columns.messages(count)
@@ -480,7 +481,8 @@ def open_set_intervals(
     """
     options = _of_population(options, left_out)
     if options.by_subject:
-        ties, impostors = (str(dataset.attrs[x]) for x in ("ties", "impostors"))
+        ties: Ties = dataset.attrs["ties"]
+        impostors: ImpostorProbes = dataset.attrs["impostors"]
         columns = SearchColumns(
             searches, ties, options, impostors, subjects=subjects, left_out=left_out
         )

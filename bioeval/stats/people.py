@@ -22,6 +22,7 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.resampled_people import sort_by_layer, weigh_pairs
+from bioeval.scores.arrays import Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.requirements import require_all_scores
@@ -148,7 +149,7 @@ def people_counts(
     scores: Scores,
     thresholds: Sequence[float] | np.ndarray = (),
     *,
-    templates: str = "single",
+    templates: Templates = "single",
     fusion: str = "best",
 ) -> PeopleCounts:
     """Count verification by the person of the probe and the person claimed, in one pass.

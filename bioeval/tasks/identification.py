@@ -11,14 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, received
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import (
-    ImpostorProbes,
-    RankUnit,
-    Searches,
-    Ties,
-    check_max_rank,
-    search,
-)
+from bioeval.counting.identification import Searches, check_max_rank, search
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.counting.thresholds import (
     CurveThresholds,
@@ -26,17 +19,16 @@ from bioeval.counting.thresholds import (
     require_values,
     to_user,
 )
+from bioeval.protocol.choices import EnrolledTemplates, ImpostorProbes, RankUnit, Ties, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import Scalars, about_attrs, dataset, variables_over
 from bioeval.results.identification import (
-    Unmated,
     closed_set_counts,
     closed_set_dataset,
     open_set_dataset,
     open_set_scalars,
 )
 from bioeval.results.variables import Variable
-from bioeval.scores.arrays import EnrolledTemplates
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
@@ -138,7 +130,7 @@ class SearchCounted:
         return add(dataset, self.searches, people, limits, self.left_out.get(ties))
 
 
-def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) -> xr.Dataset:
+def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -> xr.Dataset:
     """Return rank, scores and candidates of each probe, and its subject where labels name it."""
     chosen = np.nonzero(searches.mates > 0)[0]
     probes, ranks, weights = searches.rank_weights(chosen, ties)

@@ -14,6 +14,7 @@ from bioeval.counting.identification import check_max_rank
 from bioeval.counting.points import check_targets
 from bioeval.counting.thresholds import CurveThresholds, check_extra, curve_thresholds
 from bioeval.protocol.card import Protocol, Report
+from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.stats.options import IntervalMethod
 
@@ -44,7 +45,7 @@ class EvaluationOptions:
     auc: bool = True
     per_query: bool = False
     interval: IntervalMethod | None = None
-    impostors: str | None = None
+    impostors: ImpostorProbes | None = None
 
     @classmethod
     def parse(

@@ -22,6 +22,7 @@ from bioeval.counting.single_template import (
     thresholds_over,
 )
 from bioeval.counting.thresholds import CurveThresholds
+from bioeval.protocol.choices import ImpostorProbes, PlainTies, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, rate
 from bioeval.results.identification import (
@@ -101,7 +102,7 @@ class SingleTemplateCounted:
         message = Message("no-interval", of=measures, why=reason)
         return dataset.assign_attrs(message_attrs([message], dataset.attrs))
 
-    def _closed_set(self, unmated: str) -> xr.Dataset:
+    def _closed_set(self, unmated: Unmated) -> xr.Dataset:
         counts, notes = self.counts, self.notes
         tied = sums_of(counts.tied)[0, 0]
         closed_set = ClosedSetCounts(
@@ -111,7 +112,7 @@ class SingleTemplateCounted:
             counts.about.layout, unmated, counts.unmated_people, counts.first_unmated
         )
 
-        def curve(ties: str) -> np.ndarray:
+        def curve(ties: PlainTies) -> np.ndarray:
             return rate(_expected_ranks(counts, ties)[-1], counts.genuine)
 
         if counts.at_ends:
@@ -119,7 +120,7 @@ class SingleTemplateCounted:
         options = {**ATTRS, "ties": counts.ties, "unmated": unmated}
         return closed_set.dataset(counts.about, options, notes)
 
-    def _open_set(self, impostors: str) -> xr.Dataset:
+    def _open_set(self, impostors: ImpostorProbes) -> xr.Dataset:
         counts, notes, far_targets = self.counts, self.notes, self.far_targets
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
         expected = _expected_ranks(counts)
@@ -171,12 +172,12 @@ def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarr
     return np.minimum(sums_of(counts.within[:, kinds].sum(axis=1)), impostor), impostor
 
 
-def _expected_ranks(counts: SingleTemplateCounts, ties: str = "") -> np.ndarray:
+def _expected_ranks(counts: SingleTemplateCounts, ties: PlainTies | None = None) -> np.ndarray:
     """Return the expected number at each rank or better, within each threshold and overall.
 
-    Ties are treated as they were counted, or as `ties`, one of `ENDS`.
+    Ties are treated as they were counted, or as `ties`, one of :data:`ENDS`.
     """
-    sums = counts.at_ends[[*ENDS].index(ties)] if ties else counts.di
+    sums = counts.at_ends[ENDS.index(ties)] if ties else counts.di
     table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))
     # The chances of a probe add up to 1 but for their rounding.
     return np.minimum(table, counts.genuine)

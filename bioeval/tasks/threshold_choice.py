@@ -6,6 +6,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
 from bioeval.counting.wanted_points import PointsWanted
+from bioeval.scores.arrays import Templates
 from bioeval.scores.matrix import Scores
 
 
@@ -13,7 +14,7 @@ def chosen_threshold(
     scores: Scores,
     rule: Rule,
     *,
-    templates: str = "single",
+    templates: Templates = "single",
     fusion: str = "best",
     argument: str = "threshold",
 ) -> ChosenThreshold:

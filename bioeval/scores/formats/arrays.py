@@ -30,7 +30,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted
-from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, VALUED, Kind
+from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import (
@@ -54,7 +54,7 @@ from bioeval.scores.formats.layouts import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_meta, as_subjects
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.making import NAN_POLICIES, as_ids
+from bioeval.scores.making import as_ids
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import GivenSide, RowOrder, as_names, refuse_other_orders
 from bioeval.scores.people import marking

@@ -18,12 +18,12 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import DataError, backquoted, nearest_name, received
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind
 from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.listed_templates import ListRules, subject_pattern
-from bioeval.scores.making import NAN_POLICIES, as_ids
+from bioeval.scores.making import as_ids
 
 #: Keys of ``columns`` that are no metadata, in files of arrays and in lists.
 ROLES = (

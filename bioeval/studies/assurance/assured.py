@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import check_confidence
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
@@ -140,7 +141,7 @@ class Assured:
     refusal: Message | None = None
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
-    def described(self, kind: str, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(self, kind: Kind, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and attributes; `frr` is the FRR that the data alone would allow."""
         values = {
             "assured_threshold": to_user(self.threshold, kind),

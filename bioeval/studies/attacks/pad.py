@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array, require_choice, require_numbers
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.thresholds import curve_thresholds, linear_grid, to_internal, to_user
 from bioeval.results.dataset import Variables, dataset, variables_over
@@ -286,7 +287,7 @@ def _doubts(
     return doubts
 
 
-def _doubts_of_kind(data: Presentations, kind: str) -> Iterator[Message]:
+def _doubts_of_kind(data: Presentations, kind: Kind) -> Iterator[Message]:
     *attacks, bona_fide = data.answered
     classes = "bona fide and attack presentations"
     verdict = KindVerdict.of_attempts(
@@ -303,7 +304,7 @@ class _Chosen(NamedTuple):
     messages: list[Message]
 
 
-def _chosen(rule: DetectionRule, data: Presentations, train: Any, kind: str) -> _Chosen:
+def _chosen(rule: DetectionRule, data: Presentations, train: Any, kind: Kind) -> _Chosen:
     if rule.name == "fixed":
         distance = float(to_user(rule.value, kind))
         beyond = _beyond_scores(data, distance, kind, given=True)
@@ -325,14 +326,14 @@ def _chosen(rule: DetectionRule, data: Presentations, train: Any, kind: str) -> 
 
 
 def _beyond_scores(
-    data: Presentations, distance: float, kind: str, *, given: bool
+    data: Presentations, distance: float, kind: Kind, *, given: bool
 ) -> list[Message]:
     rates = data.rates(np.array([distance]))
     far, frr = float(rates["apcer"][0, -2]), float(rates["bpcer"][0])
     return beyond_scores(float(to_user(distance, kind)), far, frr, given=given)
 
 
-def _eer_and_bpcer_at_apcer(data: Presentations, targets: np.ndarray, kind: str) -> Variables:
+def _eer_and_bpcer_at_apcer(data: Presentations, targets: np.ndarray, kind: Kind) -> Variables:
     places = [data.at_apcer(x) for x in targets.tolist()]
     at_target, bpcer = (
         np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
@@ -350,7 +351,7 @@ def _eer_and_bpcer_at_apcer(data: Presentations, targets: np.ndarray, kind: str)
 
 
 def _grid_over_scores(
-    data: Presentations, number: int | None, variables: Variables, kind: str
+    data: Presentations, number: int | None, variables: Variables, kind: Kind
 ) -> np.ndarray:
     finite = to_user(data.distances[np.isfinite(data.distances)], kind)
     ends = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
@@ -363,7 +364,7 @@ def _grid_over_scores(
     return np.union1d(grid, thresholds[np.isfinite(thresholds)])
 
 
-def _rates_at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
+def _rates_at_threshold(data: Presentations, at: float | None, kind: Kind) -> Variables:
     """Return the rates at a threshold, NaN without a threshold; ``ACER = (APCER + BPCER) / 2``."""
     used = math.nan if at is None else at
     rates = data.rates(np.array([used]))

@@ -15,6 +15,7 @@ import numpy as np
 
 from bioeval.base.arguments import overflows, rate_in, require_numbers
 from bioeval.base.errors import DataError, received
+from bioeval.base.kinds import Kind
 from bioeval.counting.order import next_among
 from bioeval.counting.points import EqualError, ErrorCurve
 from bioeval.counting.threshold_rules import is_real
@@ -54,7 +55,7 @@ class Presentations:
 
     @classmethod
     def from_columns(
-        cls, values: Any, attack: Any, kind: str, non_response: str, where: str = ""
+        cls, values: Any, attack: Any, kind: Kind, non_response: str, where: str = ""
     ) -> Presentations:
         """Check the scores and the species of one set; `where` begins the names in errors."""
         column = species_of(attack, f"{where}attack")

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
@@ -34,7 +34,7 @@ FEW_INSTRUMENTS = 10
 POOLED, LARGEST = "pooled", "largest"
 
 
-def in_order_of_scores(kind: str) -> slice:
+def in_order_of_scores(kind: Kind) -> slice:
     """Return the slice that puts values at increasing distances in order of increasing scores."""
     return slice(None, None, -1) if kind in LARGER_IS_CLOSER else slice(None)
 

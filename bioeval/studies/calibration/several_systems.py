@@ -178,5 +178,5 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
     return first.derived(values, kind, origin)
 
 
-def _never_accepted(kind: str) -> float:
+def _never_accepted(kind: Kind) -> float:
     return -math.inf if kind in LARGER_IS_CLOSER else math.inf

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import Kind
 from bioeval.base.progress import stage
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
@@ -62,7 +63,7 @@ class Confusions:
 
     threshold: float
     next: float
-    kind: str
+    kind: Kind
     at: Text
     false_accepts: int
     pairs: int

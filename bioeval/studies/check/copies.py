@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.labels import plain
@@ -93,7 +93,7 @@ def _finding(
     return Finding(check, severity, message, count, places)
 
 
-def distance_of_copy(kind: str, distances: np.ndarray) -> float:
+def distance_of_copy(kind: Kind, distances: np.ndarray) -> float:
     """Return the distance of a copy, NaN where unknown; `distances` include the smallest.
 
     No distance is below 0, but 1 is a guess of the largest similarity.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -38,7 +38,7 @@ class EndValue(NamedTuple):
 
 
 def end_values(
-    scores: np.ndarray, impostor: np.ndarray, kind: str, copies: bool = False
+    scores: np.ndarray, impostor: np.ndarray, kind: Kind, copies: bool = False
 ) -> list[EndValue]:
     """Return the least and the most similar score, if suspiciously many comparisons share them.
 

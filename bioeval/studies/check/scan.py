@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask, as_distances
 from bioeval.scores.excluded import left_out_rows
@@ -179,6 +179,6 @@ def label_medians(
     return medians
 
 
-def sign_of(kind: str) -> float:
+def sign_of(kind: Kind) -> float:
     """Return the factor from a score to a distance, and back: -1 where larger scores are closer."""
     return -1.0 if kind in LARGER_IS_CLOSER else 1.0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
@@ -41,7 +42,7 @@ class DataCheck(Shown):
     """
 
     data: str
-    kind: str
+    kind: Kind
     protocol: str
     findings: tuple[Finding, ...]
     system: str

@@ -20,8 +20,8 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.counting.identification import ImpostorProbes, RankUnit, Ties
 from bioeval.counting.points import FAR_TARGETS, check_targets
+from bioeval.protocol.choices import ImpostorProbes, RankUnit, Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal

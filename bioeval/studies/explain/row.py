@@ -8,6 +8,7 @@ import numpy as np
 
 from bioeval.counting.identification import place_weights
 from bioeval.counting.thresholds import to_user
+from bioeval.protocol.choices import Ties
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import excluded
 from bioeval.scores.exclusions import NO_PERSON_TWICE
@@ -93,7 +94,7 @@ class RankedList:
         """Return the entries with one of some roles, in order."""
         return [entry for entry in self.entries if entry.role in roles]
 
-    def ranks_of_mate(self, ties: str) -> list[tuple[int, float]]:
+    def ranks_of_mate(self, ties: Ties) -> list[tuple[int, float]]:
         """Return the ranks of the nearest mate with their weights; none without a mate.
 
         Only expected ties have several ranks; the weight of a rank is its probability.
@@ -121,7 +122,7 @@ class RowLists:
     probe's own subject under optimistic ties, and the first column otherwise.
     """
 
-    def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: str):
+    def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: Ties):
         self.scores, self.original = scores, original
         self.threshold, self.ties = threshold, ties
         self.names = in_words(original.gallery_names, original.shape[1])

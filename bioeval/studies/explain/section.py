@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import noun_of
+from bioeval.base.kinds import Kind, noun_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
@@ -75,7 +75,7 @@ class Explanation(Shown):
     name: str
     subject: str
     data: str
-    kind: str
+    kind: Kind
     protocol: str
     system: str
     threshold: float | None

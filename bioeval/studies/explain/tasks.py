@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bioeval.base.kinds import Layout
+from bioeval.protocol.choices import Ties
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.showing.cells import Label, Number
 from bioeval.showing.text import Enumeration, Text, say
@@ -162,7 +164,7 @@ def searched(
     yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=reason)
 
 
-def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
+def closed(ranked: RankedList, task: ClosedSet, layout: Layout) -> Contribution:
     """Return the contribution of a list to closed-set identification: the nearest mate's rank."""
     ranks = ranked.ranks_of_mate(task.ties)
     if ranks:
@@ -181,7 +183,7 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
 
 
 def _nearest_mate(
-    ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: str, late: str
+    ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: Ties, late: str
 ) -> Text:
     if best.failed:
         return say(

@@ -12,13 +12,13 @@ from bioeval import partition
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
+from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric

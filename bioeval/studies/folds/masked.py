@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
 from bioeval.base.progress import Tell
 from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
@@ -23,7 +24,7 @@ Both = tuple[MaskedParts, MaskedParts]
 class MaskedFolds:
     """Folds of a sorted matrix, whose training and test parts are masks."""
 
-    def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: str):
+    def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: Kind):
         self.matrix, self.sides, self.kind = matrix, sides, kind
         self.splits = [*plan.splits.values()]
         self._claims: dict[str, SortedClasses] = {}

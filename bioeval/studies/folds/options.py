@@ -11,12 +11,14 @@ import numpy as np
 from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_array, require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.counting.identification import PlainTies, role_of
+from bioeval.base.kinds import Kind
+from bioeval.counting.identification import role_of
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.counting.wanted_points import PointsWanted, point_values
+from bioeval.protocol.choices import PlainTies
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_subjects
@@ -74,7 +76,7 @@ class FoldOptions:
                 "to draw claims for each part"
             )
 
-    def fused(self, kind: str) -> str | None:
+    def fused(self, kind: Kind) -> str | None:
         """Return the rule by which distances are fused; None where nothing is."""
         if self.task == "verification":
             return self.use.of_kind(kind).fused

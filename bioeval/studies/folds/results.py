@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.counting.points import COSTS
 from bioeval.counting.thresholds import to_user
@@ -217,7 +218,7 @@ def _is_0_or_1_in_all_folds(column: np.ndarray) -> bool:
     return len(defined) > 1 and bool((defined == defined[0]).all()) and defined[0] in (0, 1)
 
 
-def _attributes(options: FoldOptions, splitter: Any, kind: str) -> dict[str, Any]:
+def _attributes(options: FoldOptions, splitter: Any, kind: Kind) -> dict[str, Any]:
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "splitter_class": type(splitter).__name__,

@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.columns import CodedSides
@@ -283,7 +283,7 @@ def require_other_people(people: Iterable[Any], data: set[Any], cohort: str, who
 def cohort_moments(
     values: np.ndarray,
     top: int | None,
-    kind: str,
+    kind: Kind,
     input_name: str,
     labels: Sequence[Any] | np.ndarray,
 ) -> CohortMoments:
@@ -303,7 +303,7 @@ def cohort_moments(
 def _moments_of_rows(
     values: np.ndarray,
     top: int | None,
-    kind: str,
+    kind: Kind,
     input_name: str,
     labels: Sequence[Any] | np.ndarray,
     done: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain
@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.alignment import aligned
@@ -258,22 +258,26 @@ class SystemFusion(ScoreTransformer):
         return fused.replace(name="fused").with_remarks(*remarks)
 
     def _fuse(
-        self, rule: str, kind: str, blocks: list[np.ndarray], index: np.ndarray
+        self, rule: str, kind: Kind, blocks: list[np.ndarray], index: np.ndarray
     ) -> np.ndarray:
         scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.ratios(scores)
-        if rule == "mean":
-            return reduce(np.add, scores) / len(scores)
-        if rule == "product":
-            return reduce(np.multiply, (np.clip(x, 0.0, 1.0) for x in scores))
-        if rule == "median":
-            return np.asarray(np.median(scores, axis=0))
+        if rule in _FUSED_BY:
+            return _FUSED_BY[rule](scores)
         sign = -1.0 if kind in LARGER_IS_CLOSER else 1.0
         distances = np.sort([sign * x for x in scores], axis=0)
         place = {"best": 0, "worst": -1}.get(rule, self._order - 1)
         # NaN is sorted last: a comparison that failed in any system is a failed one.
         return np.where(np.isnan(distances[-1]), np.nan, 0.0 + sign * distances[place])
+
+
+#: Rules that do not depend on which score is closer, of the scores of each system.
+_FUSED_BY: dict[str, Callable[[Sequence[np.ndarray]], np.ndarray]] = {
+    "mean": lambda scores: reduce(np.add, scores) / len(scores),
+    "product": lambda scores: reduce(np.multiply, (np.clip(x, 0.0, 1.0) for x in scores)),
+    "median": lambda scores: np.asarray(np.median(scores, axis=0)),
+}
 
 
 def fuse(

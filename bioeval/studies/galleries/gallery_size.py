@@ -13,17 +13,12 @@ from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import (
-    ImpostorProbes,
-    Searches,
-    Searching,
-    Ties,
-    check_max_rank,
-)
+from bioeval.counting.identification import Searches, Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import thresholds_over
 from bioeval.counting.thresholds import curve_thresholds, require_values, to_user
+from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts

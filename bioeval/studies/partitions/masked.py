@@ -11,12 +11,12 @@ from typing import Any, get_args
 import numpy as np
 
 from bioeval.base.progress import Tell
-from bioeval.counting.identification import PlainTies
 from bioeval.counting.masks import MaskedParts, Places, SearchedParts, batches, masks_pay
 from bioeval.counting.points import COSTS, is_supported, with_rare_targets
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.wanted_points import point_values
+from bioeval.protocol.choices import PlainTies
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, in_order

@@ -15,6 +15,7 @@ from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.base.messages import message_attrs, messages_of
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.loading import load
 from bioeval.results.support import all_beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -318,7 +319,7 @@ def _partitions(
     return listed, None
 
 
-def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> str | None:
+def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> ImpostorProbes | None:
     """Return the impostors of open set where a card says "auto"; None without people.
 
     Impostors are the probes who are not enrolled, if any part has such a probe. Parts that cannot

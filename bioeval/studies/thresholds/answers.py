@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
 from bioeval.base.messages import Message, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
@@ -110,7 +110,8 @@ def threshold_accepts(result: xr.Dataset, status: str, **why: Any) -> Message:
 
     `status` says what the threshold is: chosen, given, provisional or without assurance.
     """
-    kind, threshold = str(result.attrs["kind"]), float(result["threshold"])
+    kind: Kind = result.attrs["kind"]
+    threshold = float(result["threshold"])
     if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
         return Message("threshold-accepts-nothing", status=status)
     return Message(

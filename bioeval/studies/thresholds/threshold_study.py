@@ -14,16 +14,18 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.counting.identification import RankUnit, search
+from bioeval.counting.identification import search
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import verify
 from bioeval.counting.wanted_points import PointsWanted
+from bioeval.protocol.choices import RankUnit
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import (
     STUDY_PARTS,
@@ -381,7 +383,7 @@ class _Counted(NamedTuple):
     messages: Sequence[Message] = ()
     others: SearchesOfOthers | None = None
 
-    def of_all_data(self, kind: str) -> Variables:
+    def of_all_data(self, kind: Kind) -> Variables:
         values: Variables = {**self.chosen.in_units(kind)}
         for role in ("genuine_attempts", "impostor_attempts"):
             values[role] = getattr(self.attempts, role)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import Kind
+from bioeval.base.kinds import Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol
@@ -18,7 +18,6 @@ from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_metric
 from bioeval.scores.labels import as_labels, as_meta, as_subjects, missing_values
-from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import RowOrder, as_names
 from bioeval.scores.provenance import notes_on_scores

@@ -11,6 +11,7 @@ from scipy.stats import hypergeom
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import Kind, Layout
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -178,7 +179,7 @@ def zoo(
 
 
 def _messages_on_threshold(
-    attempts: ZooAttempts, rule: Rule, distance: float, kind: str
+    attempts: ZooAttempts, rule: Rule, distance: float, kind: Kind
 ) -> list[Message]:
     if math.isnan(distance):
         return [ALL_REJECTED]
@@ -302,7 +303,7 @@ _NEEDED = {
 
 @stage("testing whether subjects differ")
 def _tests(
-    attempts: ZooAttempts, layout: str, permutations: int, seed: np.random.SeedSequence
+    attempts: ZooAttempts, layout: Layout, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
     subjects = len(as_probe.attempts)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,13 +34,6 @@ from bioeval.scores.provenance import pairs_of_same
 Named: TypeAlias = str | os.PathLike[str] | Protocol
 
 S = TypeVar("S", bound=CardSection)
-
-#: Entries of the list of a query that are left out, and the treatment of junk.
-Removed = Literal["same-id-same-camera", "same-camera", "none"]
-Junk = Literal["keep", "remove"]
-#: The list of average precision and INP, and the matches that the CMC counts.
-RemovedForAp = Literal["as-above", "same-id-same-camera", "none"]
-Cmc = Literal["first-match", "allshots", "single-gallery-shot", "identity-dedup"]
 
 
 @dataclass(frozen=True, kw_only=True)

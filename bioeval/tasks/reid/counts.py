@@ -18,6 +18,7 @@ from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import to_user
+from bioeval.protocol.choices import PlainTies, Ties
 from bioeval.results.dataset import (
     Scalars,
     Variables,
@@ -254,7 +255,7 @@ class ReidCounts:
         )
         return QueryMeasures(cmc, means, over_ranks)
 
-    def _values(self, plain: str) -> dict[str, np.ndarray]:
+    def _values(self, plain: PlainTies) -> dict[str, np.ndarray]:
         """Return the values of each query by the name of their mean; NaN if ties leave it open.
 
         Where nothing is tied, expected ties are treated by the `plain` policy.
@@ -299,7 +300,7 @@ class ReidCounts:
     def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
         return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
 
-    def _cmc(self, ties: str) -> MatchCurve:
+    def _cmc(self, ties: Ties) -> MatchCurve:
         matches, rules = self.cmc_matches, self.candidates.rules
         counted = self.in_means(matches)
         if self.shots is not None:
@@ -338,7 +339,7 @@ class ReidCounts:
 def ranked_curves(
     matches: MatchLists,
     counted: np.ndarray,
-    ties: str,
+    ties: Ties,
     max_rank: int,
     positives: np.ndarray,
     *,

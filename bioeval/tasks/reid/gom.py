@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -15,11 +15,12 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, rows_reported_to
-from bioeval.counting.identification import PlainTies, check_max_rank
+from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
+from bioeval.protocol.choices import GomVariant, PlainTies, Ties
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import Gom
@@ -48,8 +49,6 @@ from bioeval.tasks.reid.matches import (
     match_sum,
     ranks_of,
 )
-
-GomVariant = Literal["paper", "reference"]
 
 # Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
 TAUS = 101
@@ -321,7 +320,7 @@ class GomCounts(ReidCounts):
                 means[name] = replace(mean, values=mean.values[:, ::-1])
         return replace(measures, means=means)
 
-    def _cmc(self, ties: str) -> MatchCurve:
+    def _cmc(self, ties: Ties) -> MatchCurve:
         return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:
@@ -352,7 +351,7 @@ class GomCounts(ReidCounts):
         return QueryMeasures(self._cmc(ties), means)
 
 
-def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
+def _per_threshold(sets: RetrievedSets, ties: Ties, *, capped: bool) -> tuple[np.ndarray, ...]:
     matches, hits = sets.matches, sets.hits
     ranks = ranks_of(matches, ties)
     listed = sets.retrieved.astype(np.float64)

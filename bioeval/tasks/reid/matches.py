@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.counting.identification import place_weights
 from bioeval.counting.mate_ranks import MatchLists
+from bioeval.protocol.choices import Ties
 from bioeval.results.query_means import OF_MATCH, QueryMean
-
-ApForm = Literal["sum", "trapezoid", "tied-once"]
-
-#: A query without a match in any mean; the divisors of the average precision of a cut list, and of
-#: the precision at a rank.
-Unmatched = Literal["skip", "zero"]
-RankKOver = Literal["positives", "smaller", "found"]
-PrecisionOver = Literal["rank", "smaller"]
 
 #: Places of tied entries in memory at a time.
 MOST_PLACES = 1 << 22
@@ -27,12 +19,12 @@ MOST_PLACES = 1 << 22
 TENTHS = 10
 
 
-def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
+def ranks_of(lists: MatchLists, ties: Ties) -> np.ndarray:
     """Return the rank of each match under pessimistic, optimistic or stable ties."""
     return lists.order + others_before(lists, ties)
 
 
-def others_before(lists: MatchLists, ties: str) -> np.ndarray:
+def others_before(lists: MatchLists, ties: Ties) -> np.ndarray:
     """Return the non-matches before each match."""
     if ties == "optimistic":
         return lists.closer
@@ -45,7 +37,7 @@ def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
     return np.where(lists.positives > 0, sums, np.nan)
 
 
-def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
+def average_precision(lists: MatchLists, ties: Ties, form: str = "sum") -> np.ndarray:
     """Return the average precision of each query; NaN where it has no match.
 
     With ``P(k)`` the precision at rank ``k``, the form ``"sum"`` is the mean of ``P`` at the
@@ -81,7 +73,7 @@ def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
     return order[first[run]], order[last[run]]
 
 
-def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
+def interpolated_precision(lists: MatchLists, ties: Ties) -> np.ndarray:
     """Return the interpolated precision of each query at each recall level, NaN without a match.
 
     Interpolated precision is the largest precision at this recall or beyond. The recall of the
@@ -99,7 +91,7 @@ def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
     return out
 
 
-def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
+def cut_average_precision(lists: MatchLists, ties: Ties, rank_k: int, over: str) -> np.ndarray:
     """Return the average precision of lists cut at a rank.
 
     The denominator `over` is ``"positives"``, the number of matches of the query; ``"smaller"``,
@@ -128,7 +120,7 @@ def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
     ]
 
 
-def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
+def match_sum(lists: MatchLists, ties: Ties, name: str) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without a match.
 
     Under expected ties, the measure must depend on ranks alone, and is the mean over all orders of
@@ -168,7 +160,7 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
     return np.where(lists.counts > 0, sums, np.nan)
 
 
-def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def first_places(lists: MatchLists, ties: Ties) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (query, rank, weight) of the first match of each query with a match."""
     chosen = np.flatnonzero(lists.counts > 0)
     first = lists.starts[chosen]
@@ -181,7 +173,7 @@ def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, 
 
 
 def match_places(
-    lists: MatchLists, ties: str, max_rank: int
+    lists: MatchLists, ties: Ties, max_rank: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (query, rank, weight) of all matches up to a rank.
 
@@ -237,7 +229,7 @@ def over_smaller(
     )
 
 
-def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def counted_places(lists: MatchLists, ties: Ties) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (query, rank among non-matches, ``1 / h``) of all ``h`` matches of each query.
 
     Under expected ties a match is with equal chance at each place among the non-matches exactly

@@ -12,9 +12,20 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import Ties, check_max_rank
+from bioeval.counting.identification import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_internal
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.choices import (
+    ApForm,
+    Cmc,
+    Junk,
+    PrecisionOver,
+    RankKOver,
+    Removed,
+    RemovedForAp,
+    Ties,
+    Unmatched,
+)
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -23,19 +34,10 @@ from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import (
-    Cmc,
-    Convention,
-    Junk,
-    Named,
-    Removed,
-    RemovedForAp,
-    convention_of,
-)
+from bioeval.tasks.reid.convention import Convention, Named, convention_of
 from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts
 from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.lists import ListCounts
-from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
 
 
 @warns_of_doubts
