@@ -20,7 +20,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
-from matplotlib.patches import Rectangle
 from PIL import Image
 
 import bioeval as be
@@ -197,97 +196,6 @@ def zoo(path: Path) -> None:
     be.plot.save(display, path, dpi=110)
 
 
-def one_or_all(path: Path) -> None:
-    """Distances of single- and multi-template attempts, of lecture.md."""
-    scores = be.datasets.faces("eigenfaces")
-    d, who = np.array(scores.values), scores.probe_labels
-    np.fill_diagonal(d, np.inf)  # no template is compared with itself
-    each = np.flatnonzero(np.r_[True, who[1:] != who[:-1]])  # where the templates of each begin
-    nearest, own = np.minimum.reduceat(d, each, axis=1), who[:, None] == who[each]
-    off = np.isfinite(d)
-    shown = {
-        "single-template": (d[off], (who[:, None] == who)[off]),
-        "multi-template": (nearest.ravel(), own.ravel()),
-    }
-    _, axes = plt.subplots(2, 1, figsize=(6.8, 6.6), sharex=True, layout="constrained")
-    for ax, (name, (values, genuine)) in zip(axes, shown.items(), strict=True):
-        pairs = be.Scores.from_pairs(values, genuine)
-        marks, title = {"threshold 5": 5.0}, f"Verification, {name}"
-        be.plot.score_distributions(pairs, ax, thresholds=marks, title=title)
-    axes[0].set_xlabel("")
-    be.plot.save(axes[0].figure, path, dpi=100)
-
-
-def all_attempts(path: Path) -> None:
-    """False rejects over all attempts, and over the genuine ones, of lecture.md."""
-    scores = be.datasets.faces("eigenfaces")
-    ds = be.verification(scores, thresholds=[5]).isel(threshold=0)
-    rejected, genuine = int(ds.fr), int(ds.genuine_attempts)
-    accepted, impostor = int(ds.fa), int(ds.impostor_attempts)
-    attempts = genuine + impostor
-    colours = {
-        "genuine rejected": style.PALETTE[style.GENUINE],
-        "genuine accepted": "#cfe2ee",
-        "impostor accepted": style.PALETTE[style.IMPOSTOR],
-        "impostor rejected": "#ececec",
-    }
-    figure, (whole, strip) = plt.subplots(1, 2, figsize=(9.6, 4.4), width_ratios=(3, 1))
-    share = genuine / attempts
-    for ax, left, width in ((whole, 0.0, share), (strip, 0.0, 1.0)):
-        frr = rejected / genuine
-        ax.add_patch(Rectangle((left, 1 - frr), width, frr, fc=colours["genuine rejected"]))
-        ax.add_patch(Rectangle((left, 0), width, 1 - frr, fc=colours["genuine accepted"]))
-        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
-    far = accepted / impostor
-    gap = 0.006
-    over = Rectangle((share + gap, 1 - far), 1 - share - gap, far, fc=colours["impostor accepted"])
-    whole.add_patch(over)
-    below = Rectangle((share + gap, 0), 1 - share - gap, 1 - far, fc=colours["impostor rejected"])
-    whole.add_patch(below)
-    whole.set_title(
-        f"All {attempts:,} attempts: {rejected:,} false rejects are "
-        f"{100 * rejected / attempts:.1f} %",
-        fontsize=style.Style.look.title, loc="left",
-    )  # fmt: skip
-    strip.set_title(
-        f"Of the {genuine:,} genuine: {100 * rejected / genuine:.1f} %",
-        fontsize=style.Style.look.title, loc="left",
-    )  # fmt: skip
-    whole.set_xlabel(
-        f"genuine attempts: {100 * share:.1f} %",
-        fontsize=style.Style.look.label, loc="left",
-    )  # fmt: skip
-    whole.text(
-        1, -0.02, f"impostor attempts: {100 - 100 * share:.1f} %",
-        ha="right", va="top", fontsize=style.Style.look.label, color=style.Style.text,
-    )  # fmt: skip
-    strip.set_xlabel("the strip on the left, enlarged", fontsize=style.Style.look.label)
-    for height, text, colour in (
-        (1 - rejected / genuine / 2, f"rejected\n{rejected:,}", "white"),
-        ((1 - rejected / genuine) / 2, f"accepted\n{genuine - rejected:,}", style.Style.text),
-    ):
-        strip.text(
-            0.5,
-            height,
-            text,
-            color=colour,
-            ha="center",
-            va="center",
-            fontsize=style.Style.look.label,
-        )
-    whole.text(
-        0.5, 0.45, f"impostor, rejected\n{impostor - accepted:,}",
-        ha="center", va="center", fontsize=style.Style.look.label, color=style.Style.text,
-    )  # fmt: skip
-    whole.text(
-        0.98, 0.965, f"impostor, accepted: {accepted:,}, the line above",
-        ha="right", va="top", fontsize=style.Style.look.label, color=style.PALETTE[style.IMPOSTOR],
-    )  # fmt: skip
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.92, bottom=0.08, wspace=0.08)
-    be.plot.save(figure, path, dpi=100)
-
-
 def eigenfaces(path: Path) -> None:
     """Images of a person, the mean face, and components, of course/faces.md."""
     from sklearn.decomposition import PCA
@@ -369,7 +277,7 @@ def benchmarks(path: Path) -> None:
 #: Each picture is a file of this name.
 PICTURES = (
     who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, ranking, zoo,
-    one_or_all, all_attempts, eigenfaces, how_it_counts, benchmarks,
+    eigenfaces, how_it_counts, benchmarks,
 )  # fmt: skip
 
 
