@@ -32,6 +32,7 @@ from bioeval.showing.printing import Shown, print_table
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
     from bioeval.showing.conditions import Condition
+    from bioeval.showing.document import Detail
     from bioeval.showing.text import Text
 
 #: The arguments of `load` that are options.
@@ -132,7 +133,7 @@ class Run:
         elif isinstance(self._shown, str):
             put(self._shown)
         else:
-            print_table(self._shown if self.verbose else self._shown.supported(), self.markup)
+            print_table(self._shown, self.markup)
         if self._remarks:
             note("\n".join(self._remarks))
         for reason in self._failures:
@@ -311,7 +312,7 @@ class Run:
                 self.fail(in_options(sentence_about(message)))
 
         def fill(folder: Path) -> None:
-            write_results(folder, tree, table(verbose=True))
+            write_results(folder, tree, table(detail="all"))
             write_csv(folder, data.tables(), extras.records)
             if extras.draw is not None and self.formats:
                 extras.draw(folder)
@@ -322,7 +323,8 @@ class Run:
             self.stages(f"writing to {self.folder}")
             names = write_folder(self.folder, document, fill, self.force)
             self.remark(f"wrote {len(names)} files to {self.folder}")
-        self.keep(table(verbose=self.verbose or self.markup is not None), document)
+        detail: Detail = "brief" if self.markup is None else "supported"
+        self.keep(table(detail="all" if self.verbose else detail), document)
         if self.page is None:
             return
         name = extras.name or Path(next(iter(self.files), "")).stem

@@ -15,11 +15,10 @@ from bioeval.showing.blocks import (
     Paragraph,
     Section,
     Table,
-    supported,
 )
 from bioeval.showing.cells import Label
+from bioeval.showing.frame import RECORDS
 from bioeval.showing.nodes import Node
-from bioeval.showing.records import RECORDS
 from bioeval.showing.sections import sections_of_nodes
 from bioeval.showing.text import Text, say
 from bioeval.showing.writers.html import body
@@ -100,14 +99,14 @@ def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
         if len({node.system for node in nodes}) == 1:
             heading = _of_system(results.systems, nodes[0].system, title)
             nodes = [node._replace(system="") for node in nodes]
-        (section,) = sections_of_nodes(nodes, verbose=False)
-        yield heading, supported(section)
+        (section,) = sections_of_nodes(nodes, "brief")
+        yield heading, section
 
 
 def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
     """Yield the sections of documents with their titles."""
     for document in results.documents:
-        section = supported(document.result._section())
+        section = document.result._section()
         name = section.title or document.name or section.id.capitalize()
         yield _of_system(results.systems, document.system, name), section
 

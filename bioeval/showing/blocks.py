@@ -7,11 +7,10 @@ a :class:`Section`, and know no study.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from bioeval.base.messages import Message
-from bioeval.showing.cells import Quantity
 from bioeval.showing.text import Text
 
 
@@ -121,45 +120,3 @@ def tables(section: Section) -> Iterator[Table]:
     for _, block in walk(section):
         if isinstance(block, Table):
             yield block
-
-
-def supported(section: Section) -> Section:
-    """Return a section without the numbers that the data do not support.
-
-    A message says which these are.
-    """
-    blocks: list[Block] = []
-    for block in section.blocks:
-        match block:
-            case Table():
-                blocks += _supported_table(block)
-                continue
-            case Section():
-                block = supported(block)
-        blocks.append(block)
-    return replace(section, blocks=blocks)
-
-
-def _supported_table(table: Table) -> Iterator[Block]:
-    """Yield a table of the rows with a supported number, or else the notes of the table."""
-    rows, withheld = [], set[int]()
-    for row in table.rows:
-        supported_row = [None if isinstance(x, Quantity) and not x.supported else x for x in row]
-        lacking = [i for i, cell in enumerate(row) if cell is not supported_row[i]]
-        withheld.update(lacking)
-        if not lacking or any(isinstance(x, Quantity) for x in supported_row):
-            rows.append(supported_row)
-    if not withheld:
-        yield table
-        return
-    if not rows:
-        yield from (Paragraph(x, "note") for x in table.notes)
-        return
-    left = [
-        i
-        for i in range(len(table.columns))
-        if i not in withheld or any(row[i] is not None for row in rows)
-    ]
-    columns = [table.columns[i] for i in left]
-    rows = [[row[i] for i in left] for row in rows]
-    yield replace(table, columns=columns, rows=rows)

@@ -24,15 +24,13 @@ Interval = tuple[float, float]
 class Quantity:
     """A number of any kind, NaN where it is not defined; its class says its unit.
 
-    One that is `flagged` has an asterisk, which a note of its table explains. One that is not
-    `supported` is at a target for which there are too few people or attempts: data have it, and
-    readers are told so in its place. A `difference` of two numbers has a sign.
+    One that is `flagged` has an asterisk, which a note of its table explains. A
+    `difference` of two numbers has a sign.
     """
 
     value: float
     interval: Interval | None = None
     flagged: bool = False
-    supported: bool = True
     difference: bool = False
     attempts: float | None = None  # of a rate, of which one is to be visible
     decimals: int = 2  # of a plain number

@@ -11,11 +11,16 @@ import xarray as xr
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import escaped
-from bioeval.showing.frame import attributes_of, frame_of, message_as_data
+from bioeval.showing.frame import (
+    RECORDS,
+    attributes_of,
+    frame_of,
+    message_as_data,
+    records_of,
+)
 from bioeval.showing.nodes import Node, nodes_of
-from bioeval.showing.numbers import CURVES
 from bioeval.showing.printing import Shown
-from bioeval.showing.records import RECORDS, records_of
+from bioeval.showing.rows import CURVES
 from bioeval.showing.tasks import OVER, report_ranks
 from bioeval.stats.aggregate import aggregate
 

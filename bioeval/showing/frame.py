@@ -17,13 +17,15 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.showing.nodes import Node, nodes_of
-from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
 from bioeval.showing.printing import Shown
-from bioeval.showing.records import RECORDS, records_of
+from bioeval.showing.rows import COLUMNS, NEXT_SCORE, Block, NumbersOfDataset
 from bioeval.showing.writers.lines import Lines
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The types of results that are records, with the dimension of these: worst pairs, ranks, cards.
+RECORDS = {"worst-pairs": "pair", "ranks": "probe", "conventions": "card"}
 
 #: Columns that only frames with such numbers have.
 _WHERE_NEEDED = ("flagged", "text")
@@ -31,8 +33,6 @@ _WHERE_NEEDED = ("flagged", "text")
 #: Dimensions that come first, in this order, where a result has them.
 _FIRST = ("system", "other_system", "condition", "task", "part", "gallery", "group", "rank")
 
-_NUMBERS = ("point", "value", "low", "high", "threshold", "attempts")
-_FLAGS = ("supported", "flagged")
 #: Texts that are empty, and not missing, where a number has none.
 _TEXTS = ("task", "measure", "statistic", "at", "unit", "text")
 
@@ -106,78 +106,83 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
 
 def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
     """Return the numbers of datasets as one frame, without their attributes."""
-    return _joined([*_blocks(nodes, curves)])
+    import pandas as pd
 
-
-def _blocks(nodes: Iterable[Node], curves: bool) -> Iterable[Block]:
-    """Yield the columns of each variable of each dataset."""
+    blocks: list[Block] = []
     for node in nodes:
         if node.result_type in RECORDS:
             raise DataError(
                 f"{node.result_type} are records, with a frame of their own; give the others "
                 "without them"
             )
-        for block in NumbersOfDataset(node.dataset, curves).blocks():
+        numbers = NumbersOfDataset(node.dataset, curves)
+        without_condition = node._replace(condition="")
+        for block in map(numbers.block, numbers.names):
             for name in {"system", "other_system"} & block.keys():
-                without_condition = node._replace(condition="")
                 names = map(without_condition.name_of_system, block[name].tolist())
                 block[name] = np.array([*names], dtype=object)
-            yield node.columns | block
-
-
-def _joined(blocks: Sequence[Block]) -> pd.DataFrame:
-    """Return blocks of columns, one behind the other; a column is empty where a block lacks it."""
-    import pandas as pd
-
+            blocks.append(node.columns | block)
     found = dict.fromkeys(itertools.chain.from_iterable(blocks))
-    columns_but = (*COLUMNS, *UNEXPORTED)
-    dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found and x not in columns_but]
+    dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found]
+    dims = [x for x in dims if x not in (*COLUMNS, NEXT_SCORE)]
     sizes = [len(block["value"]) for block in blocks]
-    columns: dict[str, Any] = {}
+    columns = {}
     for name in (*dims, *COLUMNS):
-        if name in _WHERE_NEEDED and name not in found:
-            continue
-        parts = [block.get(name) for block in blocks]
-        if name in _NUMBERS:
-            columns[name] = _filled(parts, sizes, np.nan)
-        elif name in _FLAGS:
-            missing = np.repeat([x is None for x in parts], sizes)
-            columns[name] = pd.arrays.BooleanArray(_filled(parts, sizes, False), missing)
-        elif name in _TEXTS:
-            columns[name] = _texts(parts, sizes, "")
-        else:
-            columns[name] = _labels(parts, sizes)
+        if name in found or name not in _WHERE_NEEDED:
+            columns[name] = _column(name, [block.get(name) for block in blocks], sizes)
     return pd.DataFrame(columns)
 
 
-def _filled(parts: Sequence[np.ndarray | None], sizes: Sequence[int], filler: Any) -> np.ndarray:
-    arrays = []
-    for part, size in zip(parts, sizes, strict=True):
-        arrays.append(np.full(size, filler) if part is None else part)
-    return np.concatenate(arrays)
+def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Return parts of a column, one behind the other, missing where a part is None.
 
-
-def _labels(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """Return the labels of a dimension: Int64 if all are whole numbers, floats or texts."""
+    Labels of a dimension are Int64 if all are whole numbers, else floats or texts.
+    """
     import pandas as pd
 
     kinds = {x.dtype.kind if isinstance(x, np.ndarray) else "U" for x in parts if x is not None}
-    if kinds <= {"i", "u"}:
-        missing = np.repeat([x is None for x in parts], sizes)
-        return pd.arrays.IntegerArray(_filled(parts, sizes, 0).astype(np.int64), missing)
-    if kinds <= {"i", "u", "f"}:
-        return _filled(parts, sizes, np.nan)
-    return _texts(parts, sizes, None)
+    if name == "point" or not kinds:  # points along some dimensions are whole numbers
+        kinds = {"b" if name == "supported" else "f"}
+    if name in _TEXTS or not kinds <= {*"biuf"}:
+        missing = "" if name in _TEXTS else None
+        texts: list[str | None] = []
+        for part, size in zip(parts, sizes, strict=True):
+            if isinstance(part, np.ndarray):
+                texts += [missing if x is None or x != x else str(x) for x in part.tolist()]
+            else:
+                texts += [missing if part is None else part] * size
+        return texts
+    filler = np.nan if "f" in kinds else 0
+    arrays = [
+        np.full(size, filler) if part is None else part
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    is_missing = np.repeat([part is None for part in parts], sizes)
+    if "f" in kinds:
+        return np.concatenate(arrays)
+    if kinds == {"b"}:
+        return pd.arrays.BooleanArray(np.concatenate(arrays).astype(bool), is_missing)
+    return pd.arrays.IntegerArray(np.concatenate(arrays).astype(np.int64), is_missing)
 
 
-def _texts(parts: Sequence[Any], sizes: Sequence[int], missing: str | None) -> list[str | None]:
-    texts: list[str | None] = []
-    for part, size in zip(parts, sizes, strict=True):
-        if isinstance(part, np.ndarray):
-            texts += [missing if x is None or x != x else str(x) for x in part.tolist()]
-        else:
-            texts += [missing if part is None else part] * size
-    return texts
+def records_of(nodes: Sequence[Node]) -> pd.DataFrame:
+    """Return the records of results, with the system of each, as a frame with a row for each."""
+    import pandas as pd
+
+    frames = []
+    for node in nodes:
+        record, dataset = RECORDS[node.result_type], node.dataset
+        columns: dict[str, Any] = {k: x for k, x in node.columns.items() if k != "task"}
+        columns[record] = dataset[record].values
+        for name, variable in dataset.data_vars.items():
+            if variable.dims == (record,):
+                columns[str(name)] = variable.values
+                continue
+            (dim,) = (x for x in variable.dims if x != record)  # a column for each place
+            for place, label in enumerate(dataset[dim].values.tolist()):
+                columns[f"{name}={label}"] = variable.transpose(record, dim).values[:, place]
+        frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
 
 def attributes_of(nodes: Iterable[Node]) -> dict[str, Any]:

@@ -87,11 +87,10 @@ def scores_in_words(kind: str, protocol: str = "") -> Text:
 
 
 def rules_of(dataset: xr.Dataset) -> list[Text]:
-    """Return the parts, the gallery and the rules of a task in words."""
+    """Return the parts, the gallery and the rules of a task in words; empty ones among them."""
     attrs = dataset.attrs
     rules = [parts_in_words(dataset), candidates_in_words(attrs)]
-    rules += (_worded(name, wording, attrs) for name, wording in _RULES.items())
-    return [text for text in rules if text != ""]
+    return [*rules, *(_worded(name, wording, attrs) for name, wording in _RULES.items())]
 
 
 def said_of_systems(texts: Mapping[str, Iterable[Text]]) -> list[Text]:
@@ -99,12 +98,12 @@ def said_of_systems(texts: Mapping[str, Iterable[Text]]) -> list[Text]:
     systems_of: dict[str, tuple[Text, list[str]]] = {}
     for system, of_system in texts.items():
         for text in of_system:
-            systems_of.setdefault(repr(text), (text, []))[1].append(system)
+            if text != "":
+                systems_of.setdefault(repr(text), (text, []))[1].append(system)
     said = []
     for text, systems in systems_of.values():
-        if text != "" and len(systems) < len(texts):
-            text = say("{systems:names}: {text}", systems=systems, text=text)
-        said.append(text)
+        of_some = say("{systems:names}: {text}", systems=systems, text=text)
+        said.append(text if len(systems) == len(texts) else of_some)
     return said
 
 

@@ -26,6 +26,11 @@ class Node(NamedTuple):
         return str(self.dataset.attrs.get("result_type", ""))
 
     @property
+    def title(self) -> str:
+        """The name of the task in words."""
+        return str(self.dataset.attrs.get("task") or self.task or "results")
+
+    @property
     def name(self) -> str:
         """System, condition and task, as far as there are such."""
         return "/".join(filter(None, (self.system, self.condition, self.task)))

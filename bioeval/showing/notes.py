@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.results.words import method_in_words
-from bioeval.showing.blocks import Table
+from bioeval.showing.blocks import Section, Table
 from bioeval.showing.cells import Quantity
 from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
@@ -26,8 +26,9 @@ _STATISTICS = {
 }
 
 
-def notes_of(rows: Sequence[Row], tables: Sequence[Table]) -> Iterator[Text]:
-    """Yield what explains the numbers that are shown."""
+def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]:
+    """Yield what explains the numbers that are shown in the tables of sections."""
+    tables = [x for section in sections for x in section.blocks if isinstance(x, Table)]
     headings: set[str] = set()
     if any(row.statistic in ("mean", "pooled") for row in rows):
         headings = {str(column.heading) for table in tables for column in table.columns}

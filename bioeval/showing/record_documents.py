@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -22,7 +21,8 @@ from bioeval.showing.blocks import (
     Section,
     Table,
 )
-from bioeval.showing.cells import Count, Label, Number, Picture, Quantity, Score, cell_of
+from bioeval.showing.cells import Count, Label, Number, Picture, Score, cell_of
+from bioeval.showing.document import Detail
 from bioeval.showing.header import data_fact, header_of, scores_in_words
 from bioeval.showing.nodes import Node
 from bioeval.showing.scalars import label_of
@@ -42,7 +42,7 @@ _PAIRS = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pai
 _HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery image", "gallery")
 
 
-def worst_pairs_section(ds: xr.Dataset) -> Section:
+def worst_pairs_section(ds: xr.Dataset, _: Detail) -> Section:
     """Return what is said of the worst pairs."""
     listed = {
         "each pair once": "each pair of templates is listed once, in its worse direction",
@@ -90,7 +90,7 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
 _LISTED = 20
 
 
-def ranks_section(ds: xr.Dataset) -> Section:
+def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
     rows: list[tuple[Text | None, ...]] = []
     probes, ranks = ds["probe"].values.tolist(), ds["identification_rank"].values
@@ -136,11 +136,11 @@ _TASKS = {
 }
 
 
-def conventions_section(ds: xr.Dataset) -> Section:
+def conventions_section(ds: xr.Dataset, detail: Detail) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
     data = data_fact([str(ds.attrs.get("system", ""))], sides_in_words(ds.attrs))
     scores = Fact("Scores", scores_in_words(str(ds.attrs.get("kind", ""))))
-    blocks: list[Block] = [Facts([data, scores]), *_tables(ds)]
+    blocks: list[Block] = [Facts([data, scores]), *_tables(ds, detail)]
     for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
         cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
         text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
@@ -149,7 +149,7 @@ def conventions_section(ds: xr.Dataset) -> Section:
     return Section("conventions", "Conventions", blocks, task="verification")
 
 
-def _tables(ds: xr.Dataset) -> Iterator[Table]:
+def _tables(ds: xr.Dataset, detail: Detail) -> Iterator[Table]:
     """Yield a table of the cards with each task."""
     for task, measures in MEASURES_OF_CARDS.items():
         shown = [
@@ -167,12 +167,11 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
                 continue  # the card has no such task
             row: list[Text | None] = [Label(str(card))]
             for name, over, k, place in shown:
-                cell = cell_of(ds, name, {"card": i, over: k})
-                if isinstance(cell, Quantity):
-                    at = {"card": card, over: place}
-                    cell = replace(cell, supported=is_supported(ds, name, at))
-                row.append(cell)
-            rows.append(row)
+                at = {"card": card, over: place}
+                is_shown = detail == "all" or is_supported(ds, name, at)
+                row.append(cell_of(ds, name, {"card": i, over: k}) if is_shown else None)
+            if any(row[1:]):
+                rows.append(row)
         columns = [_column(name, over, place, task) for name, over, _, place in shown]
         columns = [Column("card", "card"), *columns]
         yield Table(f"{task}_by_card", columns, rows, title=_TASKS[task])

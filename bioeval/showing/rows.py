@@ -1,20 +1,191 @@
-"""Rows of numbers as tables take them: each number with its place and its description."""
+"""The numbers of a dataset: as columns for a data frame, and as rows for tables."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.counting.wanted_points import PointsWanted
+from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.showing.cells import Label, Quantity, cell_of_number
 from bioeval.showing.nodes import Node
-from bioeval.showing.numbers import COLUMNS, UNEXPORTED, Block, NumbersOfDataset
+from bioeval.showing.tasks import FEW, asked_thresholds, report_ranks
 from bioeval.showing.text import Text
+
+#: Columns by name: an array, or what all rows of the block have.
+Block = dict[str, Any]
+
+#: Columns of a frame behind the dimensions.
+COLUMNS = (
+    *("measure", "statistic", "at", "point", "value", "low", "high", "threshold", "attempts"),
+    *("supported", "unit", "flagged", "text"),
+)
+
+#: The nearest score that the threshold does not accept: for tables alone.
+NEXT_SCORE = "next"
+
+#: Dimensions of curves and of single queries.
+CURVES = (
+    *("threshold", "localisation_threshold", "prior_log_odds", "llr", "pav_block", "recall_level"),
+    *("probe", "point"),
+)
+
+#: Decisions are told apart by their prior, a variable, and not by a coordinate.
+_NAMED_BY = {"cost": ("prior", "cost_prior")}
+
+_Dims = tuple[str, ...]
+
+
+class NumbersOfDataset:
+    """The numbers of a dataset, variable by variable, with the labels of their places.
+
+    Without `curves` they are those of few thresholds, or of the thresholds and ranks asked for.
+    """
+
+    def __init__(self, dataset: xr.Dataset, curves: bool):
+        self._variables = dataset.variables
+        self._dims = {
+            str(name): tuple(map(str, variable.dims)) for name, variable in self._variables.items()
+        }
+        self._shown = {} if curves else _shown_places(dataset, self._dims)
+        self._sizes = {str(dim): size for dim, size in dataset.sizes.items()}
+        self._sizes |= {dim: len(places) for dim, places in self._shown.items()}
+        self._places_of: dict[_Dims, Block] = {}
+        #: The variables with the thresholds of others.
+        self.thresholds: dict[str, str] = {}
+        partners = {variable for _, variable in _NAMED_BY.values()}
+        for name in map(str, dataset.data_vars):
+            partners |= {f"{name}_{x}" for x in ("low", "high", "flagged", "supported")}
+            threshold = str(self._variables[name].attrs.get("threshold", ""))
+            if self._is_over(threshold, self._dims[name]) and "statistic" not in self._dims[name]:
+                self.thresholds[name] = threshold
+                partners |= {threshold} - {"threshold"}
+            if name.endswith(NEXT) and not curves:
+                partners.add(name)
+        #: The variables that have rows; limits, thresholds, flags and labels are their columns.
+        self.names = [
+            name
+            for name in map(str, dataset.data_vars)
+            if name not in partners and all(self._sizes[dim] for dim in self._dims[name])
+        ]
+
+    def block(self, name: str) -> Block:
+        """Return the columns of a variable."""
+        about, dims = self._variables[name].attrs, self._dims[name]
+        block: Block = {**self._places(dims), "measure": about.get("measure", name)}
+        if "statistic" in about:
+            block["statistic"] = about["statistic"]
+        if "units" in about:
+            block |= self._values(name, dims, block)
+        else:  # a text, or a label that is a number
+            block["text"] = self._over(name, dims).astype(object)
+            block["value"] = np.full(len(block["text"]), np.nan)
+        return self._rows_with_numbers(block, dims)
+
+    def _values(self, name: str, dims: _Dims, places: Block) -> Block:
+        """Return the columns of numbers: unit, value, limits, threshold, attempts, flags."""
+        about = self._variables[name].attrs
+        threshold = self.thresholds.get(name, "")
+        columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        columns |= {"threshold": threshold, NEXT_SCORE: f"{threshold or name}{NEXT}"}
+        block: Block = {
+            column: self._numbers(variable, dims)
+            for column, variable in columns.items()
+            if self._is_over(variable, dims)
+        }
+        block["unit"] = about["units"]
+        out_of = str(about.get("out_of", "")).split()
+        if "statistic" in dims:
+            statistics = places["statistic"]
+            block["unit"] = np.where(statistics == "number", "partitions", about["units"])
+            for end in {"low", "high"} & block.keys():  # of the mean, and no other statistic
+                if "statistic" not in self._dims[f"{name}_{end}"]:
+                    block[end] = np.where(statistics == "mean", block[end], np.nan)
+        elif out_of and all(self._is_over(x, dims) for x in out_of):
+            block["attempts"] = np.sum([self._numbers(x, dims) for x in out_of], axis=0)
+        if (flag := f"{name}_flagged") in self._variables:
+            block["flagged"] = self._over(flag, dims) == 1
+        return block
+
+    def _rows_with_numbers(self, block: Block, dims: _Dims) -> Block:
+        """Return the rows of numbers that there can be, with their support if they need it.
+
+        Nothing is compared with itself, and no total with what it is of; where the support is
+        missing, a number was not asked for.
+        """
+        kept = np.ones(len(block["value"]), dtype=bool)
+        for dim in dims:
+            if (other := f"other_{dim}") in dims:
+                kept &= block[dim] != block[other]
+                kept &= np.isin(block[dim], self._variables[other].values)
+        if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
+            values = self._numbers(support, dims)
+            kept &= ~np.isnan(values)
+            block["supported"] = values == 1
+        if kept.all():
+            return block
+        return {k: x[kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
+
+    def _is_over(self, name: str, dims: _Dims) -> bool:
+        """Whether there is a variable whose dimensions are among `dims`."""
+        return name in self._dims and {*self._dims[name]} <= {*dims}
+
+    def _places(self, dims: _Dims) -> Block:
+        """Return the columns of dimensions; the first of numbers with a unit is `point`."""
+        if dims in self._places_of:
+            return self._places_of[dims]
+        columns = self._places_of[dims] = {}
+        for dim, places in zip(dims, np.indices([self._sizes[x] for x in dims]), strict=True):
+            column, variable = _NAMED_BY.get(dim, (dim, dim))
+            labels, units = np.arange(self._sizes[dim]), ""
+            if variable in self._variables:
+                labels = self._variables[variable].values
+                units = self._variables[variable].attrs.get("units", "")
+                labels = labels[self._shown[dim]] if dim in self._shown else labels
+            if units and labels.dtype.kind == "f" and "at" not in columns:
+                columns |= {"at": column, "point": labels[places.ravel()]}
+            else:
+                columns[column] = labels[places.ravel()]
+        return columns
+
+    def _over(self, name: str, dims: _Dims) -> np.ndarray:
+        """Return the values of a variable at all places of `dims`, among which its own are."""
+        values, own = self._variables[name].values, self._dims[name]
+        for axis, dim in enumerate(own):
+            if dim in self._shown:
+                values = values.take(self._shown[dim], axis)
+        if own != dims:
+            values = values.transpose(sorted(range(len(own)), key=lambda i: dims.index(own[i])))
+            values = values.reshape([self._sizes[x] if x in own else 1 for x in dims])
+            values = np.broadcast_to(values, [self._sizes[x] for x in dims])
+        return values.ravel()
+
+    def _numbers(self, name: str, dims: _Dims) -> np.ndarray:
+        return self._over(name, dims).astype(np.float64, copy=False)
+
+
+def _shown_places(dataset: xr.Dataset, dims: Mapping[str, _Dims]) -> dict[str, np.ndarray]:
+    """Return the places along a dimension that are shown, where it is not all of them."""
+    shown = {dim: np.empty(0, dtype=np.intp) for dim in CURVES if dim in dataset.sizes}
+    wanted: dict[str, list[Any]] = {"rank": report_ranks(dataset)}
+    wanted["threshold"] = asked_thresholds(dataset)
+    if dataset.sizes.get("threshold", np.inf) <= FEW:
+        wanted["threshold"] = dataset["threshold"].values.tolist()
+    for dim, labels in wanted.items():
+        if labels and dim in dataset.variables:
+            shown[dim] = np.flatnonzero(np.isin(dataset.variables[dim].values, labels))
+    for name in dims:  # where the support of a number is said, it was asked for
+        if name.endswith(SUPPORTED):
+            shown = {dim: places for dim, places in shown.items() if dim not in dims[name]}
+    return shown
+
+
+# ------------------------------------------------------------------------------------------- rows
 
 #: Attributes of variables, where a dataset says what is to be shown of them.
 Description = Mapping[str, Any]
@@ -82,7 +253,6 @@ class Row:
             self.attempts,
             interval=(self.low, self.high) if is_limited and not is_of_training else None,
             flagged=self.flagged,
-            supported=self.supported is not False,
             next=self.next,
         )
 
@@ -91,49 +261,44 @@ class Row:
         """The threshold that the number is at; None without one, or where it is the point."""
         if math.isnan(self.threshold) or self.at == "threshold" or not self.is_defined:
             return None
-        supported = self.supported is not False
-        return cell_of_number(
-            self.threshold, self.about_threshold, supported=supported, next=self.next
-        )
+        return cell_of_number(self.threshold, self.about_threshold, next=self.next)
+
+
+#: The fields of a row that are columns of a block, with what they are where a block lacks them.
+_FIELDS = {
+    **{"measure": "", "statistic": "", "at": ""},
+    **dict.fromkeys(("point", "value", "low", "high", "threshold", NEXT_SCORE), math.nan),
+    **{"attempts": math.nan, "supported": None, "flagged": False, "text": None},
+}
 
 
 def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
     """Yield the numbers of a dataset that tables have, variable by variable; or all in `data`."""
     numbers, variables = NumbersOfDataset(node.dataset, curves=False), node.dataset.variables
-    for name in numbers.names():
+    for name in numbers.names:
         about = variables[name].attrs
         if (measure := about.get("measure")) in variables:  # a statistic has its digits
             digits = {k: x for k, x in variables[measure].attrs.items() if k == "decimals"}
             about = digits | about
         if data or about.get("detail") != "data":
-            threshold = numbers.threshold_of(name)
+            threshold = numbers.thresholds.get(name)
             about_threshold = variables[threshold].attrs if threshold else {}
-            yield from _rows(node, name, numbers.block(name), about, about_threshold)
+            for places, fields in _places_and_fields(numbers.block(name)):
+                system = node.name_of_system(places.pop("system", ""))
+                other = places.pop("other_system", "")
+                other = node.name_of_system(other) if other else ""
+                yield Row(node, name, about, about_threshold, system, other, places, *fields)
 
 
-def _rows(
-    node: Node, name: str, block: Block, about: Description, about_threshold: Description
-) -> Iterator[Row]:
+def _places_and_fields(block: Block) -> Iterator[tuple[dict[str, Any], tuple[Any, ...]]]:
+    """Yield the labels of each row of a block by dimension, and its fields."""
     size = len(block["value"])
-    columns: dict[str, Any] = {}
-    for column, values in block.items():
-        if values is None:
-            continue
-        is_array = isinstance(values, np.ndarray)
-        columns[column] = values.tolist() if is_array else itertools.repeat(values, size)
-    dims = [x for x in columns if x not in COLUMNS and x not in UNEXPORTED]
-    missing = {"statistic": "", "at": "", "supported": None, "flagged": False, "text": None}
-    names = ("measure", "statistic", "at", "point", "value", "low", "high", "threshold", "next")
-    every: list[Any] = []
-    for column in (*names, "attempts", "supported", "flagged", "text"):
-        values = columns.get(column)
-        if values is None:
-            values = itertools.repeat(missing.get(column, math.nan), size)
-        every.append(values)
-    labels = zip(*(columns[x] for x in dims), strict=True) if dims else itertools.repeat((), size)
-    for place, fields in zip(labels, zip(*every, strict=True), strict=True):
-        places: dict[str, Any] = dict(zip(dims, place, strict=True))
-        of_system = node.name_of_system(places.pop("system", ""))
-        other = str(places.pop("other_system", ""))
-        other = node.name_of_system(other) if other else ""
-        yield Row(node, name, about, about_threshold, of_system, other, places, *fields)
+    columns = {
+        name: values.tolist() if isinstance(values, np.ndarray) else [values] * size
+        for name, values in block.items()
+    }
+    dims = [name for name in columns if name not in COLUMNS and name != NEXT_SCORE]
+    labels = zip(*(columns[dim] for dim in dims), strict=True) if dims else [()] * size
+    fields = (columns.get(name, [missing] * size) for name, missing in _FIELDS.items())
+    for place, values in zip(labels, zip(*fields, strict=True), strict=True):
+        yield dict(zip(dims, place, strict=True)), values

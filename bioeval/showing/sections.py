@@ -15,7 +15,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.showing.blocks import Paragraph, Section
 from bioeval.showing.cells import Label
-from bioeval.showing.document import section_of, table_of_measures
+from bioeval.showing.document import Detail, section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.printing import Shown
 from bioeval.showing.record_documents import (
@@ -28,7 +28,7 @@ from bioeval.showing.vocabulary import words_of
 from bioeval.showing.writers.terminal import TerminalDocument
 
 #: The documents of records, by the type of their result.
-_OF_RECORDS: Mapping[str, Callable[[xr.Dataset], Section]] = {
+_OF_RECORDS: Mapping[str, Callable[[xr.Dataset, Detail], Section]] = {
     "ranks": ranks_section,
     "conventions": conventions_section,
     "worst-pairs": worst_pairs_section,
@@ -41,7 +41,7 @@ def document_of(
     words: Callable[[str], str] = str,
     lines: Sequence[Text] = (),
     *,
-    verbose: bool = True,
+    detail: Detail = "all",
 ) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
 
@@ -49,29 +49,29 @@ def document_of(
     arguments as a surface has them; `lines` stand below. Raise :class:`DataError` for anything
     else.
     """
-    sections = sections_of(results, verbose=verbose)
+    sections = sections_of(results, detail)
     section = sections[0]
     if len(sections) + len(lines) > 1:
         section = Section("results", "", [*sections, *map(Paragraph, lines)])
     return TerminalDocument(section, vocabulary or _vocabulary_of(results), words)
 
 
-def sections_of(results: Any, *, verbose: bool = True) -> list[Section]:
-    """Return what is said of results: all, or what a short view has of them."""
+def sections_of(results: Any, detail: Detail = "all") -> list[Section]:
+    """Return what is said of results."""
     if isinstance(results, Section):
         return [results]
     if isinstance(results, Shown):
         return [results._section()]
-    return sections_of_nodes(nodes_of(results), verbose=verbose)
+    return sections_of_nodes(nodes_of(results), detail)
 
 
-def sections_of_nodes(nodes: Sequence[Node], *, verbose: bool = True) -> list[Section]:
+def sections_of_nodes(nodes: Sequence[Node], detail: Detail) -> list[Section]:
     """Return a document of all numbers, and one of each result that is records."""
     records = [x for x in nodes if x.result_type in _OF_RECORDS]
     numbers = [x for x in nodes if x.result_type not in _OF_RECORDS]
-    sections = [section_of(numbers, verbose=verbose)] if numbers else []
+    sections = [section_of(numbers, detail)] if numbers else []
     for node in records:
-        section = _OF_RECORDS[node.result_type](node.dataset)
+        section = _OF_RECORDS[node.result_type](node.dataset, detail)
         if len(records) > 1 and node.name_of_system():
             name = Label(node.name_of_system())
             title = say("{name}: {title}", name=name, title=section.title)
@@ -81,12 +81,12 @@ def sections_of_nodes(nodes: Sequence[Node], *, verbose: bool = True) -> list[Se
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
-    """Return the table of any result; with `measures` one row for each system.
+    """Return the supported numbers of any result; of `measures` with one row for each system.
 
     Raise :class:`DataError` if `results` are something else, or have no such measures.
     """
     if not measures:
-        return document_of(results)
+        return document_of(results, detail="supported")
     if isinstance(results, Shown | Section):
         raise DataError("`measures` chooses numbers; this result has none: leave it out")
     section = table_of_measures(nodes_of(results), measures)

@@ -47,9 +47,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
     Data    2 probes of 2 subjects against 2 gallery templates...
     """
     shown_in_full = require_flag("verbose", verbose)
-    table = document_of(results, verbose=shown_in_full)
-    if not shown_in_full:
-        table = table.supported()
+    table = document_of(results, detail="all" if shown_in_full else "brief")
     if not _in_notebook():
         print_table(table)
         return
@@ -138,7 +136,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"`measures` has {name!r}; expected names of measures")
-    return paper_table(results, names).supported().marked_up(form)
+    return paper_table(results, names).marked_up(form)
 
 
 def _in_notebook() -> bool:

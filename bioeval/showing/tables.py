@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bioeval.results.variables import PLACES
 from bioeval.showing.blocks import Column, Table
@@ -27,7 +27,7 @@ STATISTICS_IN_ROWS = ("", "mean", "sd")
 _MOST = 11
 
 #: The labels of a row.
-_Place = tuple[Any, ...]
+_Place = tuple[Hashable, ...]
 
 #: Columns of measures, at most, of a grid of several systems side by side.
 _MOST_COLUMNS = 8
@@ -56,17 +56,15 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     pairs: list[Row] = []
     by_places: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        if not row.is_defined and (row.statistic not in ("", "mean") or _is_in_grid(row)):
+        # A note of a list says why a number is not defined; a grid has places without any.
+        is_in_list = {*row.places} <= {"rank", "part"} and row.statistic in ("", "mean")
+        if not (row.is_defined or is_in_list) or _is_mirrored(row, systems):
             continue
-        if row.other_system:
-            if systems.index(row.system) > systems.index(row.other_system):
-                continue  # the difference the other way round
-            if len(systems) > 2:
-                pairs.append(row)
-                continue
-        if not _is_mirrored(row):
-            dims = tuple(x for x in row.places if x not in ("rank", "part"))
-            by_places.setdefault(dims, []).append(row)
+        if row.other_system and len(systems) > 2:
+            pairs.append(row)
+            continue
+        dims = tuple(x for x in row.places if x not in ("rank", "part"))
+        by_places.setdefault(dims, []).append(row)
     by_dims: dict[tuple[str, ...], list[Row]] = {}
     for dims, some in by_places.items():
         points = _tabled_points(some)
@@ -79,7 +77,7 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             of_test = [row for row in some if row.places.get("part") != "train"]
             yield systems_in_rows(of_test, id)
         elif not dims:
-            yield _list(some, id, systems)
+            yield _list(some, id, len(systems) > 1)
         elif len(dims) == len(systems) == 1 and all(row.text is not None for row in some):
             yield from _places_of_texts(some, id_of_grid, dims[0])
         else:
@@ -88,13 +86,10 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
         yield _pairs(pairs, f"{id}_differences")
 
 
-def _is_in_grid(row: Row) -> bool:
-    """Whether other rows say why a number is not defined: there are places where it is none."""
-    return not {*row.places} <= {"rank", "part"}
-
-
-def _is_mirrored(row: Row) -> bool:
-    """Whether a number is that of two labels of a dimension in the other order."""
+def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
+    """Whether a number is that of two systems, or of two labels, in the other order."""
+    if row.other_system and systems.index(row.system) > systems.index(row.other_system):
+        return True
     for other in row.places:
         dim = other.removeprefix("other_")
         if dim != other and dim in row.places:
@@ -119,53 +114,71 @@ def _tabled_points(rows: Sequence[Row]) -> set[str]:
     return tabled
 
 
-def _key(row: Row) -> Hashable:
-    """Return what tells the numbers of one system apart."""
-    places = tuple((dim, label) for dim, label in row.places.items() if dim != "part")
-    return row.measure, row.at, row.point if row.at else None, places
+def _key(row: Row, *without: str) -> Hashable:
+    """Return what tells the numbers of a part of one system apart, by all dimensions but some."""
+    places = tuple((dim, x) for dim, x in row.places.items() if dim not in ("part", *without))
+    point = (row.at, row.point) if row.at and row.at not in without else ()
+    return row.measure, point, places
+
+
+class _Cells:
+    """The cells of a table by row and by column, and the names of its rows."""
+
+    def __init__(self) -> None:
+        self.columns: dict[Hashable, Column] = {}
+        self.names: dict[Hashable, Sequence[Text]] = {}
+        self._cells: dict[Hashable, dict[Hashable, Text]] = {}
+
+    def add(self, row: Hashable, column: Hashable, cell: Text) -> None:
+        self._cells.setdefault(row, {})[column] = cell
+
+    def table(self, id: str, heads: Sequence[Column], title: str = "") -> Table:
+        """Return the table of the rows and columns that have names."""
+        rows = []
+        for row, names in self.names.items():
+            rows.append([*names, *map(self._cells.get(row, {}).get, self.columns)])
+        return Table(id, [*heads, *self.columns.values()], rows, title=title, names=len(heads))
 
 
 # ------------------------------------------------------------------------------------------- list
 
 
-def _list(rows: Sequence[Row], id: str, systems: Sequence[str]) -> Table:
+def _list(rows: Sequence[Row], id: str, several: bool) -> Table:
     """Return a table with a row for each measure: its value, limits and threshold."""
-    several = len(systems) > 1
-    labels: dict[Hashable, Text] = {}
-    cells: dict[Hashable, dict[str, Text]] = {}
-    columns: dict[str, Column] = {}
+    cells = _Cells()
     for row in rows:
         heading = _heading(row, several)
         if heading is None:
             continue
         name, text = heading
         key = _key(row)
-        if key not in labels:
-            labels[key] = label_of(row)
-        columns.setdefault(name, Column(name, text))
-        cells.setdefault(key, {})[name] = row.cell
+        if key not in cells.names:
+            cells.names[key] = [label_of(row)]
+        cells.columns.setdefault(name, Column(name, text))
+        cells.add(key, name, row.cell)
         if row.statistic == "":
             of_threshold = f"threshold_{row.system}" if several else "threshold"
             column = Column(of_threshold, _heading_of_threshold(row, several), is_attached=True)
-            columns.setdefault(of_threshold, column)
+            cells.columns.setdefault(of_threshold, column)
             if (threshold := row.threshold_cell) is not None:
-                cells[key][of_threshold] = threshold
+                cells.add(key, of_threshold, threshold)
     own_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
-    if own_rows.issuperset(row.threshold for row in rows if row.threshold_cell is not None):
-        columns = {k: x for k, x in columns.items() if not k.startswith("threshold")}
+    has_own_rows = all(row.threshold in own_rows for row in rows if row.threshold_cell is not None)
+    names = [x for x in cells.columns if not (has_own_rows and str(x).startswith("threshold"))]
     if any(row.statistic for row in rows):
-        first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in columns]
-        values = [x for x in columns if x.startswith("value")]
-        columns = {x: columns[x] for x in dict.fromkeys((*values, *first, *columns))}
-    made = [[label, *(cells[key].get(x) for x in columns)] for key, label in labels.items()]
-    return Table(id, [Column("measure"), *columns.values()], made)
+        first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in names]
+        values = [x for x in names if str(x).startswith("value")]
+        names = list(dict.fromkeys((*values, *first, *names)))
+    cells.columns = {x: cells.columns[x] for x in names}
+    return cells.table(id, [Column("measure")])
 
 
 def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
     """Return name and heading of the column of a number; None of a statistic without a column."""
-    statistic, part = row.statistic, _part(row)
+    default = "test" if row.statistic and "part" in row.node.dataset.dims else ""
+    statistic, part = row.statistic, str(row.places.get("part", default))
     if row.other_system:
-        text = _difference(row) if statistic == "difference" else _words(statistic)
+        text = _difference(row) if statistic == "difference" else statistic.replace("_", " ")
         return f"{statistic}_{row.system}_{row.other_system}", text
     if several and (not statistic or (statistic == "mean" and part != "train")):
         text = Label(row.system)
@@ -174,7 +187,8 @@ def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
         return "_".join(filter(None, ("value", row.system, part))), text
     if not statistic:
         return "_".join(filter(None, ("value", part))), _label_of_part(row) if part else "value"
-    heading = _STATISTICS.get((statistic, part), None if part == "train" else _words(statistic))
+    words = None if part == "train" else statistic.replace("_", " ")
+    heading = _STATISTICS.get((statistic, part), words)
     if heading is None or (several and statistic != "sd"):
         return None
     if several:
@@ -187,12 +201,6 @@ def _heading_of_threshold(row: Row, several: bool) -> Text:
     return say("threshold of {system}", system=Label(row.system)) if several else "threshold"
 
 
-def _part(row: Row) -> str:
-    """Return the part of the data of a number; a statistic of folds is of test by default."""
-    default = "test" if row.statistic and "part" in row.node.dataset.dims else ""
-    return str(row.places.get("part", default))
-
-
 def _label_of_part(row: Row) -> Text:
     return label_of_place(row.node.dataset.variables, "part", row.places["part"])
 
@@ -201,23 +209,16 @@ def _difference(row: Row) -> Text:
     return say("{a} - {b}", a=Label(row.system), b=Label(row.other_system))
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _pairs(rows: Sequence[Row], id: str) -> Table:
     """Return a table with a row for each measure and pair of systems, and columns of statistics."""
-    labels: dict[Hashable, tuple[Text, Text]] = {}
-    cells: dict[Hashable, dict[str, Text]] = {}
-    columns: dict[str, Column] = {}
+    cells = _Cells()
     for row in rows:
-        name, key = row.statistic, (_key(row), row.system, row.other_system)
-        labels.setdefault(key, (label_of(row), _difference(row)))
-        columns.setdefault(name, Column(name, _words(name)))
-        cells.setdefault(key, {})[name] = row.cell
-    made = [[*label, *map(cells[key].get, columns)] for key, label in labels.items()]
-    heads = [Column("measure"), Column("systems", "systems")]
-    return Table(id, [*heads, *columns.values()], made, names=2)
+        key = _key(row), row.system, row.other_system
+        cells.names.setdefault(key, [label_of(row), _difference(row)])
+        column = Column(row.statistic, row.statistic.replace("_", " "))
+        cells.columns.setdefault(row.statistic, column)
+        cells.add(key, row.statistic, row.cell)
+    return cells.table(id, [Column("measure"), Column("systems", "systems")])
 
 
 # --------------------------------------------------------------------------------- systems in rows
@@ -229,41 +230,33 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
     A mean has its standard deviation in the next column; numbers of the training part have columns
     of their own, where there are such.
     """
-    columns: dict[Hashable, Column] = {}
-    cells: dict[tuple[str, str], dict[Hashable, Text]] = {}
+    cells = _Cells()
+    has_conditions = any(row.node.condition for row in rows)
     for row in rows:
         if row.statistic not in STATISTICS_IN_ROWS:
             continue
         is_of_training = row.places.get("part") == "train"
         key = (_key(row), is_of_training, row.statistic)
-        if key not in columns:
-            places = [str(x) for dim, x in row.places.items() if dim not in ("rank", "part")]
-            name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
-            label = _label_with_places(row)
+        if key not in cells.columns:
+            label, places = label_of(row), []
+            for dim, place in row.places.items():
+                if dim not in ("rank", "part"):
+                    label = say("{label}, {place}", label=label, place=Label(place))
+                    places.append(str(place))
             if is_of_training:
                 label = say("{part} {label}", part=_label_of_part(row), label=label)
-            columns[key] = Column(name, "sd" if row.statistic == "sd" else label)
+            name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
+            cells.columns[key] = Column(name, "sd" if row.statistic == "sd" else label)
         condition = row.node.condition
         system = row.system[: -len(condition)].rstrip("/") if condition else row.system
         system = system or str(row.node.dataset.attrs.get("system", ""))
-        cells.setdefault((system, condition), {})[key] = row.cell
-    has_conditions = any(condition for _, condition in cells)
+        labels = [Label(system), Label(condition)]
+        cells.names[system, condition] = labels if has_conditions else labels[:1]
+        cells.add((system, condition), key, row.cell)
     heads = [Column("system", "system")]
-    heads += [Column("condition", "condition")] if has_conditions else []
-    made = []
-    for (system, condition), of_system in cells.items():
-        names = [Label(system), *([Label(condition)] if has_conditions else [])]
-        made.append([*names, *map(of_system.get, columns)])
-    return Table(id, [*heads, *columns.values()], made, names=len(heads))
-
-
-def _label_with_places(row: Row) -> Text:
-    """Return the label of a number with the labels of its dimensions, as of a group."""
-    label = label_of(row)
-    for dim, place in row.places.items():
-        if dim not in ("rank", "part"):
-            label = say("{label}, {place}", label=label, place=Label(place))
-    return label
+    return cells.table(
+        id, [*heads, *([Column("condition", "condition")] if has_conditions else [])]
+    )
 
 
 def _name_of_column(row: Row) -> str:
@@ -278,93 +271,52 @@ def _name_of_column(row: Row) -> str:
 def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> Table:
     """Return a table with a row for each place, and a column for each measure.
 
-    Of several systems, each has columns of its own, or rows if these were many columns.
+    Of several systems, each has columns of its own, or rows if these were many columns. Of many
+    places the table has the worst of each group, or some evenly spread.
     """
     point = next((x for x in dims if x == rows[0].at), "")
-    in_rows = len({_key_of_column(row, point) for row in rows}) * n_systems > _MOST_COLUMNS
-    in_rows = n_systems > 1 and (in_rows or n_systems > FEW)
+    columns = {(_key(row, *dims), row.places.get("part"), row.statistic) for row in rows}
+    is_wide = len(columns) * n_systems > _MOST_COLUMNS or n_systems > FEW
+    in_rows, in_columns = n_systems > 1 and is_wide, n_systems > 1 and not is_wide
     names = ["system", *dims] if in_rows else list(dims)
-    columns: dict[Hashable, Column] = {}
-    first_of_column: dict[Hashable, Row] = {}
-    cells: dict[_Place, dict[Hashable, Text]] = {}
     places: list[_Place] = []
     for row in rows:
-        labels_of_row = (row.point if x == point else row.places[x] for x in dims)
-        places.append((row.system, *labels_of_row) if in_rows else tuple(labels_of_row))
-    with_threshold = _has_thresholds(rows, places)
-    in_columns = n_systems > 1 and not in_rows
+        labels = tuple(row.point if dim == point else row.places[dim] for dim in dims)
+        places.append((row.system, *labels) if in_rows else labels)
+    has_thresholds = _has_thresholds(rows, places)
+    cells = _Cells()
+    badness: dict[Hashable, dict[_Place, float]] = {}  # of places, by the column of a rate
     for row, place in zip(rows, places, strict=True):
         system = row.system if in_columns else ""
-        key = _key_of_column(row, point), system
-        of_place = cells.setdefault(place, {})
-        if with_threshold and (threshold := row.threshold_cell) is not None:
-            of_threshold = Column("threshold", _heading_of_threshold(row, in_columns))
-            columns.setdefault(("threshold", system), of_threshold)
-            of_place["threshold", system] = threshold
-        if key not in columns:
-            columns[key] = Column(_name_of_column(row), _heading_in_grid(row, point, in_columns))
-            first_of_column[key] = row
-        of_place[key] = row.cell
-    shown = _chosen(cells, first_of_column, bool(point))
+        if has_thresholds and (threshold := row.threshold_cell) is not None:
+            column = Column("threshold", _heading_of_threshold(row, in_columns))
+            cells.columns.setdefault(("threshold", system), column)
+            cells.add(place, ("threshold", system), threshold)
+        key = _key(row, *dims), row.places.get("part"), row.statistic, system
+        if key not in cells.columns:
+            heading = _heading_in_grid(row, point, in_columns)
+            cells.columns[key] = Column(_name_of_column(row), heading)
+        cell = row.cell
+        cells.add(place, key, cell)
+        if isinstance(cell, Rate):
+            sign = -1.0 if row.about.get("direction") == "larger" else 1.0
+            badness.setdefault(key, {})[place] = sign * cell.value
+    rate = next(iter(badness.values()), {})
+    shown = _chosen(list(dict.fromkeys(places)), rate, bool(point))
+    heads = [Column(x, x.replace("_", " ")) for x in names]
+    if len(shown) < len({*places}):
+        worst = "worst " if rate and not point else ""
+        heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, {*places}, shown))
     coordinates = rows[0].node.dataset.variables
-    heads = [Column(x, _words(x)) for x in names]
-    if shown:
-        is_ranked = any(isinstance(row.cell, Rate) for row in first_of_column.values())
-        worst = "worst " if is_ranked and not point else ""
-        heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, cells, shown))
-    made: list[list[Text | None]] = []
-    for place, tie in (shown or dict.fromkeys(cells)).items():
-        labels = [label_of_place(coordinates, x, y) for x, y in zip(names, place, strict=True)]
-        made.append([*labels, *map(cells[place].get, columns)])
-        if tie is not None:
-            rates = (tie.rate if x == tie.column else None for x in columns)
-            made.append([*labels[:-1], say("{number} more", number=tie.number), *rates])
-    title = _title(coordinates, dims[-1])
-    return Table(id, [*heads, *columns.values()], made, title=title, names=len(names))
+    for place in shown:
+        cells.names[place] = [
+            label_of_place(coordinates, dim, label) for dim, label in zip(names, place, strict=True)
+        ]
+    about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
+    return cells.table(id, heads, str(about.get("title", "")))
 
 
-def _title(coordinates: Mapping[Hashable, Any], dim: str) -> str:
-    """Return the title that a dimension gives its table; empty without one."""
-    return str(coordinates[dim].attrs.get("title", "")) if dim in coordinates else ""
-
-
-def _key_of_column(row: Row, point: str) -> Hashable:
-    at = (row.at, row.point) if row.at and row.at != point else ()
-    return row.measure, row.places.get("rank"), row.places.get("part"), row.statistic, *at
-
-
-def _heading_of_some(
-    dim: str, worst: str, places: Iterable[_Place], shown: Collection[_Place]
-) -> Text:
-    """Return the heading of a dimension of which some places are shown, with their number."""
-    of_groups = Counter(place[:-1] for place in places)
-    shown_of_groups = Counter(place[:-1] for place in shown)
-    up_to = "up to " if len({*of_groups.values()}) > 1 else ""
-    each = " each" if len(of_groups) > 1 else ""
-    return say(
-        f"{{name}} ({worst}{{shown}} of {up_to}{{all}}{each})",
-        name=_words(dim),
-        shown=max(shown_of_groups.values()),
-        all=max(of_groups.values()),
-    )
-
-
-def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
-    """Yield a table of each measure with a row for each text, and the places that have it."""
-    by_measure: dict[str, dict[Any, list[Any]]] = {}
-    labels: dict[str, Text] = {}
-    for row in rows:
-        labels.setdefault(row.measure, label_of(row))
-        by_measure.setdefault(row.measure, {}).setdefault(row.text, []).append(row.places[dim])
-    for measure, by_text in by_measure.items():
-        heads = [Column(measure, labels[measure]), Column(dim, f"{_words(dim)}s")]
-        made: list[list[Text | None]] = []
-        for text, places in by_text.items():
-            made.append([Label(text), Labels(places[:_NAMED], more=len(places) > _NAMED)])
-        yield Table(f"{id}_{measure}", heads, made)
-
-
-def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:
+def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
     """Whether thresholds differ from place to place, and not from measure to measure."""
     known: dict[Hashable, set[float]] = {}
     for row, place in zip(rows, places, strict=True):
@@ -375,69 +327,62 @@ def _has_thresholds(rows: Sequence[Row], places: Sequence[Hashable]) -> bool:
 
 
 def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
-    label = label_of(row, without=point)
     before: list[Text] = [Label(row.system)] if several else []
     before += [_label_of_part(row)] if "part" in row.places else []
-    if row.statistic and not _says_statistic(row):
-        before.append(_words(row.statistic))
+    of_measure = row.node.dataset.variables.get(row.measure)
+    own_labels = (None, of_measure.attrs.get("label")) if of_measure is not None else ()
+    if row.statistic and (not own_labels or row.about.get("label") in own_labels):
+        before.append(row.statistic.replace("_", " "))  # which the label does not say
+    label = label_of(row, without=point)
     for text in reversed(before):
         label = say("{text} {label}", text=text, label=label)
     return label
 
 
-def _says_statistic(row: Row) -> bool:
-    """Whether the label of a statistic says which it is: it is another one than of the measure."""
-    of_measure = row.node.dataset.variables.get(row.measure)
-    return of_measure is not None and row.about.get("label") not in (
-        None,
-        of_measure.attrs.get("label"),
+def _heading_of_some(
+    dim: str, worst: str, places: Iterable[_Place], shown: Iterable[_Place]
+) -> Text:
+    """Return the heading of a dimension of which some places are shown, with their number."""
+    of_groups = Counter(place[:-1] for place in places)
+    up_to = "up to " if len({*of_groups.values()}) > 1 else ""
+    each = " each" if len(of_groups) > 1 else ""
+    return say(
+        f"{{name}} ({worst}{{shown}} of {up_to}{{all}}{each})",
+        name=dim.replace("_", " "),
+        shown=max(Counter(place[:-1] for place in shown).values()),
+        all=max(of_groups.values()),
     )
 
 
-class _Tie(NamedTuple):
-    """A rate that further places have, beside the last one of a group that is shown."""
-
-    number: int
-    column: Hashable
-    rate: Rate
-
-
 def _chosen(
-    cells: Mapping[_Place, Mapping[Hashable, Text]],
-    first_of_column: Mapping[Hashable, Row],
-    is_numeric: bool,
-) -> dict[_Place, _Tie | None]:
-    """Return the places of many that are shown: the worst of a group, or some evenly spread.
-
-    The last place of a group has the number of places with an equal rate. Of few places there is no
-    choice.
-    """
-    if len(cells) <= 2 * _MOST:
-        return {}
-    places = list(cells)
+    places: Sequence[_Place], badness: Mapping[_Place, float], is_numeric: bool
+) -> Sequence[_Place]:
+    """Return the places of many that are shown: the worst of a group, or some evenly spread."""
+    if len(places) <= 2 * _MOST:
+        return places
     if is_numeric:
-        spread = (round(i * (len(places) - 1) / (_MOST - 1)) for i in range(_MOST))
-        return dict.fromkeys(places[i] for i in spread)
-    rates = (k for k, row in first_of_column.items() if isinstance(row.cell, Rate))
-    rate = next(rates, None)
-    sign = 1.0
-    if rate is not None and first_of_column[rate].about.get("direction") == "larger":
-        sign = -1.0
-    badness = dict.fromkeys(places, -math.inf)
+        return [places[round(i * (len(places) - 1) / (_MOST - 1))] for i in range(_MOST)]
     groups: dict[Hashable, list[_Place]] = {}
-    for place, of_place in cells.items():
+    for place in places:
         groups.setdefault(place[:-1], []).append(place)
-        cell = of_place.get(rate)
-        if isinstance(cell, Rate) and cell.is_defined:
-            badness[place] = sign * cell.value
+
+    def goodness(place: _Place) -> float:
+        bad = badness.get(place, math.nan)
+        return math.inf if math.isnan(bad) else -bad
+
     most = max(3, _MOST // len(groups))
-    shown: dict[_Place, _Tie | None] = {}
-    for group in groups.values():
-        ranked = sorted(group, key=lambda x: -badness[x])
-        last = ranked[:most][-1]
-        shown |= dict.fromkeys(ranked[:most])
-        tied = sum(badness[x] == badness[last] for x in ranked[most:])
-        cell = cells[last].get(rate)
-        if tied and isinstance(cell, Rate) and cell.is_defined:
-            shown[last] = _Tie(tied, rate, Rate(cell.value))
-    return shown
+    return [place for group in groups.values() for place in sorted(group, key=goodness)[:most]]
+
+
+def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
+    """Yield a table of each measure with a row for each text, and the places that have it."""
+    by_measure: dict[str, dict[Any, list[Any]]] = {}
+    for row in rows:
+        by_measure.setdefault(row.measure, {}).setdefault(row.text, []).append(row.places[dim])
+    labels = {row.measure: label_of(row) for row in reversed(rows)}
+    for measure, by_text in by_measure.items():
+        heads = [Column(measure, labels[measure]), Column(dim, f"{dim.replace('_', ' ')}s")]
+        made: list[list[Text | None]] = []
+        for text, places in by_text.items():
+            made.append([Label(text), Labels(places[:_NAMED], more=len(places) > _NAMED)])
+        yield Table(f"{id}_{measure}", heads, made)

@@ -19,7 +19,6 @@ from bioeval.showing.blocks import (
     Messages,
     Section,
     Table,
-    supported,
     tables,
     walk,
 )
@@ -130,14 +129,13 @@ def check_number(cell: Quantity, text: str) -> None:
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", [*CALLS, *OTHERS])
 def test_each_form_has_the_same_numbers_and_names(name):
-    for whole in sections(name):
-        for section in map(without_legends, (whole, supported(whole))):
-            forms = forms_of(section)
-            numbers = {form: re.findall(r"\d[\d,.]*", text) for form, text in forms.items()}
-            for form in forms:
-                assert numbers[form] == numbers["text"], form
-            for table in tables(section):
-                check_cells(table, forms)
+    for section in map(without_legends, sections(name)):
+        forms = forms_of(section)
+        numbers = {form: re.findall(r"\d[\d,.]*", text) for form, text in forms.items()}
+        for form in forms:
+            assert numbers[form] == numbers["text"], form
+        for table in tables(section):
+            check_cells(table, forms)
 
 
 def check_cells(table: Table, forms: dict[str, str]) -> None:
@@ -217,8 +215,8 @@ def test_a_page_has_each_table_of_a_study(name, tmp_path):
     text = be.report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     shown = [
         table
-        for section in sections_of(result, verbose=False)
-        for table in tables(supported(section))
+        for section in sections_of(result, "brief")
+        for table in tables(section)
         if grid_of(table, Lines()).columns
     ]
     assert text.count('<div class="in" tabindex="0"><table>') >= len(shown)

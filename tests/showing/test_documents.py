@@ -13,8 +13,8 @@ import bioeval as be
 from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables, walk
 from bioeval.showing.cells import Quantity, Rate, Threshold
 from bioeval.showing.document import section_of
+from bioeval.showing.frame import RECORDS
 from bioeval.showing.nodes import nodes_of
-from bioeval.showing.records import RECORDS
 from bioeval.showing.sections import document_of
 from bioeval.showing.tasks import OVER
 from bioeval.showing.terms import template_of
@@ -54,25 +54,27 @@ def blocks_of(section: Section, kind: type) -> list:
     return [block for _, block in walk(section) if isinstance(block, kind)]
 
 
-def cells_of(results: object, *, verbose: bool) -> list[Quantity]:
-    every = tables(section_of(nodes_of(results), verbose=verbose))
+def cells_of(results: object, detail: str = "all") -> list[Quantity]:
+    every = tables(section_of(nodes_of(results), detail))
     return [x for table in every for row in table.rows for x in row if isinstance(x, Quantity)]
 
 
 def test_a_short_view_has_what_is_supported_and_the_other_has_all():
     ds = be.verification(square(), far_targets=[0.1, 0.0001])
-    short, whole = (cells_of(ds, verbose=x) for x in (False, True))
-    assert all(x.supported for x in short) and ds.frr_at_far.values[0] in [x.value for x in short]
-    withheld = [x.value for x in whole if not x.supported]
-    assert withheld == [ds.frr_at_far.values[1], ds.threshold_at_far.values[1]]
-    d_prime = float(ds.d_prime)
-    assert d_prime in [x.value for x in whole] and d_prime not in [x.value for x in short]
+    short, supported, whole = (
+        [x.value for x in cells_of(ds, detail)] for detail in ("brief", "supported", "all")
+    )
+    assert float(ds.d_prime) in supported and float(ds.d_prime) not in short
+    for name in ("frr_at_far", "threshold_at_far"):
+        at_usual, at_rare = ds[name].values.tolist()
+        assert at_usual in short and at_usual in supported
+        assert whole.count(at_rare) == supported.count(at_rare) + 1
 
 
 def test_thresholds_have_the_next_score_and_decide_alike():
     """Both as the dataset has them."""
     ds = be.verification(square())
-    thresholds = [x for x in cells_of(ds, verbose=True) if isinstance(x, Threshold)]
+    thresholds = [x for x in cells_of(ds) if isinstance(x, Threshold)]
     (cell,) = (x for x in thresholds if x.value == float(ds.eer_threshold))
     assert cell.next == float(ds.eer_threshold_next)
 
@@ -160,7 +162,7 @@ def test_a_legend_explains_each_measure_of_a_long_text_once_and_pointers_need_no
     texts = [written(text) for _, text in legend.explanations]
     assert texts.count(ds.frr_at_far.attrs["long_name"]) == 1
     assert ds.d_prime.attrs["long_name"] in texts
-    assert not blocks_of(section_of(nodes_of(ds), verbose=False), Legend)
+    assert not blocks_of(section_of(nodes_of(ds), "brief"), Legend)
     document = document_of(ds)
     about = ds.auc.attrs["long_name"]
     assert f"AUC{' ' * 19}{about[:40]}" in document.text(100)
@@ -183,7 +185,7 @@ def test_a_number_that_is_not_defined_says_why():
 
 
 def test_the_spread_of_a_threshold_has_three_digits():
-    rows = [cell for cell in cells_of(result_of("folds"), verbose=True) if cell.digits]
+    rows = [cell for cell in cells_of(result_of("folds")) if cell.digits]
     assert [x.digits for x in rows] == [3]
 
 

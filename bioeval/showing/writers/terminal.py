@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls
-from bioeval.showing.blocks import Section, supported
+from bioeval.showing.blocks import Section
 from bioeval.showing.text import Text
 from bioeval.showing.writers.lines import Lines
 from bioeval.showing.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
@@ -75,10 +75,6 @@ class TerminalDocument:
         self, section: Section, vocabulary: str = "lecture", words: Callable[[str], str] = str
     ):
         self.section, self._vocabulary, self._words = section, vocabulary, words
-
-    def supported(self) -> TerminalDocument:
-        """Return the document without the numbers that the data do not support."""
-        return TerminalDocument(supported(self.section), self._vocabulary, self._words)
 
     def text(self, width: int) -> str:
         """Return the document as plain text of a width."""
