@@ -265,6 +265,12 @@ def nearest_in_layers(tile, layers, fused):
 def nearest_of_row_layers(tile, layers, fused):
     """Write the least score of each subject of the rows of a tile, one row a subject.
 
+    ::
+
+        for k, start in layers:
+            for g in range(layers[k]):
+                fused[g] = least(fused[g], tile[start + g])  # column by column
+
     The rows are in layers, as the columns of :func:`nearest_in_layers`.
     """
     start = 0

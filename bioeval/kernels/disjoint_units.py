@@ -27,6 +27,12 @@ class SearchState(NamedTuple):
 def match_in_order(probe_person, claimed_person, mate):
     """Take each pair whose members are not yet in a pair.
 
+    ::
+
+        for a, b in pairs:
+            if mate[a] < 0 and mate[b] < 0:
+                mate[a], mate[b] = b, a
+
     - `probe_person`, `claimed_person` (int64 (k,)): the members of each pair
     - `mate` (int64 (members,), changed): the member with whom each member is paired, or -1
     """
@@ -39,8 +45,14 @@ def match_in_order(probe_person, claimed_person, mate):
 def match_most(start, neighbour, mate):
     """Change the pairs until their number is the largest possible.
 
-    From each member without a mate, look for a path on which pairs and other neighbours alternate
-    and whose end has no mate either; odd circles on the way are shrunk to their base.
+    ::
+
+        for root in members without a mate:
+            path = root, ..., end: pairs and other neighbours in turn, end without a mate
+            if path:
+                its pairs become other neighbours, and its other neighbours pairs
+
+    Odd circles on the way are shrunk to their base (Edmonds's algorithm).
 
     - `start` (int64 (members + 1,)): the neighbours of member ``i`` are ``neighbour[start[i] :
       start[i + 1]]``

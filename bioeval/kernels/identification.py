@@ -43,7 +43,17 @@ def rank_rows(tile, best, closer, within, there, other):
 
 @compiled
 def rank_columns(tile, best, closer, within, there, other):
-    """Count for each column of a tile, as :func:`rank_rows` does for each row."""
+    """Count for each column of a tile, as :func:`rank_rows` does for each row.
+
+    ::
+
+        for row in tile:
+            for j, x in enumerate(row), without NaN:
+                closer[j] += x < best[j]
+                within[j] += x <= best[j]
+                there[j] += 1
+                other[j] = min(other[j], x)
+    """
     for i in range(tile.shape[0]):
         row = tile[i]
         for j in range(len(best)):

@@ -9,6 +9,12 @@ from bioeval.kernels.compiling import parallel_rows
 def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
     """Sort the entries of each person's probes by layer, entries of a single attempt first.
 
+    ::
+
+        for k in people of probes:
+            mine = slice(starts[k], starts[k + 1])
+            ordered[mine] = sorted(entries[mine], key=lambda x: (x.layer, x.count != 1))
+
     - `probe_people` (int64 (s,)): the entries of person ``k`` are at ``starts[k]:starts[k + 1]``
     - `layers` (int): their number
     - `entries`, `ordered` (tuples of int32, int32 and int64, read and written): of each entry: the

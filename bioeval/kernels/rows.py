@@ -11,9 +11,14 @@ from bioeval.kernels.compiling import parallel_rows
 def impostors(begin, end, raw, sign, order, starts, genuine, values, failed):
     """Write rows of distances with NaN in place of each probe's own subject; count all NaN.
 
-    `values` (h, w) gets `sign` times `raw` (h, w), its columns in `order` unless that is empty;
-    NaN at the positions ``genuine[starts[i]:starts[i + 1]]`` of row ``i``. ``failed[i]`` gets how
-    many scores of the row were NaN, own ones too.
+    ::
+
+        for i in rows:
+            failed[i] = number of NaN in raw[i]
+            values[i] = sign * raw[i, order]
+            values[i, genuine[starts[i]:starts[i + 1]]] = nan
+
+    `raw` and `values` have the shape (h, w); an empty `order` keeps the columns in their order.
     """
     for i in range(begin, end):
         row, out = raw[i], values[i]

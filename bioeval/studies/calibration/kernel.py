@@ -19,6 +19,12 @@ def softplus(x):
 def softplus_sums(begin, end, block, sign, shifts, sums):
     """Sum ``log(1 + exp(sign * x + shifts[k]))`` over the scores of each row.
 
+    ::
+
+        for i, row in enumerate(block):
+            for k, shift in enumerate(shifts):
+                sums[i, k] = sum(log(1 + exp(sign * x + shift)) for x in row if not NaN)
+
     `shifts` increase; the float64 `sums`, shape (rows, shifts), are written. Terms are multiplied
     as long as their product is far from overflowing, so that there is one logarithm for many of
     them: ``1 + e^x e^shift`` needs a single exponential a score.
@@ -54,6 +60,14 @@ def softplus_sums(begin, end, block, sign, shifts, sums):
 @parallel_rows("classes")
 def logistic_sums(begin, end, classes, stack, origin, inverse, weights, sums):
     """Sum the loss of a logistic regression, its gradient and its Hessian, by row and class.
+
+    ::
+
+        for i, j in attempts of a class (sign 1 of impostors, -1 of genuine attempts):
+            z = weights @ x, with x = the scores of all systems, scaled, and 1
+            loss += log(1 + exp(sign * z))
+            gradient += sign * p * x, with p = 1 / (1 + exp(-sign * z))
+            hessian += p * (1 - p) * outer(x, x)
 
     `classes`, uint8 of shape (rows, columns), are 1 for impostors and 2 for genuine attempts, 0 for
     neither; `stack`, float64 of shape (systems, rows, columns), the scores, of which an attempt

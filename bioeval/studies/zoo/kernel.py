@@ -15,6 +15,12 @@ def add_scores(
 ):  # fmt: skip
     """Add up the finite scores of some rows, by row and by column; NaN is no attempt.
 
+    ::
+
+        for i, j, x in values, without NaN and infinite scores:
+            row_sums[piece of j, i, group[j]] += x
+            column_sums[table[i], j] += x
+
     Columns are taken in pieces of the same size, each by one thread, and in a piece the rows in
     order, so that the sums are the same on any number of threads.
 
@@ -65,6 +71,12 @@ def mixed(x):
 @parallel_rows("sums")
 def permuted_products(begin, end, first, second, ends, key, sums):
     """Write sums of products of two lists, the second permuted within its parts.
+
+    ::
+
+        for r in permutations:
+            line = second, each part in random order
+            sums[r] = sum(x * y for x, y in zip(first, line))
 
     A part ends before each of the increasing `ends`; lists and sums are int64, and `key` has
     two numbers, uint64.
