@@ -33,8 +33,17 @@ from bioeval.scores.names import GivenSide
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Arguments of the comparison of embeddings; all other arguments are of scores.
-OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average", "names")
+
+class EmbeddingOptions(NamedTuple):
+    """How embeddings are compared: arguments of :meth:`bioeval.Scores.from_embeddings`."""
+
+    metric: Metric = "cosine"
+    kind: Kind | None = None
+    dtype: FloatType = "float64"
+    probe_meta: Mapping[str, Any] | None = None
+    gallery_meta: Mapping[str, Any] | None = None
+    average: Sequence[str] = ()
+    names: Any = "auto"
 
 
 class ComparedEmbeddings(NamedTuple):
@@ -76,15 +85,9 @@ def compared_embeddings(
     gallery: Any = None,
     gallery_labels: Any = None,
     *,
-    metric: Metric = "cosine",
-    kind: Kind | None = None,
-    dtype: FloatType = "float64",
-    probe_meta: Mapping[str, Any] | None = None,
-    gallery_meta: Mapping[str, Any] | None = None,
-    average: Sequence[str] = (),
-    names: Any = "auto",
-    as_read: bool = False,
-    named: bool = False,
+    options: EmbeddingOptions,
+    as_read: bool,
+    named: bool,
 ) -> ComparedEmbeddings:
     """Compare embeddings; with `as_read` no matrix is made, however small the matrix is.
 
@@ -94,17 +97,17 @@ def compared_embeddings(
         option = "gallery_labels" if gallery is None else "gallery"
         missing_argument = "gallery" if gallery is None else "gallery_labels"
         raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
-    left = right = _side(probe, labels, probe_meta, names, 0, named)
+    names, average = options.names, options.average
+    left = right = _side(probe, labels, options.probe_meta, names, 0, named)
     if gallery is not None:
-        right = _side(gallery, gallery_labels, gallery_meta, names, 1)
+        right = _side(gallery, gallery_labels, options.gallery_meta, names, 1)
     listed = [average] if isinstance(average, str) else require_list("average", average)
     columns = tuple(require_text("average", name) for name in listed)
     rows = len(left.embeddings)
     if columns:
         left = left.averaged(columns, "probe")
         right = left if gallery is None else right.averaged(columns, "gallery")
-    source = EmbeddingSource(left.embeddings, right.embeddings, metric, dtype)
-    kind = kind_of_metric(metric, kind)
+    source = EmbeddingSource(left.embeddings, right.embeddings, options.metric, options.dtype)
     origin = describe_metric(source.metric, left.embeddings)
     if columns:
         origin += f", means by {' and '.join(columns)} of {rows} embeddings of probes"
@@ -115,9 +118,9 @@ def compared_embeddings(
     names_of_gallery = None if gallery is None else right.names
     are_named = left.names is not None or names_of_gallery is not None
     arguments = {
-        "kind": kind,
+        "kind": kind_of_metric(options.metric, options.kind),
         "probe_meta": left.meta,
-        "gallery_meta": gallery_meta if gallery is None else right.meta,
+        "gallery_meta": options.gallery_meta if gallery is None else right.meta,
         "names": (left.names, names_of_gallery) if are_named else names,
     }
     attributes = {

@@ -256,11 +256,12 @@ class Scores(ScoreViews):
 
         Columns of the probes that are `named` are features, whatever they hold.
         """
-        from bioeval.scores.compared_embeddings import OF_EMBEDDINGS, compared_embeddings
+        from bioeval.scores.compared_embeddings import EmbeddingOptions, compared_embeddings
 
-        of_metric = {name: options.pop(name) for name in OF_EMBEDDINGS if name in options}
+        names = [name for name in EmbeddingOptions._fields if name in options]
+        compared_by = EmbeddingOptions(**{name: options.pop(name) for name in names})
         exclude = options.pop("exclude", ())  # which may name a column that is left out
-        compared = compared_embeddings(*sides, **of_metric, as_read=as_read, named=named)
+        compared = compared_embeddings(*sides, options=compared_by, as_read=as_read, named=named)
         options |= compared.arguments
         scores = cls(compared.values, compared.labels, compared.gallery_labels, **options)
         attributes = dict(compared.attributes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +41,9 @@ from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_fo
 from bioeval.tasks.verification_task import verification
 
 PRIOR, ODDS, LLR, BLOCK = ("prior",), ("prior_log_odds",), ("llr",), ("pav_block",)
+_cost = partial(Variable, units="cost", direction="smaller")
+_over_odds = partial(Variable, dims=ODDS, direction="smaller", detail="data")
+
 CALIBRATION = {
     "pav_block": Variable("block of scores of equal posterior, from the strictest on", "1"),
     "llr": Variable("natural log-likelihood ratio", "1"),
@@ -54,17 +58,12 @@ CALIBRATION = {
     "calibration_loss": Variable(
         "Cllr less its minimum", "bits", label="calibration loss, bits", direction="smaller"
     ),
-    "c_primary": Variable(
-        "mean over the priors of FRR + beta FAR at the Bayes threshold",
-        "cost",
-        label="Cprimary",
-        direction="smaller",
+    "c_primary": _cost(
+        "mean over the priors of FRR + beta FAR at the Bayes threshold", label="Cprimary"
     ),
-    "min_c_primary": Variable(
+    "min_c_primary": _cost(
         "mean over the priors of the least FRR + beta FAR of any threshold",
-        "cost",
         label="min Cprimary (optimistic)",
-        direction="smaller",
     ),
     "bayes_threshold": Variable(
         "log-likelihood ratio from which the Bayes decision accepts",
@@ -93,52 +92,28 @@ CALIBRATION = {
         label="{frr}",
         direction="smaller",
     ),
-    "act_dcf": Variable(
+    "act_dcf": _cost(
         "normalised decision cost at the Bayes threshold",
-        "cost",
         dims=PRIOR,
         threshold="bayes_threshold",
         label="cost at the threshold",
-        direction="smaller",
     ),
-    "min_dcf": Variable(
+    "min_dcf": _cost(
         "normalised decision cost, the least of any threshold",
-        "cost",
         dims=PRIOR,
         label="min cost (optimistic)",
-        direction="smaller",
     ),
-    "bayes_error": Variable(
-        "normalised Bayes error rate: act_dcf of equal costs",
-        "cost",
-        dims=ODDS,
-        label="Bayes error rate",
-        direction="smaller",
-        detail="data",
+    "bayes_error": _over_odds(
+        "normalised Bayes error rate: act_dcf of equal costs", "cost", label="Bayes error rate"
     ),
-    "min_bayes_error": Variable(
+    "min_bayes_error": _over_odds(
         "least normalised Bayes error rate: min_dcf of equal costs",
         "cost",
-        dims=ODDS,
         label="min Bayes error rate",
-        direction="smaller",
-        detail="data",
     ),
-    "ece": Variable(
-        "empirical cross-entropy",
-        "bits",
-        dims=ODDS,
-        label="cross-entropy",
-        direction="smaller",
-        detail="data",
-    ),
-    "min_ece": Variable(
-        "empirical cross-entropy after isotonic regression",
-        "bits",
-        dims=ODDS,
-        label="min cross-entropy",
-        direction="smaller",
-        detail="data",
+    "ece": _over_odds("empirical cross-entropy", "bits", label="cross-entropy"),
+    "min_ece": _over_odds(
+        "empirical cross-entropy after isotonic regression", "bits", label="min cross-entropy"
     ),
     "reference_ece": Variable(
         "cross-entropy of the prior alone, without any score",

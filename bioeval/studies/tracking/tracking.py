@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -52,108 +53,79 @@ from bioeval.studies.tracking.measures import (
 #: Variables of each sequence that short tables have.
 _OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
 
+
+def _count(
+    units: str, long_name: str, label: str, detail: Literal["", "verbose", "data"] = ""
+) -> Variable:
+    return Variable(long_name, units, label=label, detail=detail)
+
+
+_boxes = partial(_count, "boxes")
+_targets = partial(_count, "targets")
+_frames = partial(_count, "frames")
+_events = partial(_count, "events")
+
 TRACKING = {
     **MEASURES,
     **{f"{name}_at_alpha": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
-    "tp_at_alpha": Variable(
-        "true positives in the matching of HOTA", "boxes", label="matched boxes (TP)", detail="data"
-    ),
-    "frames": Variable(
+    "tp_at_alpha": _boxes("true positives in the matching of HOTA", "matched boxes (TP)", "data"),
+    "frames": _frames(
         "frames of the sequence; where its length is not given, those with rows",
         "frames",
-        label="frames",
-        detail="verbose",
+        "verbose",
     ),
-    "frames_with_rows": Variable(
-        "frames with a row in either file", "frames", label="frames with rows", detail="data"
+    "frames_with_rows": _frames("frames with a row in either file", "frames with rows", "data"),
+    "targets": _targets("identities of the ground truth", "targets", "verbose"),
+    "identities": _count(
+        "identities", "identities of the result", "identities of the result", "verbose"
     ),
-    "targets": Variable(
-        "identities of the ground truth", "targets", label="targets", detail="verbose"
+    "truth_boxes": _boxes("boxes of targets", "boxes of targets", "verbose"),
+    "result_boxes": _boxes("boxes of the result", "boxes of the result", "verbose"),
+    "tp": _boxes(
+        "true positives: boxes of targets that are matched", "matched boxes (TP)", "verbose"
     ),
-    "identities": Variable(
-        "identities of the result", "identities", label="identities of the result", detail="verbose"
-    ),
-    "truth_boxes": Variable(
-        "boxes of targets", "boxes", label="boxes of targets", detail="verbose"
-    ),
-    "result_boxes": Variable(
-        "boxes of the result", "boxes", label="boxes of the result", detail="verbose"
-    ),
-    "tp": Variable(
-        "true positives: boxes of targets that are matched",
-        "boxes",
-        label="matched boxes (TP)",
-        detail="verbose",
-    ),
-    "fn": Variable(
-        "false negatives: boxes of targets that are not matched", "boxes", label="missed boxes (FN)"
-    ),
-    "fp": Variable(
-        "false positives: boxes of the result that are not matched",
-        "boxes",
-        label="false boxes (FP)",
-    ),
-    "idsw": Variable(
+    "fn": _boxes("false negatives: boxes of targets that are not matched", "missed boxes (FN)"),
+    "fp": _boxes("false positives: boxes of the result that are not matched", "false boxes (FP)"),
+    "idsw": _boxes(
         "identity switches: matches with another identity than the target's last",
-        "boxes",
-        label="identity switches (IDSW)",
+        "identity switches (IDSW)",
     ),
-    "fragmentations": Variable(
-        "times a target is missed, and matched again later", "events", label="fragmentations"
+    "fragmentations": _events(
+        "times a target is missed, and matched again later", "fragmentations"
     ),
-    "resumptions": Variable(
+    "resumptions": _events(
         "times a target is matched again after being missed or away (TrackEval)",
-        "events",
-        label="resumptions",
-        detail="verbose",
+        "resumptions",
+        "verbose",
     ),
-    "mt": Variable(
-        "mostly tracked targets: covered for 80 % of their frames",
-        "targets",
-        label="mostly tracked targets (MT)",
+    "mt": _targets(
+        "mostly tracked targets: covered for 80 % of their frames", "mostly tracked targets (MT)"
     ),
-    "pt": Variable("partially tracked targets", "targets", label="partially tracked targets (PT)"),
-    "ml": Variable(
+    "pt": _targets("partially tracked targets", "partially tracked targets (PT)"),
+    "ml": _targets(
         "mostly lost targets: covered for less than 20 % of their frames",
-        "targets",
-        label="mostly lost targets (ML)",
+        "mostly lost targets (ML)",
     ),
-    "idtp": Variable(
+    "idtp": _boxes(
         "boxes of targets under the one identity assigned to the target",
-        "boxes",
-        label="boxes under the assigned identity (IDTP)",
-        detail="verbose",
+        "boxes under the assigned identity (IDTP)",
+        "verbose",
     ),
-    "idfn": Variable(
-        "other boxes of targets", "boxes", label="other boxes of targets (IDFN)", detail="verbose"
+    "idfn": _boxes("other boxes of targets", "other boxes of targets (IDFN)", "verbose"),
+    "idfp": _boxes("other boxes of the result", "other boxes of the result (IDFP)", "verbose"),
+    "ignored_truth_boxes": _boxes(
+        "boxes of the ground truth that are ignored", "ignored boxes of targets", "data"
     ),
-    "idfp": Variable(
-        "other boxes of the result",
-        "boxes",
-        label="other boxes of the result (IDFP)",
-        detail="verbose",
-    ),
-    "ignored_truth_boxes": Variable(
-        "boxes of the ground truth that are ignored",
-        "boxes",
-        label="ignored boxes of targets",
-        detail="data",
-    ),
-    "removed_result_boxes": Variable(
+    "removed_result_boxes": _boxes(
         "boxes of the result left out, on ignored ground truth",
-        "boxes",
-        label="removed boxes of the result",
-        detail="data",
+        "removed boxes of the result",
+        "data",
     ),
 }
 
 TRACKING_TARGETS = {
-    "frames_present": Variable(
-        "frames in which the target is present", "frames", label="frames", detail="verbose"
-    ),
-    "frames_covered": Variable(
-        "frames in which the target is matched", "frames", label="covered", detail="verbose"
-    ),
+    "frames_present": _frames("frames in which the target is present", "frames", "verbose"),
+    "frames_covered": _frames("frames in which the target is matched", "covered", "verbose"),
     "coverage": Variable(
         "proportion of the target's frames in which it is matched",
         "proportion",
@@ -162,14 +134,9 @@ TRACKING_TARGETS = {
         detail="verbose",
         direction="larger",
     ),
-    "target_switches": Variable(
-        "identity switches of the target", "events", label="identity switches", detail="verbose"
-    ),
-    "target_fragmentations": Variable(
-        "times the target is missed, and matched again later",
-        "events",
-        label="fragmentations",
-        detail="verbose",
+    "target_switches": _events("identity switches of the target", "identity switches", "verbose"),
+    "target_fragmentations": _events(
+        "times the target is missed, and matched again later", "fragmentations", "verbose"
     ),
     "state": Variable(
         "mostly tracked, partially tracked or mostly lost", label="state", detail="verbose"
