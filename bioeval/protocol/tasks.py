@@ -266,7 +266,7 @@ class ClosedSet(Search):
         },
         RECTANGULAR: {
             "An attempt": "each probe is searched in the gallery. TA = probes with a mate",
-            "Genuine": "every probe, since all are promised to be enrolled; 'unmated' below sets "
+            "Genuine": "every probe, since all must be enrolled; 'unmated' below sets "
             "the treatment of the others",
             "Impostor": "none: there is no threshold to pass",
         },

@@ -354,7 +354,7 @@ def as_distances(
 ) -> np.ndarray:
     """Return values as C-contiguous float32 or float64 distances, exactly.
 
-    Similarities are negated. An integer or an extended float that cannot be held exactly is an
+    Similarities are negated. An integer or an extended float that a float64 cannot represent is an
     error, but for the cells that `unread` returns.
     """
     target = distance_dtype(raw.dtype)

@@ -418,7 +418,7 @@ def _unequal_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.nd
 
 
 def _end_of_visits(own_distance: np.ndarray, number: np.ndarray) -> str:
-    """Return in words that visits end at the first accepted try, if the scores look like it.
+    """Return in words that visits end at the first accepted try, if the scores suggest so.
 
     A threshold then divides the last tries of visits, except the longest visits, from earlier
     tries.

@@ -542,7 +542,7 @@ def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None
 def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
     """Whether a product has the same bits in any tile, and with its sides exchanged.
 
-    Most libraries sum over the features in the same order, but no library promises this order.
+    Most libraries sum over the features in the same order, but no library guarantees this order.
     """
     rng = np.random.default_rng(0)
     probe, gallery = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)

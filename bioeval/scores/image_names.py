@@ -131,7 +131,7 @@ def parse_names(
     ------
     DataError
         If any name has another form: how many, the first one with its position, and the data set
-        whose names they look like.
+        whose names resemble theirs.
 
     Examples
     --------

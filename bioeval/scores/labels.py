@@ -274,7 +274,7 @@ def known_texts(column: np.ndarray, name: str) -> set[str]:
 
 
 def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> None:
-    """Raise :class:`DataError` where compared values look alike and are never equal.
+    """Raise :class:`DataError` where compared values are written alike and are never equal.
 
     Either no type occurs on both sides, or two values of different types are written alike, such
     as 1 and "1". Missing values are of no type.
@@ -321,7 +321,7 @@ def _comparable_type(value: Any) -> Any:
 
 
 def likeness(value: Any) -> Any:
-    """Return a label as it looks, whatever its type: the text of a number is the number."""
+    """Return a label as it is written, whatever its type: the text of a number is the number."""
     value = plain(value)
     if isinstance(value, tuple):
         return tuple(map(likeness, value))
@@ -344,7 +344,7 @@ def _is_nan(value: Any) -> bool:
 class Codes:
     """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label.
 
-    Each distractor, and all junk, is a subject of its own once :meth:`apart` is told their labels.
+    Each distractor, and all junk, is a subject of its own once :meth:`apart` has their labels.
     """
 
     # The first codes are of people (None: all codes), beside the codes and values of labels.

@@ -154,7 +154,7 @@ def counts_same(scores: Scores, column: str) -> bool:
 
 
 def spelling_notes(codes: Codes, column: str) -> list[Message]:
-    """Return a message of values that are compared as different and look alike, if many are."""
+    """Return a message of values that are compared as different and written alike, if many are."""
     return look_alike(codes.in_many_spellings, column, len(codes.values))
 
 

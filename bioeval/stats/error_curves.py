@@ -172,7 +172,7 @@ class ErrorColumns:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ErrorsByRow(ErrorColumns):
-    """Error rates whose equal rows along the thresholds are held once.
+    """Error rates whose equal rows along the thresholds are stored once.
 
     `far_row` and `frr_row`, (thresholds,), are the rows at each threshold.
     """

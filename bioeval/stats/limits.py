@@ -29,7 +29,7 @@ Limits = tuple[np.ndarray, np.ndarray]
 #: two false accepts of two pairs among 20 people have nearly as many as there can be.
 LEAST = 6.0
 
-#: People that the upper limit of FAR and FRR counts twice: with none, promises that do not hold
+#: People that the upper limit of FAR and FRR counts twice: with none, guarantees that do not hold
 #: were shown in up to 12 % of simulated data sets, with two in up to 8 %.
 DOUBLED = 2
 

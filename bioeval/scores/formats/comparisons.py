@@ -223,7 +223,7 @@ class Joined:
 
 
 def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Arguments) -> Joined:
-    """Look up the trial of each score by names of templates, in any order of lines and names.
+    """Find the trial of each score by names of templates, in any order of lines and names.
 
     A trial takes the score of the same order of names, if listed. Repeated scores of a pair of
     templates are left to the checks of all lists. The trials decide which template is enrolled: the

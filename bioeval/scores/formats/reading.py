@@ -159,11 +159,11 @@ def recognise(path: Path, arguments: Arguments) -> str:
         return word
     kind = content(path)
     suffix = path.suffix.lower()
-    promised = next((name for name, (*_, ends, _) in FORMATS.items() if suffix in ends), None)
+    form_of_suffix = next((name for name, (*_, ends, _) in FORMATS.items() if suffix in ends), None)
     if is_text(path):
         if _has_names(path) and "gallery" not in arguments:
             return "text"
-        if promised in (None, "text"):
+        if form_of_suffix in (None, "text"):
             return _kind_of_text(path, arguments)
     elif kind == HDF5 and suffix == ".mat":
         return "mat"  # 7.3 of another program than MATLAB
@@ -176,13 +176,13 @@ def recognise(path: Path, arguments: Arguments) -> str:
     form = next(
         (name for name, (content_of_form, *_) in FORMATS.items() if content_of_form == kind), None
     )
-    if form is not None and promised in (None, form) and kind != "text":
+    if form is not None and form_of_suffix in (None, form) and kind != "text":
         return form
-    if promised is None:
+    if form_of_suffix is None:
         endings = [end for *_, ends, _ in FORMATS.values() for end in ends]
         raise fault(path, f"is {content_in_words(kind)}", f"expected {enumerated(endings, 'or')}")
     remedy = "write the file again" if kind == "text" else "name it as what it is"
-    expected = FORMATS[promised][1]
+    expected = FORMATS[form_of_suffix][1]
     problem = f"is named {path.suffix} but holds {content_in_words(kind)}"
     raise fault(path, problem, f"expected {expected}; {remedy}")
 

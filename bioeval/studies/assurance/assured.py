@@ -27,7 +27,7 @@ POINTS, STRICTEST = 64, 0.1
 # Difference between the mean over people and the proportion of attempts that is remarked.
 _APART = 0.1
 
-#: The messages that say why no threshold can be promised.
+#: The messages that say why no threshold can be guaranteed.
 REFUSED = (
     "no-impostor-attempts",
     "too-few-people-to-resample",
@@ -81,7 +81,7 @@ ASSURED: dict[str, Variable] = {
         detail="verbose",
     ),
     "people_estimated": Variable(
-        "about how many people are needed to promise the target by a strict threshold, whose FAR "
+        "about how many people are needed to guarantee the target by a strict threshold, whose FAR "
         "here is people_far; a looser one needs more",
         "subjects",
         label="people who suffice, about, but only for a much stricter threshold",
@@ -127,7 +127,7 @@ ASSURED: dict[str, Variable] = {
 
 @dataclass(frozen=True)
 class Assured:
-    """An assured threshold, as a distance; NaN where none can be promised, with the refusal."""
+    """An assured threshold, as a distance; NaN where the data guarantee none, with the refusal."""
 
     curve: FarCurve
     threshold: float = math.nan
@@ -136,7 +136,7 @@ class Assured:
     high: float = math.nan
     attempts: float = math.nan
     frr: float = math.nan
-    people_needed: float = math.nan  # about, to promise the target by a strict threshold
+    people_needed: float = math.nan  # about, to guarantee the target by a strict threshold
     far_of_strict: float = math.nan  # the FAR of that threshold
     refusal: Message | None = None
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
@@ -172,7 +172,7 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
     refusal = curve.refusal if curve.impostors else Message("no-impostor-attempts")
     if refusal is not None:
         return Assured(curve, refusal=refusal)
-    people_needed, far_of_strict = people_to_promise(curve, target)
+    people_needed, far_of_strict = people_to_guarantee(curve, target)
     assured = Assured(
         curve,
         people_needed=people_needed,
@@ -195,7 +195,7 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
     )
 
 
-def people_to_promise(curve: FarCurve, target: float) -> tuple[float, float]:
+def people_to_guarantee(curve: FarCurve, target: float) -> tuple[float, float]:
     """Return how many people are needed at a threshold with a tenth of the target, and its FAR.
 
     At least the people who form the pairs that show the target without a false accept; NaN if no
@@ -251,7 +251,7 @@ def kinds_of_people_absent(people: int) -> Message:
 
 
 def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
-    """Return the refusal, or remarks on the promise."""
+    """Return the refusal, or remarks on the guarantee."""
     if assured.refusal is not None:
         return [assured.refusal]
     remarks = [kinds_of_people_absent(assured.curve.judged.people)]

@@ -1,4 +1,4 @@
-"""FAR and FRR with the limits by which promises are judged: those of intervals by people."""
+"""FAR and FRR with the limits by which guarantees are judged: those of intervals by people."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FarCurve:
     - `impostors` (int): number of impostor attempts
     - `over`, `event`: what the mean is over, and what the rate is of, in words
     - `fixed_gallery` (bool): whether the people of the gallery are not left out
-    - `refusal` (Message or None): why nothing can be promised; None where something can
+    - `refusal` (Message or None): why nothing can be guaranteed; None where something can
     """
 
     judged: Judged

@@ -1,4 +1,4 @@
-"""People that settle a promise: as many as bring the limit of a rate to one side of it.
+"""People that settle a guarantee: as many as bring the limit of a rate to one side of it.
 
 The limits are those of all intervals by people (:mod:`bioeval.stats.limits`), each one-sided: with
 probability `confidence` over data sets the upper one is not below the rate of the population. How
@@ -34,8 +34,8 @@ class Judged:
         low, high = self.limits.limits_at(np.array(rate))
         return float(low), float(high)
 
-    def people_to_settle(self, rate: float, promise: float) -> float:
-        """Return about how many people bring the limit of a rate to a promise.
+    def people_to_settle(self, rate: float, target: float) -> float:
+        """Return about how many people bring the limit of a rate to a target.
 
         NaN if no number is enough. With `a` times the people, there are `a` times as many effective
         attempts (`a * a` times if attempts are pairs of people), and counting two people twice
@@ -51,22 +51,22 @@ class Judged:
         trials = effective * factors
         if 0 < self.pairs <= effective:
             trials = effective * factors**2
-        below = rate < promise
-        # A limit lies beyond the promise if the distribution has enough of its mass before the
-        # promise: the mass is cheap to compute at any number of trials, and a quantile is not.
+        below = rate < target
+        # A limit lies beyond the target if the distribution has enough of its mass before the
+        # target: the mass is cheap to compute at any number of trials, and a quantile is not.
         if below:
             raised_rates = np.minimum(rate + (raised - rate) / factors, 1.0)
-            mass = _beta_mass(trials * raised_rates + 1, trials * (1 - raised_rates), promise)
+            mass = _beta_mass(trials * raised_rates + 1, trials * (1 - raised_rates), target)
             is_enough = mass >= self.confidence
         else:
-            mass = _beta_mass(trials * rate, trials * (1 - rate) + 1, promise)
+            mass = _beta_mass(trials * rate, trials * (1 - rate) + 1, target)
             is_enough = mass < 1 - self.confidence
         failing = np.flatnonzero(~is_enough)
         if not (is_enough[-1] and effective > 0):
             return math.nan
         needed = math.ceil(people * factors[failing[-1] + 1 if len(failing) else 0])
         low, high = self.limits_at(rate)
-        settled = high <= promise if below else low > promise
+        settled = high <= target if below else low > target
         return min(needed, people) if settled else max(needed, people + 1)
 
 

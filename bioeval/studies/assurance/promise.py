@@ -41,13 +41,16 @@ PROMISE = {
     "threshold": Variable(
         "threshold that the promises are about", "score", shown="threshold", label="threshold"
     ),
-    "promise": Variable("what is promised, a rule", label="promise"),
+    "promise": Variable("the promise, a rule", label="promise"),
     "promised": Variable(
-        "largest rate that is promised", "proportion", dims=("promise",), label="promised at most"
+        "largest rate that is promised",
+        "proportion",
+        dims=("promise",),
+        label="promised at most",
     ),
     "verdict": Variable(
         "shown, refuted or open; valid only if the threshold and the promise were fixed before "
-        "these data were seen, and for one look at the promise by itself",
+        "these data were seen, and for each promise by itself",
         dims=("promise",),
         label="verdict",
     ),
@@ -113,7 +116,7 @@ def check_promise(
     -------
     xarray.Dataset
         Over ``promise``, the rules: ``verdict``, which is ``"shown"`` (the upper limit is at most
-        the promise), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
+        the target), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
         rate; ``people``; and ``people_to_settle``: about how many people would settle the promise
         at the observed rate, NaN where no number does. Of each rate that is promised ``far far_low
         far_high`` and ``frr frr_low frr_high``, over all attempts (with `tries` over claims); and
@@ -122,7 +125,7 @@ def check_promise(
     Raises
     ------
     DataError
-        If a promise is none, or not between 0 and 1.
+        If a promise is no rate, or not between 0 and 1.
     NoResultError
         If the threshold is outside all scores of both classes, and tells no attempts apart.
     ProtocolError
@@ -132,7 +135,7 @@ def check_promise(
     -----
     The limits are those of :func:`study_threshold` with `assure`, and the ends of the interval of
     :func:`verification` with ``IntervalMethod("people", confidence=0.9)``: five per cent are beyond
-    either end (``docs/uncertainty.md``). A second look at the promise with more data of the same
+    either end (``docs/uncertainty.md``). A second test with more data of the same
     people is not allowed for. The confidence is that of each promise alone.
 
     Examples
@@ -143,7 +146,7 @@ def check_promise(
     >>> found.verdict.values.tolist(), bool(found.far_high <= 0.05)
     (['shown', 'refuted'], True)
     """
-    promises = _rules_of(promise)
+    rules = _rules_of(promise)
     confidence = check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a promise")
@@ -159,16 +162,16 @@ def check_promise(
     beyond = beyond_scores(used, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
-            raise NoResultError(f"nothing can be promised: {sentence_about(message)}")
-    variables: Variables = {"threshold": used, "promised": [rule.values[0] for rule in promises]}
+            raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
+    variables: Variables = {"threshold": used, "promised": [rule.values[0] for rule in rules]}
     of_rate: dict[str, tuple[float, Judged]] = {}
-    for name in dict.fromkeys(rule.name for rule in promises):
+    for name in dict.fromkeys(rule.name for rule in rules):
         rate, judged = of_rate[name] = at_threshold.judged(name)
         low, high = judged.limits_at(rate)
         variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
     verdicts = [
         _Verdict.of_rule(rule, *of_rate[rule.name], fixed_gallery=at_threshold.fixed_gallery)
-        for rule in promises
+        for rule in rules
     ]
     variables |= {"verdict": [x.verdict for x in verdicts], "people": [x.people for x in verdicts]}
     variables["people_to_settle"] = [x.people_to_settle for x in verdicts]
@@ -184,7 +187,7 @@ def check_promise(
     attrs["chosen_on"] = "given"
     if tries is not None:
         attrs |= {"tries": int(tries), "use": described_tries(scores)}
-    coordinates = {"promise": np.array([str(rule) for rule in promises])}
+    coordinates = {"promise": np.array([str(rule) for rule in rules])}
     return dataset(variables, PROMISE, coordinates, attrs)
 
 
@@ -202,13 +205,13 @@ class _Verdict(NamedTuple):
     @classmethod
     def of_rule(cls, rule: Rule, rate: float, judged: Judged, *, fixed_gallery: bool) -> Self:
         low, high = judged.limits_at(rate)
-        promised = rule.values[0]
+        target = rule.values[0]
         verdict: Literal["shown", "refuted", "open"] = "open"
-        if high <= promised:
+        if high <= target:
             verdict = "shown"
-        elif low > promised:
+        elif low > target:
             verdict = "refuted"
-        settling = judged.people_to_settle(rate, promised)
+        settling = judged.people_to_settle(rate, target)
         population = "this gallery" if rule.name == "far" and fixed_gallery else "new people"
         return cls(rule, verdict, low, high, judged.people, settling, population)
 

@@ -36,7 +36,7 @@ from bioeval.studies.folds.splits import (
     plan_of_scores,
 )
 
-# Partitions that share a look, times the pairs of folds of each.
+# Partitions that share a pass, times the pairs of folds of each.
 SHARED = 1 << 12
 
 NOTHING = Attempts.from_scores(np.empty(0), np.empty(0))
@@ -275,7 +275,7 @@ def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> li
         (options, [], _read_together(system, options)) for options in tasks
     ]
     splits, tell = system.plan.splits, reporter()
-    with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
+    with rows_reported_to(None):  # progress counts folds, and not the rows that they read
         for number, (place, split) in enumerate(splits.items()):
             train, test = system.parts(split)
             sizes = system.sides.sizes(split)

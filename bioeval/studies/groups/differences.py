@@ -73,10 +73,10 @@ def differences_of_groups(
     errors are independent. By the ends of names: ``difference`` (row minus column) with ``_low``
     and ``_high``, NaN where a group is not compared; ``separated``, 1 where the rate of the row's
     group is shown to be larger, -1 smaller, else 0; and ``letters``: two groups that share one
-    cannot be told apart, the smallest rate has an ``a``, one that is not compared has none.
+    do not differ, the smallest rate has an ``a``, one that is not compared has none.
 
-    The limits hold together (Bonferroni). Pairs are told apart step by step (Holm 1979): by limits
-    that would hold for those together that are not told apart yet, until they tell no other apart.
+    The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by
+    limits that would hold together for the pairs that do not differ yet, until no pair differs.
     """
     rates = np.array([np.nan if x is None else x.rate for x in groups])
     difference = rates[:, None] - rates

@@ -27,7 +27,7 @@ from bioeval.scores.rows import blocks_of
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.assurance.assured import ASSURED, people_to_promise
+from bioeval.studies.assurance.assured import ASSURED, people_to_guarantee
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
@@ -155,7 +155,7 @@ def sample_size(
         ``frr icc template_icc``. Over ``rule`` (3 and 30): people that the FAR needs,
         ``subjects_for_far``, all compared with each other, with ``pairs_for_far`` (a pair counts
         once, however many templates it has), and those that the FRR needs, ``subjects_for_frr``.
-        Of a pilot, ``pilot_subjects``, and ``people_estimated``, about how many a promise of the
+        Of a pilot, ``pilot_subjects``, and ``people_estimated``, about how many a guarantee of the
         FAR (:func:`study_threshold`) needs by a strict threshold.
 
     Raises
@@ -215,7 +215,7 @@ def sample_size(
     if pilot is not None:
         curve = JudgedAttempts(pilot, confidence).far_curve()
         variables["pilot_subjects"] = np.int64(errors.subjects)
-        variables["people_estimated"], _ = people_to_promise(curve, far)
+        variables["people_estimated"], _ = people_to_guarantee(curve, far)
     attrs = {
         **(errors.attrs or {}),
         "result_type": "sample-size",
@@ -279,15 +279,15 @@ def _people_needed(ds: xr.Dataset, planned: str) -> Iterator[Message]:
         **largest,
     )
     rule_of_3, rule_of_30 = ds["subjects_for_far"].values.tolist()
-    promise: dict[str, Any] = {}
+    guarantee: dict[str, Any] = {}
     if "people_estimated" in ds and ds["people_estimated"].notnull():
-        promise = {"promise": int(ds["people_estimated"]), "confidence": confidence}
+        guarantee = {"promise": int(ds["people_estimated"]), "confidence": confidence}
     yield Message(
         "people-needed",
         target=float(ds.attrs["far"]),
         rule_of_3=rule_of_3,
         rule_of_30=rule_of_30,
-        **promise,
+        **guarantee,
     )
 
 

@@ -205,10 +205,10 @@ def study_threshold(
         ``folds`` is the dataset of :func:`cross_evaluate`; :func:`aggregate` over ``("repeat",
         "fold")`` has its means, standard deviations and pooled rates.
 
-        With `assure`: ``assured_threshold``, NaN where none can be promised (:func:`messages` says
-        why); there ``assured_far`` (of open set a mean over people who are not enrolled) with its
-        upper limit ``assured_far_high``, ``assured_far_attempts``, ``assured_frr frr_price
-        assured_people``; and ``people_estimated``, about how many people a promise of the target
+        With `assure`: ``assured_threshold``, NaN where no threshold is guaranteed (:func:`messages`
+        says why); there ``assured_far`` (of open set a mean over people who are not enrolled) with
+        its upper limit ``assured_far_high``, ``assured_far_attempts``, ``assured_frr frr_price
+        assured_people``; and ``people_estimated``, about how many people a guarantee of the target
         needs, by a strict threshold with the FAR ``people_far``.
 
     Raises
@@ -276,7 +276,7 @@ def study_threshold(
     messages = [*_messages(counted, rule, scores, notes)]
     if rule.name == "fixed":
         messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
-    promised = False
+    is_assured = False
     if assure is not None:
         if counted.others is None:
             curve = JudgedAttempts(scores, assure).far_curve()
@@ -287,8 +287,8 @@ def study_threshold(
         variables |= values
         attrs |= words | {"assure": assure}
         messages += remarks_on(assured, scores)
-        promised = assured.refusal is None
-    needed, support = _support(counted.people, rule, promised)
+        is_assured = assured.refusal is None
+    needed, support = _support(counted.people, rule, is_assured)
     messages += support
 
     # The datasets: the study, its rates by part, what a target needs, and the folds.
@@ -537,10 +537,10 @@ def _rates_on_all_data(
     return rates, interval.few_people(len(scores.subjects))
 
 
-def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, list[Message]]:
+def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, list[Message]]:
     """Return the people that a target needs, with those missing, and a message if they are too few.
 
-    `promised` is whether there is an assured threshold beside the one that the data alone allow.
+    `is_assured` is whether there is an assured threshold beside the one that the data alone allow.
     """
     rate, searched, compared = rule.name, people.searched, people.compared
     limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not searched)
@@ -580,7 +580,7 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
             )
             return needed, [message]
         about |= {"errors": f"{error}s", "needed": number_needed(number), "which": "", "beside": ""}
-        if promised:
+        if is_assured:
             about["which"] = "without assurance "
             about["beside"] = (
                 "; the assured threshold needs fewer people, because its {far} is bounded and not "

@@ -224,7 +224,7 @@ def tracking(
         ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
         parts, and ``tp_at_alpha``. Over ``target``: ``frames_present frames_covered coverage
         target_switches target_fragmentations state``. Of several sequences, the scalars are of the
-        summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. With an
+        summed counts, and each is also over ``sequence``, such as ``sequence_mota``. With an
         `interval`, each measure has ``_low`` and ``_high``.
 
         Of several trackers, what :func:`bioeval.compare` returns of systems: each measure over
@@ -247,7 +247,7 @@ def tracking(
     The error of a difference of two trackers is that of the jackknife, one sequence left out of
     both. Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
     together (Bonferroni); tests are adjusted for the number of pairs (Holm). Two trackers that have
-    another value in fewer than six sequences are not told apart. Measures are not adjusted for
+    another value in fewer than six sequences are not compared. Measures are not adjusted for
     their number.
 
     References

@@ -71,7 +71,7 @@ def zoo(
     threshold : float or str
         Threshold at which errors are counted: a number, or a rule applied to these data. A rule is
         ``"eer"``, ``"far=0.001"``, ``"cost=prior,c_miss,c_fa"``, ``"hter"`` or ``"accuracy"``,
-        which takes another look at the scores.
+        which reads the scores once more.
     quantile : float
         Proportion of subjects that count as best, and as worst. By each of two means, of which the
         animals are made: above 0, at most 0.5.

@@ -315,7 +315,7 @@ class ReidCounts:
             if ties == "expected" and tied.any():
                 raise ProtocolError(
                     f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
-                    "is not offered under expected ties; choose stable, pessimistic or optimistic"
+                    "is not defined under expected ties; choose stable, pessimistic or optimistic"
                 )
             behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
             return MatchCurve(counted, query, 1 + closer + behind, np.ones(len(closer)))

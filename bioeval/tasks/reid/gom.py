@@ -162,7 +162,7 @@ def plan_gom(
         options["ties"] = rules.ties
     if isinstance(options["ties"], str) and options["ties"] == rules.ties == "expected":
         raise ProtocolError(
-            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
+            f"the convention {rules.name} has expected ties, under which GOM is not defined; give "
             '`ties="stable"`, "pessimistic" or "optimistic"'
         )
     place = f"protocol {rules.name}: [gom] max_rank"
