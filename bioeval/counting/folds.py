@@ -277,7 +277,7 @@ class FoldAttempts(Reducer):
             {part: self._part(k, part) for subsets in parts for part in subsets}
             for k, parts in enumerate(self.parts)
         ]
-        given = [self._cell_of(x.values[0]) if x.name == "fixed" else 0 for x in self.rules]
+        cell_of_rule = [self._cell_of(x.values[0]) if x.name == "fixed" else 0 for x in self.rules]
         is_needed = np.zeros(len(counter.kept_cells), dtype=bool)
         #: The numbers of the cells in which the threshold of a tuple of parts may lie.
         self.cells_with_thresholds: list[list[np.ndarray]] = []
@@ -287,7 +287,7 @@ class FoldAttempts(Reducer):
                 part = self.of_parts[k][subsets[0]]
                 failed = part.missed, part.failed
                 is_needed_by_part = np.zeros_like(is_needed)
-                for rule, cell in zip(self.rules, given, strict=True):
+                for rule, cell in zip(self.rules, cell_of_rule, strict=True):
                     is_needed_by_part |= wanted_cells(rule, part.cells, part.counts, cell, failed)
                 self.cells_with_thresholds[k].append(np.flatnonzero(is_needed_by_part))
                 is_needed |= is_needed_by_part

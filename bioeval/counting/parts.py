@@ -163,7 +163,7 @@ class RowParts(Parts):
         return self.mates_of(self.mates_in(range(self.scores.shape[0])))
 
     def take_mates(self, mates: Mates) -> None:
-        """Take the genuine attempts from elsewhere, so that no pass reads them."""
+        """Set genuine attempts that were read before, so that no pass reads the attempts again."""
         self.mates = mates
 
     def mates_in(self, part: range) -> list[Genuine]:

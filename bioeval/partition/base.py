@@ -445,7 +445,7 @@ class Division(Parameters, ABC, Generic[Parts]):
         require_seed(self.random_state)
 
     def restricted_to(self, index: np.ndarray, n: int) -> Self:
-        """Return the division of the samples `index` of `n`: the same, unless given by sample."""
+        """Return the division of samples `index` of `n`; the splitter itself unless by sample."""
         return self
 
     n_splits: int = 1

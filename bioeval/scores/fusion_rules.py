@@ -67,6 +67,6 @@ def order_of(fusion: str | None) -> int:
 
 
 def by_closeness(fusion: str, kind: Kind) -> str:
-    """Return a rule in words that mean the same of every kind, in place of "min" and "max"."""
+    """Return a rule whose words do not depend on the kind: best or worst for "min" and "max"."""
     best, worst = ("max", "min") if kind in LARGER_IS_CLOSER else ("min", "max")
     return {best: "best", worst: "worst"}.get(fusion, fusion)

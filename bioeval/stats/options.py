@@ -232,12 +232,12 @@ class IntervalMethod:
 def interval_of(
     interval: str | IntervalMethod | None, among: Sequence[str] = METHODS
 ) -> IntervalMethod | None:
-    """Return the method that an argument `interval` names or is; None for a result without."""
+    """Return the method of an argument `interval`; None for a result without intervals."""
     return None if interval is None else required_interval(interval, among)
 
 
 def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
-    """Return the method that an argument `interval` names or is; refuse others than `among`."""
+    """Return the method of an argument `interval`; refuse methods that are not `among` these."""
     if isinstance(interval, IntervalMethod):
         require_choice("interval", interval.method, among)
         return interval

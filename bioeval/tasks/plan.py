@@ -143,7 +143,7 @@ class CardTasks:
         return has_subjects(self.scores)
 
     def count(self, *, curves: bool = True) -> dict[str, CountedTask]:
-        """Return the counts of all tasks by node, counted in one pass where scores are the same.
+        """Return the counts of all tasks by node; one pass counts tasks of the same scores.
 
         With `curves`, the operating points of verification are rows of its curve.
         """

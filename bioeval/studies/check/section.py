@@ -94,7 +94,7 @@ class DataCheck(Shown):
         return {finding.check: finding for finding in self.findings}[check]
 
     def with_severity(self, *severities: str) -> list[Finding]:
-        """Return the findings with one of some severities."""
+        """Return the findings with these severities, in order."""
         return [finding for finding in self.findings if finding.severity in severities]
 
     @property

@@ -91,7 +91,7 @@ class RankedList:
     entries: tuple[Entry, ...]
 
     def with_role(self, *roles: str) -> list[Entry]:
-        """Return the entries with one of some roles, in order."""
+        """Return the entries with these roles, in order."""
         return [entry for entry in self.entries if entry.role in roles]
 
     def ranks_of_mate(self, ties: Ties) -> list[tuple[int, float]]:

@@ -191,7 +191,7 @@ Scale = Callable[[np.ndarray], CohortMoments]
 
 
 def _normalised(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
-    """Return scores normalised by one side or by both: in turn (ZT-norm), or the mean of both."""
+    """Return scores normalised by their sides: in turn (ZT-norm), or the mean over two sides."""
 
     def rule(blocks: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
         by_side: list[np.ndarray] = []

@@ -94,13 +94,13 @@ class Candidates:
         return leaving_out(scores, codes, rules)
 
     def of_queries(self, is_kept: np.ndarray) -> Candidates:
-        """Return the candidates of some queries; scores and cameras remain those of all."""
-        some = copy(self)
-        some.left_out = self.left_out[is_kept]
-        some.identity = self.identity[is_kept]
-        some.itself = self.itself[is_kept]
-        some.enrolled = self.enrolled[is_kept]
-        return some
+        """Return the candidates of some queries; scores and cameras remain of all queries."""
+        chosen = copy(self)
+        chosen.left_out = self.left_out[is_kept]
+        chosen.identity = self.identity[is_kept]
+        chosen.itself = self.itself[is_kept]
+        chosen.enrolled = self.enrolled[is_kept]
+        return chosen
 
     def _by_camera(self, *, of_all: bool) -> ExclusionRule:
         assert self.cameras is not None

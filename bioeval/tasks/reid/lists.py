@@ -215,7 +215,7 @@ def _reach(places: np.ndarray, open_: np.ndarray) -> int | None:
 
 
 def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
-    """Return all matches of the queries, with those that the lists lack.
+    """Return all matches of the queries, with the matches that the lists lack.
 
     Unlisted matches follow directly behind rank `end` (queries,): the last entry is the best case,
     the end of the gallery the worst.

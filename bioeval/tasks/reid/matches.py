@@ -191,7 +191,7 @@ def match_places(
 def _each_place(
     lists: MatchLists, before: np.ndarray, times: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of each match at each of its possible ranks.
+    """Return (query, rank, weight) of each match at every possible rank.
 
     A match has the `times` ranks after `before`, each with its `weight`; all arrays are
     (matches,).
