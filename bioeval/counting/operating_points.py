@@ -146,7 +146,11 @@ class AttemptsOfParts:
         )
 
     def equal_error(self) -> EqualError:
-        """Return the equal error rates, their thresholds and brackets, (parts,)."""
+        """Return the equal error rates, their thresholds and brackets, (parts,).
+
+        Point 1 is the first, from strict to loose, with FAR >= FRR, and point 0 the one before;
+        :func:`bioeval.counting.points.equal_error_between` interpolates.
+        """
         curve = self.corners
         genuine = self._genuine
         impostor = self._impostor
@@ -263,6 +267,8 @@ class AttemptsOfParts:
     def auc(self) -> np.ndarray:
         """Return the proportion of pairs with the genuine score below, ties as one half.
 
+        The statistic of Mann and Whitney (1947), *Annals of Mathematical Statistics* 18, over the
+        number of pairs; the area under the ROC: Bamber (1975), *J. Mathematical Psychology* 12.
         Failures are after all scores.
         """
         curve = self.corners

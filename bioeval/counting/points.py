@@ -238,10 +238,12 @@ def equal_error_between(
 ) -> EqualError:
     """Return the EER between neighbouring points (threshold, false accepts, false rejects).
 
-    FAR and FRR cross between the two points of each part; NaN where not `found`. The value is
-    interpolated; the threshold is the attainable neighbour with the smaller ``max(FAR, FRR)``, the
-    stricter one in a tie; the bracket is defined as by the Fingerprint Verification Competition
-    (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
+    FAR and FRR cross between the two points of each part; NaN where not `found`. Between point 0,
+    with F0 = FAR and R0 = FRR, and point 1, the value is ``EER = F0 + lambda (F1 - F0)`` with
+    ``lambda = (R0 - F0) / ((F1 - F0) - (R1 - R0))``. The threshold is the attainable neighbour with
+    the smaller ``max(FAR, FRR)``, the stricter one in a tie; the bracket is defined as by the
+    Fingerprint Verification Competition (Maio et al. 2002, FVC2000, *IEEE TPAMI* 24): the neighbour
+    with the smaller FAR + FRR.
     """
     f0 = zero[1] / impostor
     r0 = zero[2] / genuine
@@ -292,6 +294,9 @@ POINTS_TOGETHER = 1 << 16
 
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
+
+    The EER on the lower-left convex hull ("ROCCH"): Provost and Fawcett (2001), *Machine Learning*
+    42; Brümmer and de Villiers (2013), arXiv:1304.2865.
 
     FAR and FRR, (ROCs, points), are from reject-all, (0, 1), to loose. The last point accepts
     most: it is (1, 0) unless some attempts failed.
@@ -459,6 +464,9 @@ def moments_of(scores: np.ndarray) -> Moments:
 
 def d_prime(genuine: Moments, impostor: Moments) -> float:
     """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)``; NaN where both variances are 0.
+
+    The variances are over the number of scores (``ddof = 0``): Green and Swets (1966), Signal
+    detection theory and psychophysics; Daugman (2000), Technical Report 482, Cambridge.
 
     The difference of the means is the difference of the origins plus the difference of the offsets;
     both are exact, or nearly, where scores are close together.

@@ -123,7 +123,12 @@ class SingleTemplateCounts:
 class CountSingleTemplates:
     """Sums over probes of the chances over all galleries of one template of each subject.
 
-    Without thresholds (increasing distances), only ranks are counted.
+    Each of a probe's mates a is enrolled with equal chance; then subject s is before a with the
+    chance ``p_s``, the proportion of its templates closer than a. So the chance of rank k is the
+    mean over a of ``PB(k - 1; p_1, p_2, ...)``, the Poisson-binomial probability; and an impostor
+    is accepted within t with the chance ``1 - prod_s (1 - F_s(t))``, with ``F_s(t)`` the proportion
+    of the templates of s within t. Without thresholds (increasing distances), only ranks are
+    counted.
     """
 
     def __init__(self, scores: Scores, *, ties: Ties, thresholds: np.ndarray, ranks: int):

@@ -155,7 +155,11 @@ def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str,
 def decisions(
     ga: np.ndarray, fa: np.ndarray, genuine: int, impostor: int, more: Sequence[Variable] = ()
 ) -> Variables:
-    """Return rates and counts over the threshold, each rate over the attempts of its own class."""
+    """Return rates and counts over the threshold, each rate over the attempts of its own class.
+
+    ``GAR = GA / TG`` and ``FRR = FR / TG`` of TG genuine attempts, ``FAR = FA / TI`` and ``GRR = GR
+    / TI`` of TI impostor attempts: ISO/IEC 19795-1 (FNMR, FMR), without failures to acquire.
+    """
     fr, gr = genuine - ga, impostor - fa
     rates = {"gar": rate(ga, genuine), "frr": rate(fr, genuine)}
     rates |= {"far": rate(fa, impostor), "grr": rate(gr, impostor)}

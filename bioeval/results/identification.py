@@ -87,7 +87,11 @@ class ClosedSetCounts:
             )
 
     def scalars(self, about: Provenance) -> Scalars:
-        """Return CMS over the ranks, and the attempts."""
+        """Return CMS over the ranks, and the attempts.
+
+        ``CMS(k)`` is the proportion of the attempts with a mate at rank k or better, and the
+        recognition rate is ``CMS(1)``: ISO/IEC 19795-1 (true-positive identification rate).
+        """
         cms = rate(self.identified, self.attempts)
         values: Variables = {
             "cms": cms,
@@ -367,7 +371,14 @@ class OpenSetCounts:
         return rows if self.repeats is None else np.repeat(rows, self.repeats, axis=0)
 
     def curves(self, kind: Kind) -> tuple[Variables, np.ndarray]:
-        """Return counts and rates as variables, and the thresholds in the user's units."""
+        """Return counts and rates as variables, and the thresholds in the user's units.
+
+        ``DIR(t, k)`` is the proportion of the genuine attempts whose mate is within t at rank k or
+        better, ``FRR(t) = 1 - DIR(t, 1)``, and ``FAR(t)`` the proportion of the impostor attempts
+        with any candidate within t: FNIR and FPIR of ISO/IEC 19795-1. TTR and FTR are the
+        proportions of enrolled probes, and of others, with any template within t (Zheng et al.
+        2016, *IEEE TPAMI* 38); of ``ttr_identity`` it is a template of the probe's subject.
+        """
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
         first = self._at_thresholds(self.identified[:, 0])

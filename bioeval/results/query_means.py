@@ -32,6 +32,9 @@ def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray
 
 #: The share of a match in the measure of its query, from its place among the matches, its rank and
 #: the number of matches. Shares are monotone in the rank: top-K lists give the ones they determine.
+#: INP: matches over the rank of the last match (Ye et al. 2021); MRR: Voorhees (1999), TREC-8;
+#: R-precision: Manning, Raghavan and Schütze (2008), section 8.4; MAP@R: Musgrave, Belongie and Lim
+#: (2020).
 OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "mean_inp": lambda place, rank, number: np.where(place == number, number / rank, 0.0),
     "mrr": lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),

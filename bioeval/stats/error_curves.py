@@ -119,7 +119,10 @@ class ErrorColumns:
         return np.where(unknown.any(axis=0), np.nan, rates)
 
     def equal_error(self) -> np.ndarray:
-        """Return the interpolated EER of each column."""
+        """Return the EER of each column, interpolated as on the data.
+
+        See :func:`bioeval.counting.points.equal_error_between`.
+        """
         before = self._last(lambda far, frr: far < frr)
         (f0, r0) = self.at_row(before)
         (f1, r1) = self.at_row(before + 1)
@@ -266,7 +269,11 @@ class CurveMeasure:
 
 
 def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa)."""
+    """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa).
+
+    The cost is ``p c_miss FRR + (1 - p) c_fa FAR``, over the cost of the better trivial decision
+    (Martin 2000, *Digital Signal Processing* 10).
+    """
     prior, miss, accept = cost
     far, frr = curve.with_ends()
     cost_at_points = prior * miss * frr

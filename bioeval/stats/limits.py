@@ -47,8 +47,11 @@ ROUNDING = 1e-12
 def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the variance of a value, and its degrees of freedom, from values without each person.
 
-    Of k people who err alike among many the degrees are 2 k: few people who make most errors say
-    little. Variance and degrees are NaN where a value is NaN.
+    Of n people, with ``d_a`` the value without person a less the mean of these values, the variance
+    is ``v = (n - 1) / n sum d_a^2``, and Satterthwaite's degrees of freedom are ``2 (sum d^2)^2 /
+    (sum d^4 - (sum d^2)^2 / n)``, at most ``n - 1`` (Efron and Tibshirani 1993; Satterthwaite
+    1946). Of k people who err alike among many the degrees are 2 k: few people who make most errors
+    say little. Variance and degrees are NaN where a value is NaN.
     """
     without_person = columns[..., 1:]
     people = without_person.shape[-1]
@@ -131,10 +134,11 @@ def _narrower(freedom: np.ndarray | float, miss: float) -> np.ndarray:
 def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, ...]:
     """Return effective attempts by the variance of the jackknife, and where they are known.
 
-    That is ``p (1 - p) / v (z / t)^2``: with Student's quantile ``t`` limits are wider where few
-    people matter. First returned is the smaller of two numbers: by the variance of rates, and by
-    the variance of logits, which is larger where the rate would be much smaller without one person;
-    then the number by the variance of rates. Both are known where enough people err.
+    That is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24): with
+    Student's quantile ``t`` limits are wider where few people matter. First returned is the smaller
+    of two numbers: by the variance of rates, and by the variance of logits, which is larger where
+    the rate would be much smaller without one person; then the number by the variance of rates.
+    Both are known where enough people err.
     """
     rate = columns[..., 0]
     is_known = enough(columns, sides)

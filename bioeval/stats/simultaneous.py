@@ -72,7 +72,11 @@ def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Return the p-values of several tests, (tests,), adjusted by Holm's step-down method."""
+    """Return the p-values of several tests, (tests,), adjusted by Holm's step-down method.
+
+    The k-th smallest of m is the largest ``(m + 1 - j) p_j`` of ``j <= k``, at most 1 (Holm 1979,
+    *Scandinavian Journal of Statistics* 6, 65-70).
+    """
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))

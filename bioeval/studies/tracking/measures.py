@@ -107,6 +107,9 @@ COMPARED = ("hota", "mota", "idf1")
 def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     """Return HOTA and its parts at each localisation threshold, the last axis.
 
+    ``HOTA = sqrt(DetA AssA)``; the formula of each part is its description in :data:`HOTA`. Luiten
+    et al. (2021), HOTA, *IJCV* 129.
+
     At a threshold without a match the parts of association are 0 and the localisation is 1, as in
     TrackEval, since few means would be defined otherwise; without a match at any threshold they are
     NaN.
@@ -132,7 +135,13 @@ def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
 
 
 def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
-    """Return every measure, of the shape of the counts; NaN where its denominator is 0."""
+    """Return every measure, of the shape of the counts; NaN where its denominator is 0.
+
+    ``MOTA = 1 - (FN + FP + IDSW) / GT`` of GT boxes of targets, MOTP the mean overlap of the
+    matches: Bernardin and Stiefelhagen (2008). ``IDP = IDTP / (IDTP + IDFP)``, ``IDR = IDTP / (IDTP
+    + IDFN)``, ``IDF1 = 2 IDTP / (2 IDTP + IDFP + IDFN)``: Ristani et al. (2016). ``far`` is ``(FN +
+    FP + IDSW) / frames``: Tang et al. (2019), CityFlow.
+    """
     errors = counts["fn"] + counts["fp"] + counts["idsw"]
     with_identity = 2 * counts["idtp"]
     return {

@@ -352,6 +352,12 @@ class GomCounts(ReidCounts):
 
 
 def _per_threshold(sets: RetrievedSets, ties: Ties, *, capped: bool) -> tuple[np.ndarray, ...]:
+    """Return RP and VP of each query, (queries, thresholds): Wang et al. 2020, arXiv:2011.11506.
+
+    RP is the average precision of the retrieved list over its matches, 0 without one; ``VP = TP /
+    (TP + FP + FN)``. Under `capped`, entries behind the last match are no false positives, as in
+    the paper's program.
+    """
     matches, hits = sets.matches, sets.hits
     ranks = ranks_of(matches, ties)
     listed = sets.retrieved.astype(np.float64)
@@ -541,7 +547,11 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
 
 
 def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`, or NaN."""
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`, or NaN.
+
+    Areas are by the trapezoidal rule. ``tau_max`` is the first threshold with the largest mReP, and
+    ``tau_nz`` the first with mFR above 0.
+    """
     names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
     if "mvp" in means:
         names.append("max_mvp")

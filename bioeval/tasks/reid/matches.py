@@ -123,8 +123,8 @@ def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
 def match_sum(lists: MatchLists, ties: Ties, name: str) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without a match.
 
-    Under expected ties, the measure must depend on ranks alone, and is the mean over all orders of
-    tied entries.
+    :data:`bioeval.results.query_means.OF_MATCH` has the share of each match. Under expected ties,
+    the measure must depend on ranks alone, and is the mean over all orders of tied entries.
     """
     if ties == "expected":
         return _expected_match_sum(lists, name)
@@ -268,7 +268,11 @@ class RetrievedSets:
         return np.rint(self.sums(np.ones(len(self.matches.distance))))
 
     def measures(self, counted: np.ndarray) -> dict[str, QueryMean]:
-        """Return mean precision (0 where nothing is retrieved), recall, F1 of counted queries."""
+        """Return precision, recall and F1 of counted queries at each threshold.
+
+        Of h matches with TP among n retrieved entries, they are ``TP / n`` (0 where nothing is
+        retrieved), ``TP / h`` and ``2 TP / (n + h)``.
+        """
         hits, matched = self.hits, self.matches.counts > 0
         with np.errstate(invalid="ignore", divide="ignore"):
             values = {
