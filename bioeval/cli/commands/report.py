@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,116 +124,156 @@ def report_command(
     folder = image_folder(images_root, data[0])
     for name in filter(requested.get, _OF_SCORES if saved else ()):
         raise click.UsageError(in_options(f"`{name}` needs scores; {saved[0]} holds results"))
-    read: dict[str, Scores] = {}
-    as_read: dict[str, Scores] = {}  # before they were in use
+    systems: dict[str, _SystemOfPage] = {}
     saved_results: list[Any] = []
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
         if _is_saved(file):
             run.files.append(file)
             tree = read_results(file, _RESULTS)
-            tree = _with(
-                tree, _workload(tree, Opens.from_results(tree, threshold), requested["workload"])
-            )
+            opens = Opens.from_results(tree, threshold)
+            tree = _with(tree, _workload(tree, opens, requested["workload"]))
             # Without a name of the user, it says whose results it has.
             saved_results.append({name: tree} if i < len(names) else tree)
         else:
-            of_file, in_use, _ = run.read_system(file, name=name)
-            require_images(of_file, images)
-            as_read[str(of_file.name)], read[str(of_file.name)] = of_file, in_use
-    # The comparisons that the card evaluates.
-    under_card = {name: _compared(scores, options["protocol"]) for name, scores in read.items()}
+            as_read, in_use, _ = run.read_system(file, name=name)
+            require_images(as_read, images)
+            systems[str(as_read.name)] = _SystemOfPage(run, as_read, in_use, options, requested)
     rows: list[Any] = []
     evaluated: dict[str, Any] = {}
-    for name, scores in read.items():
-        extra_thresholds = [] if threshold is None else [threshold]
-        results = _evaluated(scores, options, extra_thresholds, run)
-        opens = None
-        if extra_thresholds or "verification" in results.children:
-            opens = Opens.from_results(results, threshold)
-        if threshold is None:
-            further = _study(under_card[name], opens, requested, run)
-        else:
-            further = _promise(under_card[name], threshold, requested["promise"], run)
-        for study in further.values():
-            promised = float(study.get("assured_threshold", math.nan))
-            if math.isfinite(promised):  # the answer of the page, whose rates are counted
-                results = _evaluated(scores, options, [promised], run)
-                opens = Opens(promised, repr(promised))
-        rule = None if opens is None else opens.rule
-        further |= _studies(under_card[name], rule, requested, run)
-        further |= _workload(results, opens, requested["workload"])
-        rows += _rows(scores, as_read[name], rule, requested, options, run)
-        evaluated[name] = _with(results, further)
-    if len(read) > 1:
-        not_shared = differences(read)
+    for name, system in systems.items():
+        evaluated[name], rows_of_system = system.results(threshold)
+        rows += rows_of_system
+    if len(systems) > 1:
+        not_shared = differences({name: system.in_use for name, system in systems.items()})
         for name, text in not_shared.items():
             for node in evaluated[name].leaves:
                 node.attrs[NOT_SHARED] = text
         if not saved_results:
+            under_card = {name: system.under_card for name, system in systems.items()}
             evaluated |= _comparison(under_card, options, run)
     contents = [evaluated, *saved_results, *rows]
-    doubts = list(map(written, doubts_of_systems(PageResults.collected(contents).nodes)))
-    page_options = {
-        "threshold": threshold,
-        "title": title,
-        "images": images,
-        "image_folder": folder,
-    }
+    doubts = map(written, doubts_of_systems(PageResults.collected(contents).nodes))
     run.remark(*(f"bioeval: warning: {line}" for line in doubts))
-    run.write_page(contents, **page_options)
+    of_images: dict[str, Any] = {"images": images, "image_folder": folder}
+    run.write_page(contents, threshold=threshold, title=title, **of_images)
 
 
-def _promise(
-    scores: Scores, threshold: float, promises: tuple[str, ...] | None, run: Run
-) -> dict[str, Any]:
-    if not promises:
+@dataclass(frozen=True)
+class _SystemOfPage:
+    """A system whose scores are evaluated for a page, with what is `requested` besides.
+
+    The scores are `as_read`, and `in_use`.
+    """
+
+    run: Run
+    as_read: Scores
+    in_use: Scores
+    options: Mapping[str, Any]
+    requested: Mapping[str, Any]
+
+    @cached_property
+    def under_card(self) -> Scores:
+        """The scores that the card evaluates."""
+        from bioeval.tasks.plan import compared
+
+        scores = self.in_use
+        return scores if scores.layout == "top-k" else compared(scores, self.options["protocol"])
+
+    def results(self, threshold: float | None) -> tuple[xr.DataTree, list[dict[str, Any]]]:
+        """Return the results for a page that opens at a threshold, and rows and checks by name."""
+        from bioeval.page.threshold import Opens
+
+        tree = self._evaluated([] if threshold is None else [threshold])
+        opens = None
+        if threshold is not None or "verification" in tree.children:
+            opens = Opens.from_results(tree, threshold)
+        further = self._study(opens) if threshold is None else self._promises(threshold)
+        for study in further.values():
+            promised = float(study.get("assured_threshold", math.nan))
+            if math.isfinite(promised):  # the answer of the page, whose rates are counted
+                tree, opens = self._evaluated([promised]), Opens(promised, repr(promised))
+        rule = None if opens is None else opens.rule
+        further |= {**self._studies(rule), **_workload(tree, opens, self.requested["workload"])}
+        return _with(tree, further), list(self._rows(rule))
+
+    def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
+        """Return the results of the tasks, which share their thresholds."""
+        from bioeval.evaluation import evaluate
+        from bioeval.tasks.plan import resolve_card
+
+        options = {"interval": None, **self.options}
+        protocol, method = options.pop("protocol"), options.pop("interval")
+        self.run.stages("counting")
+        limits = None
+        if method != "none" and (method or not resolve_card(self.in_use, protocol).has_folds):
+            limits = self.run.interval_for(self.in_use, method)
+        options |= {"interval": limits, "extra_thresholds": extra_thresholds}
+        tree = evaluate(self.in_use, protocol, **options)
+        require_rates(tree, self.in_use, protocol, "thresholds" in options)
+        return tree
+
+    def _promises(self, threshold: float) -> dict[str, Any]:
+        if not self.requested["promise"]:
+            return {}
+        from bioeval.studies.assurance.promise import check_promise
+
+        self.run.stages("checking the promise")
+        settings = {"confidence": self.run.settings["confidence"]}
+        checked = check_promise(self.under_card, threshold, self.requested["promise"], **settings)
+        fail_if_refuted(self.run, checked)
+        return {"promise": checked}
+
+    def _study(self, opens: Opens | None) -> dict[str, Any]:
+        """Return the study of the rule of the threshold that the page opens with, by its name."""
+        scores, folds, assure = self.under_card, self.requested["folds"], self.requested["assure"]
+        if folds <= 1 or opens is None:
+            return {}
+        from bioeval.studies.thresholds.threshold_study import study_threshold
+
+        self.run.stages("trying the threshold on other people")
+        folds = None if scores.layout == "pairs" else folds
+        options: dict[str, Any] = {"folds": folds, "assure": assure}
+        options["random_state"] = self.run.settings["random_state"]
+        try:
+            return {"threshold_study": study_threshold(scores, opens.rule, **options)}
+        except BioevalError:
+            if assure is not None:  # else the page says that it was not estimated
+                raise
         return {}
-    from bioeval.studies.assurance.promise import check_promise
 
-    run.stages("checking the promise")
-    checked = check_promise(scores, threshold, promises, confidence=run.settings["confidence"])
-    fail_if_refuted(run, checked)
-    return {"promise": checked}
+    def _studies(self, rule: str | None) -> dict[str, xr.Dataset]:
+        """Return further results by name, at the threshold that the page opens with."""
+        results: dict[str, xr.Dataset] = {}
+        if self.requested["worst"] is not None:
+            from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
+            self.run.stages("listing the worst pairs")
+            results["worst_pairs"] = worst_pairs(self.under_card, self.requested["worst"])
+        if self.requested["zoo"]:
+            from bioeval.studies.zoo.zoo import zoo
 
-def _study(
-    scores: Scores, opens: Opens | None, requested: dict[str, Any], run: Run
-) -> dict[str, Any]:
-    """Return the study of the rule of the threshold that the page opens with, by its name."""
-    if requested["folds"] <= 1 or opens is None:
-        return {}
-    from bioeval.studies.thresholds.threshold_study import study_threshold
+            self.run.stages("evaluating each subject")
+            seed = self.run.settings["random_state"]
+            results["zoo"] = zoo(self.under_card, threshold=rule or "eer", random_state=seed)
+        return results
 
-    run.stages("trying the threshold on other people")
-    study_options: dict[str, Any] = {
-        "folds": None if scores.layout == "pairs" else requested["folds"]
-    }
-    study_options |= {"random_state": run.settings["random_state"], "assure": requested["assure"]}
-    try:
-        return {"threshold_study": study_threshold(scores, opens.rule, **study_options)}
-    except BioevalError:
-        if requested["assure"] is not None:  # else the page says that it was not estimated
-            raise
-    return {}
+    def _rows(self, rule: str | None) -> Iterator[dict[str, Any]]:
+        """Yield the check of the data and the explained rows, by name."""
+        protocol = self.options["protocol"]
+        if self.requested["check"]:
+            from bioeval.studies.check.check_data import check_data
 
+            self.run.stages("checking the data")
+            options = {"threshold": rule or "far=0.001", "protocol": protocol}
+            options["far_targets"] = self.options.get("far_targets")
+            options["claims"] = self.in_use if self.in_use.claims else None
+            yield {"": check_data(self.as_read, **options)}
+        for probe in self.requested["probe"] or ():
+            from bioeval.studies.explain.explain import explain
 
-def _studies(
-    scores: Scores, target: str | None, requested: dict[str, Any], run: Run
-) -> dict[str, xr.Dataset]:
-    """Return further results of a system by name, at the threshold that the page opens with."""
-    results: dict[str, xr.Dataset] = {}
-    if requested["worst"] is not None:
-        from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
-
-        run.stages("listing the worst pairs")
-        results["worst_pairs"] = worst_pairs(scores, requested["worst"])
-    if requested["zoo"]:
-        from bioeval.studies.zoo.zoo import zoo
-
-        run.stages("evaluating each subject")
-        seed = run.settings["random_state"]
-        results["zoo"] = zoo(scores, threshold=target or "eer", random_state=seed)
-    return results
+            self.run.stages(f"explaining {probe}")
+            row = explain(self.in_use, probe, threshold=rule, protocol=protocol)
+            yield {f"{self.in_use.name}, probe {probe}": row}
 
 
 def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, xr.Dataset]:
@@ -248,33 +290,8 @@ def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, 
     return {"workload": workload(results[task].to_dataset(), **use, threshold=opens.threshold)}
 
 
-def _rows(
-    scores: Scores,
-    as_read: Scores,
-    target: str | None,
-    requested: dict[str, Any],
-    options: dict[str, Any],
-    run: Run,
-) -> Iterator[dict[str, Any]]:
-    """Yield the check of the data and the explained rows, by name."""
-    if requested["check"]:
-        from bioeval.studies.check.check_data import check_data
-
-        run.stages("checking the data")
-        claims = scores if scores.claims else None
-        check_options: dict[str, Any] = {"threshold": target or "far=0.001"}
-        check_options["far_targets"] = options.get("far_targets")
-        yield {"": check_data(as_read, options["protocol"], claims=claims, **check_options)}
-    for probe in requested["probe"] or ():
-        from bioeval.studies.explain.explain import explain
-
-        run.stages(f"explaining {probe}")
-        row = explain(scores, probe, threshold=target, protocol=options["protocol"])
-        yield {f"{scores.name}, probe {probe}": row}
-
-
 def _comparison(
-    systems: Mapping[str, Scores], evaluation_options: Mapping[str, Any], run: Run
+    systems: Mapping[str, Scores], options: Mapping[str, Any], run: Run
 ) -> dict[str, xr.Dataset]:
     """Return the comparison of the systems by its name.
 
@@ -284,19 +301,15 @@ def _comparison(
     from bioeval.studies.compare.compare import compare
     from bioeval.tasks.plan import resolve_card
 
-    options = {
-        name: evaluation_options[name]
-        for name in ("far_targets", "frr_targets")
-        if name in evaluation_options
-    }
-    card = resolve_card(next(iter(systems.values())), evaluation_options["protocol"])
+    targets = {x: options[x] for x in ("far_targets", "frr_targets") if x in options}
+    card = resolve_card(next(iter(systems.values())), options["protocol"])
     if {*card.tasks} == {"gom"}:
         return {}
     protocol = card if card.reid is not None else None
     try:
         run.stages("comparing the systems")
         limits = run.interval("people")
-        compared = compare(systems, protocol=protocol, interval=limits, **options)
+        compared = compare(systems, protocol=protocol, interval=limits, **targets)
         return {f"{len(systems)} systems": compared}
     except BioevalError:
         return {}
@@ -305,13 +318,8 @@ def _comparison(
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     """Return the names of the systems: `given`, then the names or paths of the other files."""
     stems = [Path(file).stem for file in data]
-    names = list(given)
-    for file, stem in zip(data[len(given) :], stems[len(given) :], strict=True):
-        if stems.count(stem) == 1:
-            names.append(stem)
-        else:
-            names.append(file)
-    return names
+    names = [y if stems.count(y) == 1 else x for x, y in zip(data, stems, strict=True)]
+    return [*given, *names[len(given) :]]
 
 
 def _is_saved(file: str) -> bool:
@@ -325,30 +333,3 @@ def _with(results: xr.DataTree, further: Mapping[str, Any]) -> xr.DataTree:
     tree = type(results)
     nodes = {name: x if isinstance(x, tree) else tree(x) for name, x in further.items()}
     return results.assign(nodes)
-
-
-def _compared(scores: Scores, protocol: Any) -> Scores:
-    from bioeval.tasks.plan import compared
-
-    return scores if scores.layout == "top-k" else compared(scores, protocol)
-
-
-def _evaluated(
-    scores: Scores, evaluation_options: Mapping[str, Any], extra_thresholds: list[float], run: Run
-) -> xr.DataTree:
-    """Return the results of the tasks of the card, also at `extra_thresholds`.
-
-    All tasks of a system share their thresholds.
-    """
-    from bioeval.evaluation import evaluate
-    from bioeval.tasks.plan import resolve_card
-
-    options = {"interval": None, **evaluation_options}
-    protocol, method = options.pop("protocol"), options.pop("interval")
-    run.stages("counting")
-    limits = None
-    if method != "none" and (method or not resolve_card(scores, protocol).has_folds):
-        limits = run.interval_for(scores, method)
-    tree = evaluate(scores, protocol, interval=limits, extra_thresholds=extra_thresholds, **options)
-    require_rates(tree, scores, protocol, "thresholds" in options)
-    return tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
-    from bioeval.stats.options import IntervalMethod
+    from bioeval.showing.text import Text
     from bioeval.studies.check.findings import Finding
 
 #: People and comparisons, at most, of scores that have intervals unless they are refused.
@@ -126,15 +126,16 @@ def run_command(
     if tries is not None and not options.get("thresholds"):
         raise click.UsageError("--tries needs the thresholds that it is about: --thresholds T,T")
     files, second = _systems_and_second(data, more_files, run.reading["trials"])
-    if len(files) > 1 and run.given_name is not None:
+    several = len(files) > 1
+    if several and run.given_name is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
     card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
-    several = len(files) > 1
     trees: dict[str, xr.DataTree] = {}
-    evaluated: dict[str, tuple[Scores, Any]] = {}
-    findings, lines, queries = [], [], []
+    plotted: dict[str, tuple[Scores, Any]] = {}
+    records: dict[str, list[dict[str, Any]]] = {"check": []}
+    lines: list[Text] = []
     for file, name in zip(files, run.names(files) if several else [None], strict=True):
         as_read, scores, _ = run.read_system(file, second, name)
         divided = with_gallery(protocol, scores, of_system := dict(card_options))
@@ -142,77 +143,71 @@ def run_command(
             scores = as_read = divided
         card = resolve(protocol, scores, of_system)
         method = interval or ("people" if _has_limits(scores, card) else "none")
-        limits = run.interval(None if method == "none" else method)
-        tree = _evaluated(run, scores, card, limits, options)
+        tree = _evaluated(run, scores, card, None if method == "none" else method, options)
         if worst is not None:
-            tree = tree.assign(_worst_pairs(run, as_read, card, worst))
+            tree = tree.assign(worst_pairs=_worst_pairs(run, as_read, card, worst))
         if tries is not None:
-            tree = tree.assign(_tries(run, scores, options["thresholds"], tries))
-        if options["per_query"]:
-            queries.append(_queries(tree["reid"].to_dataset(), scores))
+            tree = tree.assign(tries=_tries(run, scores, options["thresholds"], tries))
+        findings = _findings(as_read, protocol)
         system = {"system": scores.name} if several else {}
-        system_findings = _findings(as_read, protocol)
-        findings += [{**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in system_findings]
+        records["check"] += [
+            {**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in findings
+        ]
+        system_lines = list(_lines(findings))
+        if options["per_query"]:
+            queries = _queries(tree["reid"].to_dataset(), scores)
+            records["queries"] = records.get("queries", []) + queries
+            worst_queries = [f"{x['query']} ({x.get('template', x['label'])})" for x in queries]
+            line = f"Worst queries (rows, from 0): {', '.join(worst_queries[:_WORST])}"
+            system_lines.append(line)
         template = "{name:name}: {line}" if several else "{line}"
-        system_lines = [*_lines(system_findings), *map(_worst_queries, queries[-1:])]
         lines += [say(template, name=scores.name, line=x) for x in system_lines]
         trees[str(scores.name)] = tree
-        evaluated[str(scores.name)] = scores, card
-    records = {"check": findings} | ({"queries": sum(queries, [])} if queries else {})
-    extras = Extras(records=records, lines=lines, draw=partial(_draw, run, trees, evaluated))
+        plotted[str(scores.name)] = scores, card
+    extras = Extras(records=records, lines=lines, draw=partial(_draw, run, trees, plotted))
     run.finish(trees if several else tree, extras)
 
 
-def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> dict[str, xr.DataTree]:
+def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTree:
     import xarray as xr
 
     from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
     from bioeval.tasks.plan import compared
 
     run.stages("listing the worst pairs")
-    return {"worst_pairs": xr.DataTree(worst_pairs(compared(scores, card), number))}
+    return xr.DataTree(worst_pairs(compared(scores, card), number))
 
 
-def _tries(
-    run: Run, scores: Scores, thresholds: Sequence[float], number: int
-) -> dict[str, xr.DataTree]:
-    """Return the node of the rates of claims with up to a number of tries, at each threshold."""
+def _tries(run: Run, scores: Scores, thresholds: Sequence[float], number: int) -> xr.DataTree:
+    """Return the rates of claims with up to a number of tries, at each threshold."""
     import xarray as xr
 
     from bioeval.studies.tries.tries import tries
 
     run.stages("pooling tries")
-    confidence = run.settings["confidence"]
-    numbers = range(1, number + 1)
-    at_thresholds = {
-        f"at_threshold_{i}": tries(scores, at, numbers, confidence=confidence)
-        for i, at in enumerate(thresholds)
-    }
-    return {"tries": xr.DataTree.from_dict(at_thresholds)}
+    numbers, confidence = range(1, number + 1), run.settings["confidence"]
+    return xr.DataTree.from_dict(
+        {
+            f"at_threshold_{i}": tries(scores, at, numbers, confidence=confidence)
+            for i, at in enumerate(thresholds)
+        }
+    )
 
 
 def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     """Return the values of queries by rising average precision; undefined precision comes last."""
-    import numpy as np
+    import pandas as pd
 
     from bioeval.showing.data import rows_of
 
-    of_queries = reid[[name for name, x in reid.data_vars.items() if x.dims == ("probe",)]]
-    columns = of_queries.to_dataframe().reset_index(names="query")
-    about = {"label": scores.probe_labels, **scores.probe_meta}
-    columns = columns.drop(columns=[*about], errors="ignore")
-    for place, (name, labels) in enumerate(about.items(), start=1):
-        columns.insert(place, name, labels)
+    columns: dict[Any, Any] = {"query": reid["probe"].values, "label": scores.probe_labels}
+    columns |= scores.probe_meta
+    of_queries = {name: x.values for name, x in reid.data_vars.items() if x.dims == ("probe",)}
     names = ("average_precision", "rank_k_average_precision")  # the latter of top-K lists
-    precision = next(reid[name] for name in names if name in reid)
-    order = np.argsort(precision.values, kind="stable")
-    return rows_of(columns.iloc[order])
-
-
-def _worst_queries(queries: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first queries in one line, with their names or else their labels."""
-    worst = [f"{x['query']} ({x.get('template', x['label'])})" for x in queries[:_WORST]]
-    return f"Worst queries (rows, from 0): {', '.join(worst)}"
+    precision = next(name for name in names if name in reid)
+    return rows_of(
+        pd.DataFrame({**columns, **of_queries, **columns}).sort_values(precision, kind="stable")
+    )
 
 
 def _findings(scores: Scores, protocol: str) -> list[Finding]:
@@ -222,27 +217,23 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
 
     if scores.layout == "top-k":
         return []
-    findings = check_data(scores, protocol, read_scores=False).with_severity(
-        "error", "warning", "note"
-    )
+    checked = check_data(scores, protocol, read_scores=False)
+    findings = checked.with_severity("error", "warning", "note")
     codes = sampled_codes(scores)
     return findings if codes.severity == "ok" else [*findings, codes]
 
 
-def _lines(findings: Sequence[Finding]) -> list[str]:
-    """Return one line on the findings of the check, and doubtful labels themselves."""
-    lines = []
+def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield one line on the findings of the check, and doubtful labels themselves."""
     for finding in findings:
         if finding.check == "sentinels":
-            lines.append(f"Scores: {finding.message}")
+            yield f"Scores: {finding.message}"
         if finding.check == "labels" and finding.severity == "warning":
-            lines.append(f"Labels: {finding.message} ({finding.where})")
+            yield f"Labels: {finding.message} ({finding.where})"
     # The tables show what the people do not support.
-    if named := [
-        finding.check for finding in findings if finding.check not in ("people", "sentinels")
-    ]:
-        lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
-    return lines
+    named = [x.check for x in findings if x.check not in ("people", "sentinels")]
+    if named:
+        yield f"Findings in labels and metadata ({', '.join(named)}): run bioeval check"
 
 
 def _draw(
@@ -274,17 +265,27 @@ def _systems_and_second(
     from bioeval.scores.formats.reading import holds_labels, role_of_second_file
 
     files = [data, *more]
-    if len(files) == 1 or all(map(holds_labels, files)):
+    unlabelled = [file for file in files if not holds_labels(file)] if more else []
+    if not unlabelled:
         return files, None
-    if trials is not None:
-        roles = {role_of_second_file(Path(data), Path(file)) for file in more}
-        if roles == {"trials"}:
-            return files, None
+    roles = {role_of_second_file(Path(data), Path(file)) for file in more} if trials else set()
+    if roles == {"trials"}:
+        return files, None
     if len(files) > 2:
         text = "several systems need files that hold scores with their labels, such as .npz"
-        unlabelled = next(file for file in files if not holds_labels(file))
-        raise click.UsageError(f"{text}; {unlabelled} does not")
+        raise click.UsageError(f"{text}; {unlabelled[0]} does not")
     return [data], files[1]
+
+
+def _has_limits(scores: Scores, card: Any) -> bool:
+    """Whether intervals are computed that nobody asked for."""
+    from bioeval.scores.people import knows_people
+    from bioeval.tasks.plan import resolve_card
+
+    most_people, most_comparisons = _LIMITED
+    if scores.layout == "top-k" or not knows_people(scores) or resolve_card(scores, card).has_folds:
+        return False
+    return len(scores.subjects) <= most_people and math.prod(scores.shape) <= most_comparisons
 
 
 def _has_curves(scores: Scores, card: Any) -> bool:
@@ -300,23 +301,8 @@ def _has_curves(scores: Scores, card: Any) -> bool:
     )
 
 
-def _has_limits(scores: Scores, card: Any) -> bool:
-    """Whether intervals are computed that nobody asked for."""
-    from bioeval.scores.people import knows_people
-    from bioeval.tasks.plan import resolve_card
-
-    most_people, most_comparisons = _LIMITED
-    if scores.layout == "top-k" or not knows_people(scores) or resolve_card(scores, card).has_folds:
-        return False
-    return len(scores.subjects) <= most_people and math.prod(scores.shape) <= most_comparisons
-
-
 def _evaluated(
-    run: Run,
-    scores: Scores,
-    card: Any,
-    interval: IntervalMethod | None,
-    evaluation_options: dict[str, Any],
+    run: Run, scores: Scores, card: Any, method: str | None, evaluation_options: dict[str, Any]
 ) -> xr.DataTree:
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
@@ -329,7 +315,7 @@ def _evaluated(
     are_beside_curves = thresholds is not None and _has_curves(scores, card)
     if are_beside_curves:  # rows besides those of the curves, which plots draw
         options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
-    tree = evaluate(scores, card, interval=interval, **options)
+    tree = evaluate(scores, card, interval=run.interval(method), **options)
     run.stages("checking the scores")
     if are_beside_curves and thresholds is not None:
         tree = with_asked_thresholds(tree, thresholds)

@@ -95,14 +95,10 @@ def threshold_command(
     """
     target = rule_of(far, "target", target)
     if on:
-        _refuse_with("on", options, "folds", "repeats", "assure", "threshold", "promise", "tries")
+        _refuse_with("on", options, "threshold", "promise", "tries")
         _judge(run, data, second, on, target)
-    elif "promise" in options:
-        _refuse_with("promise", options, "folds", "repeats", "assure")
-        _check_promise(run, run.read(data, second), options)
-    elif "tries" in options:
-        _refuse_with("tries", options, "folds", "repeats", "assure")
-        _show_tries(run, run.read(data, second), options)
+    elif "promise" in options or "tries" in options:
+        _show_tries_or_promises(run, data, second, options)
     elif "threshold" in options:
         raise click.UsageError(
             "--threshold is for a promise or tries: give --promise far=X or --tries K too"
@@ -112,8 +108,8 @@ def threshold_command(
 
 
 def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
-    """Refuse other options, and another task than verification, beside --on or --promise."""
-    for name in others:
+    """Refuse options of folds and `others`, and another task than verification."""
+    for name in ("folds", "repeats", "assure", *others):
         if name in options:
             raise click.UsageError(f"--{name} does not go with --{chosen}")
     if options["task"] != "verification":
@@ -121,7 +117,6 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
 
 
 def _choose(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
-    from bioeval.cli.running import Extras
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     if options["task"] == "open_set":  # whose subjects are ranked
@@ -131,10 +126,7 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
     on_all = study["rates"].to_dataset().sel(part="all")
     require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
-    page: Any = None
-    if run.page is not None:
-        page = {scores.name: _with_curves(study, scores, options)}
-    run.finish(study, Extras(page=page))
+    _finish_with_curves(run, study, scores, options)
 
 
 def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target: str) -> None:
@@ -147,70 +139,62 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
     run.finish(judged)
 
 
-def _check_promise(run: Run, scores: Scores, options: dict[str, Any]) -> None:
-    from bioeval.cli.running import Extras
+def _show_tries_or_promises(
+    run: Run, data: str, second: str | None, options: dict[str, Any]
+) -> None:
     from bioeval.studies.assurance.promise import check_promise
+    from bioeval.studies.tries.tries import tries
 
-    threshold = _threshold_of("promise", options)
-    settings = {"tries": options.get("tries"), "confidence": run.settings["confidence"]}
-    checked = check_promise(scores, threshold, options["promise"], **settings)
-    page: Any = None
-    if run.page is not None and "tries" not in options:  # the curves are of single attempts
-        page = {scores.name: _with_curves(checked, scores, options)}
-    run.finish(checked, Extras(page=page))
+    chosen = "promise" if "promise" in options else "tries"
+    _refuse_with(chosen, options)
+    scores = run.read(data, second)
+    if "threshold" not in options:
+        raise DataError(f"--{chosen} needs the threshold that it is about: --threshold T")
+    threshold: float = options["threshold"]
+    number: Any = options.get("tries")
+    settings = {"confidence": run.settings["confidence"]}
+    if chosen == "tries":
+        run.finish(tries(scores, threshold, range(1, number + 1), **settings))
+        return
+    checked = check_promise(scores, threshold, options["promise"], tries=number, **settings)
+    if number is None:
+        _finish_with_curves(run, checked, scores, options)
+    else:  # the curves are of single attempts
+        run.finish(checked)
     fail_if_refuted(run, checked)
 
 
 def fail_if_refuted(run: Run, checked: xr.Dataset) -> None:
     """Fail by each promise that the data refute."""
-    for promise, verdict in zip(checked["promise"].values, checked["verdict"].values, strict=True):
-        if verdict == "refuted":
-            run.fail(f"the data refute the promise {promise}")
+    for promise in checked["promise"].values[checked["verdict"].values == "refuted"]:
+        run.fail(f"the data refute the promise {promise}")
 
 
-def _show_tries(run: Run, scores: Scores, options: dict[str, Any]) -> None:
-    from bioeval.studies.tries.tries import tries
-
-    numbers = range(1, options["tries"] + 1)
-    confidence = run.settings["confidence"]
-    run.finish(tries(scores, _threshold_of("tries", options), numbers, confidence=confidence))
-
-
-def _threshold_of(chosen: str, options: dict[str, Any]) -> float:
-    if "threshold" not in options:
-        raise DataError(f"--{chosen} needs the threshold that it is about: --threshold T")
-    threshold: float = options["threshold"]
-    return threshold
-
-
-def _with_curves(
-    study: xr.Dataset | xr.DataTree, scores: Scores, options: dict[str, Any]
-) -> xr.DataTree:
-    """Return a study, or promises, and the task whose curves a page shows at its thresholds."""
+def _finish_with_curves(
+    run: Run, study: xr.Dataset | xr.DataTree, scores: Scores, options: dict[str, Any]
+) -> None:
+    """Finish with a study, or promises; a page also has the curves at their thresholds."""
     import numpy as np
     import xarray as xr
 
+    from bioeval.cli.running import Extras
+    from bioeval.tasks.identification import open_set
+    from bioeval.tasks.verification_task import verification
+
+    if run.page is None:
+        run.finish(study)
+        return
+    task, counted = "verification/single", functools.partial(verification, scores)
     if options["task"] == "open_set":
-        from bioeval.tasks.identification import open_set
-
+        ranked = {name: options[name] for name in ("rank_unit", "fusion")}
         task = "open_set"
-        counted = functools.partial(
-            open_set,
-            scores,
-            rank_unit=options["rank_unit"],
-            fusion=options["fusion"],
-            impostors="unenrolled",
-        )
-    else:
-        from bioeval.tasks.verification_task import verification
-
-        task = "verification/single"
-        counted = functools.partial(verification, scores)
+        counted = functools.partial(open_set, scores, **ranked, impostors="unenrolled")
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
-    chosen = chosen[np.isfinite(chosen)]
     curves = counted()
-    if not np.isin(chosen, curves["threshold"].values).all():
-        curves = counted(thresholds=np.union1d(curves["threshold"].values, chosen))
+    at_all = np.union1d(curves["threshold"].values, chosen[np.isfinite(chosen)])
+    if len(at_all) > curves.sizes["threshold"]:
+        curves = counted(thresholds=at_all)
     name = str(study.attrs["result_type"]).replace("-", "_")
-    return xr.DataTree.from_dict({task: curves, name: study})
+    tree = xr.DataTree.from_dict({task: curves, name: study})
+    run.finish(study, Extras(page={scores.name: tree}))
