@@ -31,8 +31,8 @@ from bioeval.showing.printing import Shown, print_table
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
+    from bioeval.showing.blocks import Detail
     from bioeval.showing.conditions import Condition
-    from bioeval.showing.document import Detail
     from bioeval.showing.text import Text
 
 #: The arguments of `load` that are options.
@@ -289,7 +289,7 @@ class Run:
         from bioeval.showing.data import data_of
         from bioeval.showing.messages import sentence_about
         from bioeval.showing.nodes import nodes_of
-        from bioeval.showing.sections import document_of
+        from bioeval.showing.show import document_of
 
         table = partial(document_of, results, self.terms, in_options, extras.lines)
         tree = results
@@ -337,7 +337,7 @@ class Run:
     def draw(self, results: Any, folder: Path, scores: Any = (), begin: str = "") -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
         from bioeval.plot.files import save_plots
-        from bioeval.showing.vocabulary import in_terms
+        from bioeval.showing.terms import in_terms
 
         is_of_several = isinstance(results, dict)
         drawn: Any = in_terms(results, self.terms) if not is_of_several else {}

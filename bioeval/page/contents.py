@@ -24,9 +24,8 @@ from bioeval.page.sections import PageDocument
 from bioeval.page.threshold import Moving
 from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
-from bioeval.showing.terms import rates_are_of
+from bioeval.showing.terms import in_terms, rates_are_of, task_of, words_of
 from bioeval.showing.text import Text, say
-from bioeval.showing.vocabulary import in_terms, task_of, words_of
 from bioeval.showing.writers.html import CSS
 
 #: Systems that the title of a page names, at most.

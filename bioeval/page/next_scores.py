@@ -13,8 +13,7 @@ import xarray as xr
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.variables import NEXT
-from bioeval.showing.nodes import Node
-from bioeval.showing.tasks import asked_thresholds
+from bioeval.showing.nodes import Node, asked_thresholds
 
 #: The name of a threshold in attributes, and of the curves over it.
 _THRESHOLD = "threshold"

@@ -13,9 +13,8 @@ from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.cells import Label
-from bioeval.showing.nodes import Node, nodes_of
+from bioeval.showing.nodes import Node, nodes_of, value_of
 from bioeval.showing.printing import Shown
-from bioeval.showing.tasks import value_of
 from bioeval.showing.text import Text, say
 
 #: The system of results without the name of a system.

@@ -19,7 +19,7 @@ from bioeval.showing.blocks import (
 from bioeval.showing.cells import Label
 from bioeval.showing.frame import RECORDS
 from bioeval.showing.nodes import Node
-from bioeval.showing.sections import sections_of_nodes
+from bioeval.showing.show import sections_of
 from bioeval.showing.text import Text, say
 from bioeval.showing.writers.html import body
 from bioeval.showing.writers.lines import Lines
@@ -99,7 +99,7 @@ def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
         if len({node.system for node in nodes}) == 1:
             heading = _of_system(results.systems, nodes[0].system, title)
             nodes = [node._replace(system="") for node in nodes]
-        (section,) = sections_of_nodes(nodes, "brief")
+        (section,) = sections_of(nodes, "brief")
         yield heading, section
 
 

@@ -16,8 +16,7 @@ from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
 from bioeval.showing.cells import Quantity, Rate, Threshold, cell_of, threshold_of
-from bioeval.showing.nodes import Node
-from bioeval.showing.tasks import asked_thresholds, value_of
+from bioeval.showing.nodes import Node, asked_thresholds, value_of
 from bioeval.showing.text import Text, say
 
 #: Points of the curve that the control of the threshold has, at most about.

@@ -20,14 +20,13 @@ from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.words import percent
 from bioeval.showing.cells import threshold_of
+from bioeval.showing.header import threshold_rule
 from bioeval.showing.labels import label_of
 from bioeval.showing.messages import sentence_about
-from bioeval.showing.nodes import Node
+from bioeval.showing.nodes import OVER, Node, unit_of
 from bioeval.showing.rows import Row, rows_of
-from bioeval.showing.tasks import OVER, unit_of
+from bioeval.showing.terms import task_of, words_of
 from bioeval.showing.text import Text, say
-from bioeval.showing.thresholds import threshold_rule
-from bioeval.showing.vocabulary import task_of, words_of
 from bioeval.showing.writers.lines import Lines, written
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.thresholds.answers import folds_of, new_people, refusal_of

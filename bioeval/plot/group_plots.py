@@ -17,8 +17,8 @@ from bioeval.plot.display import Display
 from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note, room
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.results.words import percent
+from bioeval.showing.header import rule_of
 from bioeval.showing.text import Text, say
-from bioeval.showing.thresholds import rule_of
 
 # With more groups, only some of them are named.
 MOST_NAMED = 40

@@ -24,7 +24,7 @@ from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
 from bioeval.showing.cells import threshold_of
-from bioeval.showing.tasks import OVER, unit_of
+from bioeval.showing.nodes import OVER, unit_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.stats.aggregate import aggregate

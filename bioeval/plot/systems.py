@@ -14,10 +14,9 @@ from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
-from bioeval.showing.tasks import datasets, each_once
-from bioeval.showing.terms import RATES, rate_of_term
+from bioeval.showing.nodes import datasets, each_once
+from bioeval.showing.terms import RATES, rate_of_term, task_of, words_of
 from bioeval.showing.text import Term, Text, say
-from bioeval.showing.vocabulary import task_of, words_of
 from bioeval.showing.writers.lines import Lines
 
 _WORDS = {

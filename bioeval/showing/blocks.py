@@ -13,6 +13,9 @@ from typing import Literal
 from bioeval.base.messages import Message
 from bioeval.showing.text import Text
 
+#: What a reader is shown: a short view, all numbers that the data support, or all numbers.
+Detail = Literal["brief", "supported", "all"]
+
 
 @dataclass(frozen=True)
 class Paragraph:

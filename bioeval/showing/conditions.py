@@ -14,7 +14,7 @@ import numpy as np
 from bioeval.base.arguments import rate_in
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.showing.frame import COLUMNS
-from bioeval.showing.tasks import OVER
+from bioeval.showing.nodes import OVER
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,10 +18,9 @@ from bioeval.showing.frame import (
     message_as_data,
     records_of,
 )
-from bioeval.showing.nodes import Node, nodes_of
+from bioeval.showing.nodes import OVER, Node, nodes_of, report_ranks
 from bioeval.showing.printing import Shown
 from bioeval.showing.rows import CURVES
-from bioeval.showing.tasks import OVER, report_ranks
 from bioeval.stats.aggregate import aggregate
 
 if TYPE_CHECKING:

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
 from bioeval.scores.kind_check import KIND_DOUBTS
-from bioeval.showing.blocks import Block, Legend, Messages, Paragraph, Section
+from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section
 from bioeval.showing.cells import Label
 from bioeval.showing.header import header_of, rules_of, said_of_systems
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
-from bioeval.showing.nodes import Node
+from bioeval.showing.nodes import OVER, Node, each_once
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.sentences import ANSWERS
 from bioeval.showing.sizes import lacking, sample_size
 from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
-from bioeval.showing.tasks import OVER, each_once
-from bioeval.showing.terms import rates_are_of, template_of
+from bioeval.showing.terms import rates_are_of, task_of, template_of
 from bioeval.showing.text import Enumeration, Phrase, Text, say
-from bioeval.showing.vocabulary import task_of
 from bioeval.stats.aggregate import aggregate
-
-#: What a reader is shown: a short view, all numbers that the data support, or all numbers.
-Detail = Literal["brief", "supported", "all"]
 
 #: Messages that stand below the table of their task: targets that the data do not support.
 SUPPORT = ("target-not-supported", "target-uncertain")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import xarray as xr
@@ -14,6 +14,7 @@ from bioeval.results.variables import VARIABLES
 from bioeval.showing.blocks import (
     Block,
     Column,
+    Detail,
     Fact,
     Facts,
     Messages,
@@ -22,12 +23,10 @@ from bioeval.showing.blocks import (
     Table,
 )
 from bioeval.showing.cells import Count, Label, Number, Picture, Score, cell_of
-from bioeval.showing.document import Detail
 from bioeval.showing.header import data_fact, header_of, scores_in_words
 from bioeval.showing.nodes import Node
-from bioeval.showing.scalars import label_of
 from bioeval.showing.sizes import sides_in_words
-from bioeval.showing.text import Enumeration, Text, say
+from bioeval.showing.text import Enumeration, Text, labelled, say
 
 #: The measures of each task that a card may have, and the dimension that they are over.
 MEASURES_OF_CARDS = {
@@ -184,8 +183,16 @@ def _column(name: str, over: str, place: float | None, task: str) -> Column:
     scalar = VARIABLES[name]
     of_task = "verification" if task == "verification" else "identification"
     if place is None:
-        return Column(name, label_of(scalar, task=of_task))
+        return Column(name, labelled(scalar.label, {}, of_task))
     if name == "cms":
         return Column(f"cms={place}", say("{cms} at rank {rank}", task=of_task, rank=place))
     where = {"target" if over == "far_target" else "rank": place}
-    return Column(f"{name}={place:g}", label_of(scalar, task=of_task, **where))
+    return Column(f"{name}={place:g}", labelled(scalar.label, where, of_task))
+
+
+#: The documents by the type of their result.
+OF_RECORDS: Mapping[str, Callable[[xr.Dataset, Detail], Section]] = {
+    "ranks": ranks_section,
+    "conventions": conventions_section,
+    "worst-pairs": worst_pairs_section,
+}

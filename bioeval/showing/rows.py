@@ -13,8 +13,7 @@ import xarray as xr
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.showing.cells import Label, Quantity, cell_of_number
-from bioeval.showing.nodes import Node
-from bioeval.showing.tasks import FEW, asked_thresholds, report_ranks
+from bioeval.showing.nodes import FEW, Node, asked_thresholds, report_ranks
 from bioeval.showing.text import Text
 
 #: Columns by name: an array, or what all rows of the block have.

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
-from bioeval.showing.printing import WIDTH, print_table
-from bioeval.showing.sections import document_of, paper_table
-
-if TYPE_CHECKING:
-    from bioeval.showing.writers.terminal import Form
+from bioeval.showing.blocks import Detail, Paragraph, Section
+from bioeval.showing.cells import Label
+from bioeval.showing.document import section_of, table_of_measures
+from bioeval.showing.nodes import Node, nodes_of
+from bioeval.showing.printing import WIDTH, Shown, print_table
+from bioeval.showing.record_documents import OF_RECORDS
+from bioeval.showing.terms import words_of
+from bioeval.showing.text import Text, say
+from bioeval.showing.writers.terminal import Form, TerminalDocument
 
 
 def show(results: Any, *, verbose: bool = False) -> None:
@@ -131,12 +136,58 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
 
 
 def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
-    """Return the table for a paper, after a check of the measures."""
+    """Return the supported numbers of results, of `measures` with one row for each system."""
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"`measures` has {name!r}; expected names of measures")
-    return paper_table(results, names).marked_up(form)
+    if not names:
+        return document_of(results, detail="supported").marked_up(form)
+    if isinstance(results, Shown):
+        raise DataError("`measures` chooses numbers; this result has none: leave it out")
+    nodes = nodes_of(results)
+    section = table_of_measures(nodes, names)
+    return TerminalDocument(section, words_of(nodes[0].dataset)).marked_up(form)
+
+
+def document_of(
+    results: Any,
+    vocabulary: str = "",
+    words: Callable[[str], str] = str,
+    lines: Sequence[Text] = (),
+    *,
+    detail: Detail = "all",
+) -> TerminalDocument:
+    """Return what is said of any result, or of several by name, as a document that rich can print.
+
+    The terms are those of the results unless a `vocabulary` is given; `words` returns a text with
+    arguments as a surface has them; `lines` stand below. Raise :class:`DataError` for anything
+    else.
+    """
+    if isinstance(results, Shown):
+        sections, own_vocabulary = [results._section()], "lecture"
+    else:
+        nodes = nodes_of(results)
+        sections, own_vocabulary = sections_of(nodes, detail), words_of(nodes[0].dataset)
+    section = sections[0]
+    if len(sections) + len(lines) > 1:
+        section = Section("results", "", [*sections, *map(Paragraph, lines)])
+    return TerminalDocument(section, vocabulary or own_vocabulary, words)
+
+
+def sections_of(nodes: Sequence[Node], detail: Detail) -> list[Section]:
+    """Return a document of all numbers, and one of each result that is records."""
+    records = [x for x in nodes if x.result_type in OF_RECORDS]
+    numbers = [x for x in nodes if x.result_type not in OF_RECORDS]
+    sections = [section_of(numbers, detail)] if numbers else []
+    for node in records:
+        section = OF_RECORDS[node.result_type](node.dataset, detail)
+        if len(records) > 1 and node.name_of_system():
+            name = Label(node.name_of_system())
+            title = say("{name}: {title}", name=name, title=section.title)
+            section = replace(section, title=title if section.title else name)
+        sections.append(section)
+    return sections
 
 
 def _in_notebook() -> bool:

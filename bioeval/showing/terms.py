@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variable
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: The abbreviations of ISO/IEC 19795-1 and ISO/IEC 30107-3 in full.
 ISO_NAMES = {
@@ -86,6 +89,12 @@ def template_of(sentence: str) -> str:
     return _IN_PROSE.sub(lambda found: f"{{{_NAMES[found[0]]}}}", literal)
 
 
+def in_lecture_words(template: str, **places: Any) -> str:
+    """Return a template in the lecture's words, with its places."""
+    terms = {name: name.upper() for rates in RATES.values() for name in rates}
+    return template.format(**terms, **places)
+
+
 def is_term(name: str) -> bool:
     """Whether a name in a template is a term, perhaps with a capital letter."""
     return _first_lower(name) in _ALL
@@ -128,3 +137,33 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
 
 def _first_lower(name: str) -> str:
     return f"{name[:1].lower()}{name[1:]}"
+
+
+TERMS = VOCABULARIES
+
+Results = TypeVar("Results", "xr.Dataset", "xr.DataTree")
+
+# A variable of threshold studies of open set.
+_OF_SEARCHES = "unenrolled_people"
+
+
+def in_terms(results: Results, words: str) -> Results:
+    """Return results whose tables and plots use a vocabulary of `TERMS`, such as ``"iso"``."""
+    if words == "lecture":
+        return results
+    if hasattr(results, "map_over_datasets"):
+        return results.map_over_datasets(lambda dataset: dataset.assign_attrs(terms=words))
+    return results.assign_attrs(terms=words)
+
+
+def words_of(dataset: xr.Dataset) -> str:
+    """Return the name of the terms that the views of a dataset use."""
+    return str(dataset.attrs.get("terms", "lecture"))
+
+
+def task_of(dataset: xr.Dataset) -> str:
+    """Return the task that the rates of a dataset are from."""
+    names = {"dir", "cms", _OF_SEARCHES}
+    if dataset.attrs.get("result_type") == "open-set" or not names.isdisjoint(dataset):
+        return "identification"
+    return rates_are_of(dataset.attrs)

@@ -10,7 +10,7 @@ import xarray as xr
 
 import bioeval as be
 from bioeval.counting.points import per_cent
-from bioeval.showing.scalars import name_of_scalar
+from bioeval.showing.terms import in_lecture_words
 from bioeval.studies.compare.outcomes import measures_of
 from simulations.claims import Cell, Claim, Verdict, cells
 from simulations.populations import POPULATIONS, Drawn
@@ -100,7 +100,7 @@ def separated_of(compared: xr.Dataset) -> dict[str, np.ndarray]:
         places = {k: per_cent(at) if k == "target" else f"{at:g}" for k, at in x.places.items()}
         values = compared[x.variable("separated")]
         own = {dim: at for dim, at in x.coordinates.items() if dim in values.dims}
-        found[name_of_scalar(x.scalar, **places)] = values.sel(own).values
+        found[in_lecture_words(x.scalar.label, **places)] = values.sel(own).values
     return found
 
 

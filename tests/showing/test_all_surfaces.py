@@ -23,7 +23,7 @@ from bioeval.showing.blocks import (
     walk,
 )
 from bioeval.showing.cells import Count, Label, Number, Quantity, Rate
-from bioeval.showing.sections import sections_of
+from bioeval.showing.show import document_of
 from bioeval.showing.text import say
 from bioeval.showing.writers.html import as_html
 from bioeval.showing.writers.latex import as_latex, as_latex_document
@@ -46,11 +46,11 @@ OTHERS = ("check_data", "explain", "step_by_step", "two systems", "six systems")
 def sections(name: str) -> list[Section]:
     """What is said of a result."""
     if name in SMALL_RESULTS:
-        return sections_of(SMALL_RESULTS[name][0]())
+        return [document_of(SMALL_RESULTS[name][0]()).section]
     if name in CALLS:
-        return sections_of(result_of(name))
+        return [document_of(result_of(name)).section]
     systems = "ab" if name == "two systems" else "abcdef"
-    return sections_of({x: be.evaluate(square(x, ord(x))) for x in systems})
+    return [document_of({x: be.evaluate(square(x, ord(x))) for x in systems}).section]
 
 
 def squeezed(text: str) -> str:
@@ -215,8 +215,7 @@ def test_a_page_has_each_table_of_a_study(name, tmp_path):
     text = be.report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     shown = [
         table
-        for section in sections_of(result, "brief")
-        for table in tables(section)
+        for table in tables(document_of(result, detail="brief").section)
         if grid_of(table, Lines()).columns
     ]
     assert text.count('<div class="in" tabindex="0"><table>') >= len(shown)

@@ -14,9 +14,8 @@ from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables,
 from bioeval.showing.cells import Quantity, Rate, Threshold
 from bioeval.showing.document import section_of
 from bioeval.showing.frame import RECORDS
-from bioeval.showing.nodes import nodes_of
-from bioeval.showing.sections import document_of
-from bioeval.showing.tasks import OVER
+from bioeval.showing.nodes import OVER, nodes_of
+from bioeval.showing.show import document_of
 from bioeval.showing.terms import template_of
 from bioeval.showing.writers.lines import written
 

@@ -19,7 +19,7 @@ from matplotlib.transforms import Bbox
 import bioeval as be
 from bioeval.plot import plot_style as style
 from bioeval.plot.registry import PLOTS
-from bioeval.showing.vocabulary import in_terms
+from bioeval.showing.terms import in_terms
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
 INSIDE = {"groups", "matrix", "ranked_lists", "spread", "worst_pairs", "zoo"}

@@ -16,7 +16,7 @@ from reference import cross_evaluated
 import bioeval as be
 from bioeval import plot
 from bioeval.plot.registry import PLOTS
-from bioeval.showing.vocabulary import in_terms
+from bioeval.showing.terms import in_terms
 
 CURVES = ("roc", "det", "error_rates", "dir_far", "cmc")
 

@@ -13,7 +13,7 @@ from small_results import SMALL_RESULTS, square, street
 import bioeval as be
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Rate
-from bioeval.showing.sections import document_of
+from bioeval.showing.show import document_of
 from bioeval.showing.text import Explained
 from bioeval.showing.writers.html import as_html
 

@@ -307,7 +307,7 @@ def _evaluated(
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures
-    from bioeval.showing.tasks import with_asked_thresholds
+    from bioeval.showing.nodes import with_asked_thresholds
 
     options = dict(evaluation_options)
     thresholds = options.get("thresholds")

@@ -16,8 +16,8 @@ from bioeval.counting.thresholds import to_user
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
+from bioeval.showing.header import rule_in_words
 from bioeval.showing.text import Text, say
-from bioeval.showing.thresholds import rule_in_words
 from bioeval.stats.people import people_counts
 from bioeval.studies.check.findings import Side
 from bioeval.tasks.threshold_choice import chosen_threshold

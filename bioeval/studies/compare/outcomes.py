@@ -11,8 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
-from bioeval.showing.scalars import label_of
-from bioeval.showing.text import Text
+from bioeval.showing.text import Text, labelled
 from bioeval.studies.compare.results import PLACES, scalar_of
 from bioeval.studies.tracking.measures import FEWEST
 
@@ -50,7 +49,7 @@ class MeasureOfSystems:
     @property
     def name(self) -> Text:
         """The name of the measure in tables."""
-        return label_of(self.scalar, task=self.task, **self.places)
+        return labelled(self.scalar.label, self.places, self.task)
 
     @property
     def argument(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import DataError, received
 from bioeval.results.measure import Measure
 from bioeval.results.variables import COORDINATES, QUERY_MEANS, VARIABLES, figure
-from bioeval.showing.scalars import name_of_scalar
+from bioeval.showing.terms import in_lecture_words
 from bioeval.stats.error_curves import curve_measures
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _as_named(text: str, known: Iterable[str]) -> str:
     for name in known:
         if (labelled := {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)) is not None:
             places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
-            label = re.escape(name_of_scalar(labelled, **places).casefold())
+            label = re.escape(in_lecture_words(labelled.label, **places).casefold())
             if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), spelt):
                 return "=".join((name, *(number.replace(" ", "") for number in match.groups())))
     name, equals, number = spelt.partition("=")

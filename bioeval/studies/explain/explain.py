@@ -22,9 +22,9 @@ from bioeval.scores.names import in_words
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
+from bioeval.showing.header import rule_in_words
 from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Text, say
-from bioeval.showing.thresholds import rule_in_words
 from bioeval.studies.explain.row import RankedList, RowLists
 from bioeval.studies.explain.section import Explanation, Steps
 from bioeval.studies.explain.tasks import (

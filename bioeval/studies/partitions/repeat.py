@@ -26,7 +26,7 @@ from bioeval.scores.provenance import notes_on_scores
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.selecting import chosen_sides
 from bioeval.showing.messages import warn_of, warns_of_doubts
-from bioeval.showing.tasks import OVER
+from bioeval.showing.nodes import OVER
 from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import numbers_of_parts, tasks_of
 from bioeval.studies.partitions.results import partitions_tree
