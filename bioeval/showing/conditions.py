@@ -6,7 +6,7 @@ import difflib
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from bioeval.base.arguments import rate_in
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.showing.frame import COLUMNS
+from bioeval.showing.measures import Measure
 from bioeval.showing.nodes import OVER
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 
-_FORM = re.compile(
-    r"(?:(?P<task>[\w/-]+)/)?(?P<measure>[\w-]+)\s*(?:=\s*(?P<point>[^\s@<>=]+)\s*)?"
-    r"(?:@\s*(?P<places>[^<>]+?))?\s*(?P<sign>>=|<=|>|<)\s*(?P<limit>[^\s<>=]+)"
-)
-
 #: Words that are conditions on the verdicts of a study.
 WORSE, OPEN = "worse", "open"
 
@@ -42,43 +38,23 @@ _MOST_NAMED = 10
 class Condition:
     """A condition on a number, such as ``frr_at_far=0.01@system=new > 5%``, or a word.
 
-    Attributes
-    ----------
-    measure : str
-        The variable; with ``_low``, ``_high`` or ``_threshold`` that column of its rows.
-    task : str
-        The only task that is meant; empty for the first one that has the measure.
-    point : str
-        What is held, or the rank; empty without one.
-    places : dict
-        Values by dimension.
+    The measure may have ``_low``, ``_high`` or ``_threshold`` at its end, for that column of its
+    rows. Without a task it is of the first one that has it.
     """
 
     text: str
-    measure: str
+    measure: Measure
     sign: str = ""  # none of a word
     limit: float = np.nan
-    task: str = ""
-    point: str = ""
-    places: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str, words: Iterable[str] = ()) -> Condition:
         """Return the condition that a text says; raise ValueError if it says none."""
         text = text.strip()
         if text in words:
-            return cls(text, text)
-        match = _FORM.fullmatch(text)
-        if match is None:
-            raise ValueError(text)
-        parts = {key: part or "" for key, part in match.groupdict().items()}
-        places = dict[str, str]()
-        for place in filter(None, parts["places"].split(",")):
-            dim, _, label = place.partition("=")
-            places[dim.strip()] = label.strip()
-        limit = rate_in(parts["limit"])
-        measure = parts["measure"].replace("-", "_")
-        return cls(text, measure, parts["sign"], limit, parts["task"], parts["point"], places)
+            return cls(text, Measure(text))
+        measure, sign, limit = re.split("(>=|<=|>|<)", text)
+        return cls(text, Measure.parse(measure), sign, rate_in(limit.strip()))
 
     def reasons(self, frame: pd.DataFrame) -> Iterator[str]:
         """Yield why results fail by the condition; what cannot be told fails, too.
@@ -87,11 +63,11 @@ class Condition:
         frame has the number.
         """
         if not self.sign:
-            yield from _VERDICTS[self.measure](frame)
+            yield from _VERDICTS[self.text](frame)
             return
         rows, column = self._rows(frame)
         for row in rows.to_dict("records"):
-            number = "=".join(filter(None, (self.measure, self.point)))
+            number = self.measure.text
             if row["supported"] is False:
                 reason = f"too few people or attempts for {number}"
             elif np.isnan(row[column]):
@@ -102,14 +78,10 @@ class Condition:
                 continue
             yield f"{self.text}: {reason}{_whereabouts(row)}"
 
-    @property
-    def _name(self) -> str:
-        return "/".join(filter(None, (self.task, self.measure)))
-
     def _rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         """Return the rows that the condition is about, and the column with their numbers."""
         measures = frame["measure"].unique().tolist()
-        measure, column = self.measure, "value"
+        measure, column = self.measure.name, "value"
         base, _, end = measure.rpartition("_")
         if measure not in measures and base in measures and end in ("low", "high", "threshold"):
             measure, column = base, end
@@ -117,67 +89,62 @@ class Condition:
         if rows.empty:
             nearest = difflib.get_close_matches(measure, measures, _MOST_NAMED, cutoff=0)
             raise DataError(bad_choice("fail_if", measure, nearest))
-        if self.task:
-            rows = self._of_label(rows, "task", self.task)
+        if self.measure.task:
+            rows = _of_label(rows, "task", self.measure.task)
         rows = self._at_point(self._at_places(rows))
         first_tasks = rows.groupby(_systems(rows), dropna=False, sort=False)["task"]
         return rows[rows["task"] == first_tasks.transform("first")], column
 
     def _at_places(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the dimensions' values; of parts the test, of folds the means."""
-        for dim, label in self.places.items():
-            rows = self._of_label(rows, dim, label)
-        if "statistic" not in self.places:
+        for dim, label in self.measure.places.items():
+            rows = _of_label(rows, dim, label)
+        if "statistic" not in self.measure.places:
             rows = rows[rows["statistic"].isin(["", "mean"])]
-        if not {*OVER} & {*self.places}:
+        if not {*OVER} & {*self.measure.places}:
             rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
-        if "part" in rows and "part" not in self.places and (rows["part"] == "test").any():
+        if "part" in rows and "part" not in self.measure.places and (rows["part"] == "test").any():
             rows = rows[rows["part"].isna() | (rows["part"] == "test")]
         return rows
-
-    def _of_label(self, rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
-        """Return the rows with a label of a dimension; a number may be written in any way."""
-        dims = [x for x in rows if x == "statistic" or x not in COLUMNS]
-        if dim not in dims:
-            raise DataError(bad_choice("fail_if", f"@{dim}", [f"@{x}" for x in dims]))
-        labels = rows[dim]
-        if labels.dtype == object or labels.dtype.kind not in "iuf":
-            is_meant = labels.astype(str) == label
-            if not is_meant.any():
-                is_meant = labels.astype(str).str.casefold() == label.casefold()
-        else:
-            is_meant = _is_at(labels.astype(float), label)
-        if not is_meant.any():
-            named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
-            raise DataError(bad_choice("fail_if", f"{dim}={label}", named))
-        return rows[is_meant]
 
     def _at_point(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows at what is held; of several ranks the first unless one is named."""
         points = rows["point"]
-        if "rank" in rows and "rank" not in self.places:
+        if "rank" in rows and "rank" not in self.measure.places:
             is_at_rank = points.isna() & rows["rank"].notna()
             points = points.where(~is_at_rank, rows["rank"].astype(float))
             rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
             points = points[rows.index]
-        is_meant = points.isna()
-        if self.point:
-            is_meant = _is_at(points, self.point)
+        is_meant = _is_at(points, self.measure) if self.measure.point else points.isna()
         if not is_meant.any():
-            known = points.dropna().unique()[:_MOST_NAMED]
-            named = [f"{self._name}={x:g}" for x in known] or [self._name]
-            asked = "=".join(filter(None, (self._name, self.point)))
+            task, name = self.measure.task, self.measure.name
+            known = [f"{name}={x:g}" for x in points.dropna().unique()[:_MOST_NAMED]] or [name]
+            asked, *named = ("/".join(filter(None, (task, x))) for x in (self.measure.text, *known))
             raise DataError(bad_choice("fail_if", asked, named))
         return rows[is_meant]
 
 
-def _is_at(places: pd.Series[float], text: str) -> np.ndarray:
-    """Return which places are a number or a proportion as written; none of other text."""
-    try:
-        place = rate_in(text)
-    except ValueError:
-        place = np.nan
-    return np.isclose(places, place, rtol=1e-12, atol=0)
+def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
+    """Return the rows with a label of a dimension; a number may be written in any way."""
+    dims = [x for x in rows if x == "statistic" or x not in COLUMNS]
+    if dim not in dims:
+        raise DataError(bad_choice("fail_if", f"@{dim}", [f"@{x}" for x in dims]))
+    labels = rows[dim]
+    if labels.dtype == object or labels.dtype.kind not in "iuf":
+        is_meant = labels.astype(str) == label
+        if not is_meant.any():
+            is_meant = labels.astype(str).str.casefold() == label.casefold()
+    else:
+        is_meant = _is_at(labels.astype(float), Measure("", point=label))
+    if not is_meant.any():
+        named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
+        raise DataError(bad_choice("fail_if", f"{dim}={label}", named))
+    return rows[is_meant]
+
+
+def _is_at(places: pd.Series[float], measure: Measure) -> np.ndarray:
+    """Return which places are the point of a measure."""
+    return np.isclose(places, measure.number, rtol=1e-12, atol=0)
 
 
 def _systems(rows: pd.DataFrame) -> Any:

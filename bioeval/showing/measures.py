@@ -5,25 +5,37 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bioeval.base.arguments import rate_in
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.showing.rows import Row
 
 _FORM = re.compile(
-    r"(?:(?P<task>[\w/-]+)/)?(?P<measure>\w+)\s*(?:=\s*(?P<point>[^@]+))?(?:@\s*(?P<places>.+))?"
+    r"(?:(?P<task>[\w/-]+)/)?(?P<name>[\w-]+)\s*(?:=\s*(?P<point>[^@=]+?)\s*)?"
+    r"(?:@\s*(?P<places>.+))?"
 )
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A variable, at a point or a rank, perhaps of a task and at labels of dimensions."""
+    """A variable, at a point or a rank, perhaps of a task and at labels of dimensions.
+
+    Attributes
+    ----------
+    name : str
+    task : str
+        The only task that is meant; empty for any.
+    point : str
+        What is held, or the rank; empty without one.
+    places : dict
+        Values by dimension.
+    """
 
     name: str
-    task: str
-    point: float | None
-    places: Mapping[str, str]
+    task: str = ""
+    point: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> Measure:
@@ -35,8 +47,21 @@ class Measure:
         for place in filter(None, (match["places"] or "").split(",")):
             dim, _, label = place.partition("=")
             places[dim.strip()] = label.strip()
-        point = rate_in(match["point"].strip()) if match["point"] else None
-        return cls(match["measure"], match["task"] or "", point, places)
+        name = match["name"].replace("-", "_")
+        return cls(name, match["task"] or "", match["point"] or "", places)
+
+    @property
+    def text(self) -> str:
+        """The name with the point."""
+        return "=".join(filter(None, (self.name, self.point)))
+
+    @property
+    def number(self) -> float:
+        """The point as a number; NaN without one, or where it is another text."""
+        try:
+            return rate_in(self.point)
+        except ValueError:
+            return math.nan
 
     def is_of(self, row: Row) -> bool:
         """Whether a number is one of the measure; of parts the test part unless one is named."""
@@ -46,10 +71,8 @@ class Measure:
             return False
         if row.places.get("part") == "train" and "part" not in self.places:
             return False
-        if self.point is None:
-            return True
         point = row.point if row.at else row.places.get("rank", math.nan)
-        return math.isclose(point, self.point, rel_tol=1e-12)
+        return not self.point or math.isclose(point, self.number, rel_tol=1e-12)
 
 
 def chosen_rows(rows: Sequence[Row], measures: Sequence[str]) -> list[Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from bioeval.base.messages import Message
 from bioeval.showing.terms import RATES, TRANSACTIONS, is_term
@@ -27,659 +27,393 @@ class Doubt(str):
     """
 
 
+def _read(table: str) -> Iterator[tuple[str, str]]:
+    """Yield the codes and sentences of a table: further lines of a sentence are set in."""
+    for entry in re.split(r"\n(?=\S)", table.strip()):
+        code, _, sentence = " ".join(entry.split()).partition(": ")
+        if not code.startswith("#"):
+            yield code.removesuffix("!"), Doubt(sentence) if code.endswith("!") else sentence
+
+
 #: The sentences that answer what a study is made for. They stand above all numbers, and are no
 #: warnings.
-ANSWERS: dict[str, str] = {
-    "install-threshold": (
-        "Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among "
-        "{people} is at most {target:rate}; on these data it is {far_here:rate}.[ Compared with "
-        "the threshold without a guarantee, the {frr} on these data rises from "
-        "{frr_without:rate} to {frr_here:rate}.] The upper limit is an estimate, which counts "
-        "the two people with the most {false accepts} twice."
-    ),
-    "no-threshold-promised": (
-        "No threshold can be guaranteed to meet the target: {why}.[ About {people:count people} "
-        "would suffice, but only for a much stricter threshold, whose {far} on these data is "
-        "{people_far:rate}.]"
-    ),
-    "nothing-to-install": "No threshold can be recommended: {why}.",
-    "threshold-accepts": (
-        "{status}: accept where the {scores} {sign} {threshold:threshold}.[ It is provisional, "
-        "because {why}.]"
-    ),
-    "threshold-accepts-nothing": "{status}: accept nothing.",
-    "promise-kept": (
-        "Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most "
-        "{promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}."
-    ),
-    "promise-not-kept": (
-        "Refuted: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is above "
-        "{promise:rate}; with {confidence:rate} confidence, it is at least {low:rate}."
-    ),
-    "promise-open": (
-        "Open: these data do not settle whether the {rate:term}[ of {tries:count tries}] at "
-        "{threshold:threshold} is at most {promise:rate}; its one-sided limits, each at "
-        "{confidence:rate} confidence, are {low:rate} and {high:rate}.[ At this rate, about "
-        "{people_to_settle:count people} would be enough to settle it.]"
-    ),
-    "system-better": (
-        "{best:name} is better than {worse:names}: {measures:measures}.[ Fewer than 30 "
-        "independent errors are expected for {uncertain:measures}, so these differences are less "
-        "certain.]"
-    ),
-    "systems-better": (
-        "The best system is one of {best:names}; {number:count other systems} performed "
-        "significantly worse ({worse:names}): {measures:measures}.[ Fewer than 30 independent "
-        "errors are expected for {uncertain:measures}, so these differences are less certain.]"
-    ),
-    "systems-not-different": (
-        "No significant difference between {systems:names}: {measures:measures}."
-    ),
-    "systems-not-concluded": "No conclusion, because {why}: {measures:measures}.",
-    "errors-a-day": (
-        "Expected errors per day among {people:count people}: {accepted:digits 3} impostors "
-        "accepted[, {rejected:digits 3} genuine people rejected]."
-    ),
-    "alarms-a-day": (
-        "Expected errors per day among {people:count people}: {false_alarms:digits 3} false "
-        "alarms[, {missed:digits 3} listed people missed]."
-    ),
-    "people-for-interval": (
-        "A {confidence:rate} confidence interval of the {frr} at most {width:digits 4} pp wide "
-        "requires {people:count people} with "
-        "[{templates:count templates}][{attempts_of_subject:count attempts}] each[, or "
-        "{fewest_people:count} with {most_of_each:count}]."
-    ),
-    "people-needed": (
-        "Showing a {far} of at most {target:rate} requires {rule_of_3:count people} if no "
-        "{false accept} occurs (rule of 3), and {rule_of_30:count} for 30 expected "
-        "{false accepts} (rule of 30)[; guaranteeing it with {confidence:rate} confidence "
-        "requires about {promise:count}, and then only at a much stricter threshold]."
-    ),
-    "rates-of-tries": (
-        "At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far} of "
-        "{far_of_tries:rate} and a {frr} of {frr_of_tries:rate}[; with {fewest:count tries}, "
-        "{far_of_fewest:rate} and {frr_of_fewest:rate}]."
-    ),
-    "errors-of-groups": (
-        "At the threshold {threshold:threshold}, which is the same for all groups, the {frr} "
-        "ranges from {least:rate} (group {group_with_least:name}) to {most:rate} (group "
-        "{group_with_most:name})."
-    ),
-    "groups-tested": (
-        "A permutation test over people finds {finding} between the groups: p {frr_p:digits 2} "
-        "for the {frr}, {far_p:digits 2} for the {far} within groups."
-    ),
-    "most-errors": (
-        "At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count "
-        "subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} "
-        "rejected, {share:rate} of all {false rejects}."
-    ),
-}
+ANSWERS = dict(
+    _read("""
+install-threshold: Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among
+    {people} is at most {target:rate}; on these data it is {far_here:rate}.[ Compared with the
+    threshold without a guarantee, the {frr} on these data rises from {frr_without:rate} to
+    {frr_here:rate}.] The upper limit is an estimate, which counts the two people with the most
+    {false accepts} twice.
+no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.[ About
+    {people:count people} would suffice, but only for a much stricter threshold, whose {far} on
+    these data is {people_far:rate}.]
+nothing-to-install: No threshold can be recommended: {why}.
+threshold-accepts: {status}: accept where the {scores} {sign} {threshold:threshold}.[ It is
+    provisional, because {why}.]
+threshold-accepts-nothing: {status}: accept nothing.
+promise-kept: Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most
+    {promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}.
+promise-not-kept: Refuted: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is
+    above {promise:rate}; with {confidence:rate} confidence, it is at least {low:rate}.
+promise-open: Open: these data do not settle whether the {rate:term}[ of {tries:count tries}] at
+    {threshold:threshold} is at most {promise:rate}; its one-sided limits, each at {confidence:rate}
+    confidence, are {low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people}
+    would be enough to settle it.]
+system-better: {best:name} is better than {worse:names}: {measures:measures}.[ Fewer than 30
+    independent errors are expected for {uncertain:measures}, so these differences are less
+    certain.]
+systems-better: The best system is one of {best:names}; {number:count other systems} performed
+    significantly worse ({worse:names}): {measures:measures}.[ Fewer than 30 independent errors are
+    expected for {uncertain:measures}, so these differences are less certain.]
+systems-not-different: No significant difference between {systems:names}: {measures:measures}.
+systems-not-concluded: No conclusion, because {why}: {measures:measures}.
+errors-a-day: Expected errors per day among {people:count people}: {accepted:digits 3} impostors
+    accepted[, {rejected:digits 3} genuine people rejected].
+alarms-a-day: Expected errors per day among {people:count people}: {false_alarms:digits 3} false
+    alarms[, {missed:digits 3} listed people missed].
+people-for-interval: A {confidence:rate} confidence interval of the {frr} at most {width:digits 4}
+    pp wide requires {people:count people} with [{templates:count
+    templates}][{attempts_of_subject:count attempts}] each[, or {fewest_people:count} with
+    {most_of_each:count}].
+people-needed: Showing a {far} of at most {target:rate} requires {rule_of_3:count people} if no
+    {false accept} occurs (rule of 3), and {rule_of_30:count} for 30 expected {false accepts} (rule
+    of 30)[; guaranteeing it with {confidence:rate} confidence requires about {promise:count}, and
+    then only at a much stricter threshold].
+rates-of-tries: At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far}
+    of {far_of_tries:rate} and a {frr} of {frr_of_tries:rate}[; with {fewest:count tries},
+    {far_of_fewest:rate} and {frr_of_fewest:rate}].
+errors-of-groups: At the threshold {threshold:threshold}, which is the same for all groups, the
+    {frr} ranges from {least:rate} (group {group_with_least:name}) to {most:rate} (group
+    {group_with_most:name}).
+groups-tested: A permutation test over people finds {finding} between the groups: p {frr_p:digits 2}
+    for the {frr}, {far_p:digits 2} for the {far} within groups.
+most-errors: At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count
+    subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} rejected,
+    {share:rate} of all {false rejects}.
+""")
+)
 
-SENTENCES: dict[str, str] = {
-    **ANSWERS,
-    # Scores, attempts, kinds and intervals: of every evaluation
-    "listed-pairs-missing": (
-        "{pairs:count} of the {listed:count pairs} in the list are left out, because one of "
-        "their templates is missing"
-    ),
-    "no-mate-in-gallery": Doubt(
-        "no subject of a probe is in the gallery (probe labels are {probe_dtype}, gallery labels "
-        "{gallery_dtype}): check that both sides use the same labels"
-    ),
-    "same-labels-twice": (
-        "probe and gallery labels are the same list; if these are the same templates, leave "
-        "`gallery_labels` out, so that no template is compared with itself"
-    ),
-    "diagonal-counted": Doubt(
-        "each template seems to be compared with itself: probe and gallery labels are the same "
-        "list, and the scores on the diagonal are the nearest; leave `gallery_labels` out, so that "
-        "no template is compared with itself"
-    ),
-    "templates-again": Doubt(
-        "{templates:count templates} added again, with the embedding and the subject of an "
-        "earlier template, and counted twice; if batches were repeated, give `index`, so that "
-        "each template is counted once"
-    ),
-    "failures": (
-        "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
-        "{meaning}"
-    ),
-    "visits-joined": Doubt(
-        "{visits:count visits} {why}, the first of {person:name} with {column:name} "
-        "{visit:name}: if the names start again each day, tries of several visits are joined; "
-        "give each visit its own name"
-    ),
-    "failures-of-visits": (
-        "{genuine:count} genuine and {impostor:count impostor attempts} failed in each of their "
-        "tries and are {meaning}; of the tries, {tries_genuine:count} genuine and "
-        "{tries_impostor:count impostor comparisons} failed"
-    ),
-    "same-value-counted": Doubt(
-        "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
-    ),
-    "not-all-against-all": Doubt(
-        "the matrix does not look like one of all templates against all: most templates are not "
-        "nearest to themselves (the diagonal), and it is not symmetric; if its columns are other "
-        "templates than its rows, `gallery_labels` is missing, and each row lacks a comparison"
-    ),
-    "half-matrix": Doubt(
-        "all values on one side of the diagonal are the same, so half of the comparisons are not "
-        "scores: give the whole matrix (D + D.T if this half is 0), or exclude this half with a "
-        "mask"
-    ),
-    "exclusion-without-effect": Doubt(
-        "the exclusion {exclusion:name} leaves out no comparison: check whether both sides spell "
-        "its values alike"
-    ),
-    "values-look-alike": Doubt(
-        "{values:count} of {of:count values} of {column:name} differ from another value only in "
-        "case, spaces, or leading or trailing zeros, and are treated as different values "
-        "({examples}); spell them alike"
-    ),
-    "cameras-not-used": (
-        "both sides have a column {column:name}, which this evaluation does not use: "
-        '`protocol="market1501"` uses it for re-identification (mAP, CMC), and reading with '
-        '`exclude="camera"` leaves out genuine pairs of the same camera'
-    ),
-    "unknown-values": (
-        "{column:name} is unknown (None, NaN, empty text, camera -1) for {probes:count probes} "
-        "and {templates:count gallery templates}: {treatment}"
-    ),
-    "labels-doubtful": Doubt(
-        "{why}, so there is no {role} attempt: the labels of both sides must name subjects, not "
-        "templates"
-    ),
-    "attacks-left-out": (
-        "{presentations:count attack presentations} left out (column {column:name}); "
-        "be.vulnerability (bioeval vulnerability) evaluates them"
-    ),
-    "one-gallery": (
-        "there is one gallery: the metadata have no column {column:name} with several values, "
-        "over which rates would be averaged"
-    ),
-    "mean-over-galleries": (
-        "means over the galleries {galleries:names}, each at its own thresholds; numbers of "
-        "attempts are sums over the galleries, and do not weight the means"
-    ),
-    "repeated-pairs": "{pairs:count pairs} listed again{how}; each counts once{option:template}",
-    "self-comparisons-left-out": (
-        "{comparisons:count comparisons} of a template with itself left out; {option:template} "
-        "counts them"
-    ),
-    "no-person": (
-        "{templates} whose label stands for no known person ({labels:names}): {treatment}; "
-        "`distractor_ids` sets these labels"
-    ),
-    "pairs-of-no-person": (
-        "{pairs:count pairs} left out: neither template belongs to a known person"
-    ),
-    "infinite-scores": Doubt(
-        "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
-        "that these comparisons did not fail"
-    ),
-    "pairs-in-one-order": (
-        "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
-        "{option:template} treats all pairs alike"
-    ),
-    "pairs-left-out": (
-        "pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts; "
-        "{orders:count} repeat such a pair in the other order, and {others:count} are impostor "
-        "pairs in which a template is not the first of its subject"
-    ),
-    "pairs-missing": (
-        "pairs = {rule}: {genuine:count genuine pairs} and {impostor:count impostor pairs} that "
-        "the protocol compares are not among the scores"
-    ),
-    "first-by-order": (
-        "for {what}, the first template of a subject is the one that comes first in the rows: "
-        "there are no names (metadata template or name) and no column impression"
-    ),
-    "not-listed": (
-        "{missing:count} of {comparisons:count comparisons} are not listed, and are excluded"
-    ),
-    "candidates-missing": Doubt(
-        "{probes:count} of {searches:count probes} were compared with only a part of the gallery "
-        "(each probe with at least {least:count} and at most {most:count} of "
-        "{candidates:count templates}), and ranks and identification rates refer to the compared "
-        "templates only; compare each probe with the whole gallery"
-    ),
-    "transactions-incomplete": (
-        "{genuine:count} genuine and {impostor:count impostor attempts} are incomplete (not all "
-        "of their tries were compared with the claimed subject), and are excluded from all "
-        "rates; compare all tries of an attempt with the same subjects"
-    ),
-    "too-few-templates": (
-        "{genuine:count} genuine and {impostor:count impostor attempts}{where} are left out: the "
-        "claimed subject has fewer than the {templates:count templates} that fusion "
-        "kth:{templates} needs; take a smaller K, or another rule"
-    ),
-    "attacks-of-few-templates": (
-        "{attacks:count attack presentations} are left out: the target has fewer than the "
-        "{templates:count templates} that fusion kth:{templates} needs; take a smaller K, or "
-        "another rule"
-    ),
-    "only-genuine-pairs-listed": (
-        "the {pairs:count pairs} in {file:name} are genuine, and all other pairs are impostor pairs"
-    ),
-    "lines-left-out": "{lines:count lines} of {file:name} left out: they have {have}",
-    "arrays-left-out": (
-        "the arrays {arrays:names} are not used as metadata; metadata have one value per "
-        "template, and names that begin with probe_ or gallery_ where the sides differ"
-    ),
-    "taken-in-order": (
-        "{named} have names, and {unnamed} have none: both are assumed to be in the same order"
-    ),
-    "in-order-of-trials": (
-        "the scores are assumed to be in the order of the trials in {file:name}; check this, "
-        "because a shifted list gives error rates near chance"
-    ),
-    "lists-begin-with-query": (
-        "{lists:count} of {queries:count lists} seem to begin with their own query; if the "
-        "gallery was searched with its own templates, leave these entries out: `query_positions` "
-        'gives their positions, and `lists={{"leave_out_query": ...}}` states that query i is '
-        "entry i"
-    ),
-    "no-attempt": Doubt(
-        "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides"
-    ),
-    "probes-without-mate": (
-        "{probes:count probes} without a usable mate in the gallery left out{where}"
-    ),
-    "fewer-templates-than-enrolled": (
-        "{subjects:count subjects} with fewer than {templates:count templates}: all of their "
-        "templates are enrolled"
-    ),
-    "enrolled-without-mate": (
-        "{probes:count enrolled probes} without a genuine attempt, because no mate is left to "
-        "compare with; check the exclusions"
-    ),
-    "claims-not-enrolled": "{claims:count claims} of subjects who are not enrolled left out",
-    "ties-decide": Doubt(
-        "equal scores decide {words:template}: {pessimistic:rate} if genuine scores come last "
-        "among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the "
-        "scores are rounded"
-    ),
-    "threshold-beyond-scores": Doubt(
-        "the threshold {threshold:digits 6} {does} {part} attempts of both classes: check its "
-        "scale, and the kind of the scores"
-    ),
-    "thresholds-beyond-scores": Doubt(
-        "the {number:count} thresholds, from {smallest:digits 6} to {largest:digits 6}, each "
-        "accept or reject at least 99.9 % of the attempts of both classes: check their scale, and "
-        "the kind of the scores"
-    ),
-    "fewer-tries": Doubt(
-        "no {role} pair of a person and a claimed person has {tries:count tries}: the rates of so "
-        "many are not defined"
-    ),
-    "no-threshold": Doubt(
-        "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"
-    ),
-    "not-all-ranks": (
-        "ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at "
-        "{thresholds:count thresholds} exceed {limit:count values}; `max_rank` sets another "
-        "number"
-    ),
-    "target-not-supported": (
-        "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} (the rule "
-        "of 3 requires {needed:range} {unit})"
-    ),
-    "target-uncertain": (
-        "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent {errors:term} "
-        "expected from {have:amounts} (the rule of 30 requires {needed:range} {unit})"
-    ),
-    "near-chance": Doubt(
-        "the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample of "
-        "attempts, 0.5 by chance): check the labels, and whether `kind` is {other}"
-    ),
-    "labels-wrong": Doubt(
-        "the scores are no better than chance (AUC {auc:decimals 2} of a sample of attempts), and "
-        "their kind is certain (metric {metric}): the labels are probably wrong; check them and "
-        "their order"
-    ),
-    "kind-wrong": Doubt(
-        "the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of "
-        "attempts): they are probably of the other kind; give {other} as `kind`"
-    ),
-    "kind-or-classes-wrong": Doubt(
-        "the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of "
-        "attempts), and scores alone cannot say why: either they are of the other kind, or "
-        "{classes} were exchanged; find out which before you change either"
-    ),
-    "scores-not-counted": "the scores cannot be evaluated: {why}",
-    "interval-of-few-subjects": Doubt(
-        "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
-    ),
-    "dependent-attempts": Doubt(
-        "{method} intervals assume independent {attempts}, but {attempts} of one subject are "
-        'dependent, so the intervals are too narrow: use `interval="people"`, which is by subject'
-    ),
-    "left-out-in-groups": (
-        "for the intervals, {groups:count groups} of the {subjects:count subjects} are left out "
-        "in turn, instead of one subject at a time"
-    ),
-    "no-interval": Doubt("no interval of {of:template}: {why:template}"),
-    "limit-not-supported": (
-        "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, because there "
-        "are too few people or attempts"
-    ),
-    "actual-cost-above-1": (
-        "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a "
-        "system that always {answer}; choose the threshold on scores like these, or calibrate them"
-    ),
-    "people-of-both-sets": Doubt(
-        "{who} of the test set are also in the training set, so the error rates are optimistic; "
-        "test on other people"
-    ),
-    # Ranked lists of the nearest K
-    "queries-without-match": ("no match for {queries:count queries} ({why:template}): {treatment}"),
-    "matches-beyond-lists": Doubt(
-        "some matches are beyond the end of the lists, so {what:names} are not defined; save "
-        "longer lists"
-    ),
-    # Re-identification
-    "more-matches-than-places": Doubt(
-        "{beyond:count} of {queries:count queries} with more matches in the gallery than a list "
-        "cut at rank {places:count} has places: even a perfect list has a rank-K average "
-        "precision below 1"
-    ),
-    "expected-ties": Doubt(
-        "{queries:count queries} with ties: {measures:names} are not defined under expected ties; "
-        "choose another value of `ties`"
-    ),
-    "queries-left-out": (
-        "left out: {queries:count queries} with an id of {role} ({ids:names}), which match "
-        "nothing; `junk_ids` and `distractor_ids` choose the ids"
-    ),
-    "no-query-with-match": "no query has a match, and {consequence}: {why}",
-    "all-queries-in-gallery": Doubt(
-        "the identity of every query is in the gallery, so mFR is not defined; add queries of "
-        "other people as rows"
-    ),
-    # A check of data
-    "subjects-with-one-template": (
-        "{subjects:count subjects} with one template, who make no genuine attempt; collect a "
-        "second template of each if you can"
-    ),
-    "labels-in-several-spellings": (
-        "{labels:count labels} in several spellings, counted as different subjects; if these are "
-        "the same people, write their labels alike"
-    ),
-    "names-repeated": (
-        "{values:count values} of {column:name} {how}; leave the repetitions out, unless these "
-        "are several templates of one file"
-    ),
-    "notes-of-list": "{notes:messages}",
-    "two-names-likely": (
-        "{pairs:count pairs} of labels are as near to each other as templates of one label: "
-        "probably one person under two names, whose comparisons are counted as impostor "
-        "attempts; give both the same label"
-    ),
-    "labels-likely-wrong": (
-        "{templates:count templates} much nearer to another label than to the given one, of "
-        "{compared:count} compared; look at these templates, which are listed, and correct wrong "
-        "labels"
-    ),
-    "captures-likely-failed": (
-        "{templates:count templates} unusually far from their own label, and near no other "
-        "label, of {compared:count} compared: failed captures or wrong labels; look at these "
-        "templates, which are listed"
-    ),
-    "people-few": (
-        "{size:amounts}: intervals over so few people are rough; collect data of more people "
-        "(`bioeval sample-size` plans their number)"
-    ),
-    "comparisons-failed": "{comparisons:count comparisons} failed (NaN){treatment:template}",
-    "values-of-failures": (
-        "{comparisons:counts} of {compared:amounts} have the score {values:scores}, {how}; if "
-        'comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) '
-        'or `nan="reject"`, or mask them'
-    ),
-    "templates-repeated": (
-        "{templates:count templates} more than once (equal rows or columns){labels}; correct the "
-        "labels, or leave the copies out"
-    ),
-    "copies-of-one": (
-        "{copies:amounts} of one label {at}: these are copies rather than attempts; leave them out"
-    ),
-    "copies-of-two": (
-        "{copies:amounts} {at} of a template with another label: look at these templates, and "
-        "correct their labels or leave copies out"
-    ),
-    # Comparisons of systems
-    "not-in-common": "{what} that some systems lack are left out: {left_out:counts}",
-    "measures-not-defined": ("measures left out, because some systems lack them: {measures:names}"),
-    "attempts-of-systems": (
-        "{systems:names} did not make the same attempts as {first:name}, because of failed "
-        "comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and "
-        "{attempts_of_first:counts} of {first:name}; give all systems the same mask and "
-        'exclusions, and count failed comparisons with `nan="reject"`'
-    ),
-    # Groups
-    "inequity-undefined": Doubt(
-        "{what:template} are not defined: {why} ({groups:names}){advice:template}"
-    ),
-    "groups-of-few-subjects": (
-        "groups of fewer than {needed:count subjects} are flagged and should not be ranked; they "
-        "are left out of tests and of all comparisons between groups: {groups:names}"
-    ),
-    "groups-of-attempts": (
-        "only {several:count} of {of:count subjects} have templates in several groups (such as "
-        "{subject:name} in {groups:names}), so attempts are grouped by the value of the probe; "
-        "to group people, give all templates of a subject the same value"
-    ),
-    "few-expected-errors-in-groups": (
-        "at the overall {rate:term} of {overall:rate}, fewer than {needed:count} {errors:term} "
-        "are expected (rule of {needed:count}, which assumes independent errors[; {once}]): "
-        "{groups:names}"
-    ),
-    "groups-not-compared": "no conclusion on whether {what:template}: {why}",
-    # A zoo
-    "infinite-scores-left-out": Doubt(
-        "{attempts:count attempts} with an infinite score left out of all means; give failed "
-        "comparisons as NaN"
-    ),
-    "animals-not-tested": Doubt("the test of {animals} is not defined: {why}"),
-    # Calibration
-    "scores-are-no-ratios": (
-        "the scores are {scores}, not log-likelihood ratios: only the minima are given; a "
-        "calibrator trained on other people turns them into ratios"
-    ),
-    "cllr-above-1": (
-        "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone; "
-        "calibrate the scores on other people"
-    ),
-    "cllr-infinite": Doubt(
-        "Cllr is infinite{where}: some attempts have an infinite ratio of the wrong sign, which "
-        "isotonic regression gives beyond the scores of one class; calibration with "
-        '`ends="laplace"` gives finite ratios only'
-    ),
-    "training-scores-separable": Doubt(
-        "the genuine and impostor scores of the training data are separable: the logistic "
-        "regression has no finite solution, and a penalty on its squared weights keeps them "
-        "finite; ratios far from 0 depend on the penalty rather than on the data, and ratios of "
-        "`pav` depend on counts"
-    ),
-    "calibration-turns-order": Doubt(
-        "in the training scores ({scores}), genuine attempts are farther than impostor attempts, "
-        "so calibration reverses the order of the scores; check `kind`"
-    ),
-    # Fusion and normalisation
-    "people-of-cohort-not-known": (
-        "the subjects of the trials or of the cohort are unknown, so it was not checked whether "
-        "they overlap; `subject_from` or `labels` gives the subjects"
-    ),
-    "systems-of-other-scales": Doubt(
-        "the scores of {narrow:name} are from {narrow_low:digits 4} to {narrow_high:digits 4}, "
-        "and those of {wide:name} from {wide_low:digits 4} to {wide_high:digits 4}, so fusion by "
-        "{method} is dominated by one of them; give `normalise`, such as min-max, which puts the "
-        "systems on one scale"
-    ),
-    "trained-on-same-scores": Doubt(
-        "the {model} was trained on the scores that it is applied to, so the results are "
-        "optimistic; train it on scores of other people, or evaluate in folds"
-    ),
-    # Folds and repeated partitions
-    "undefined-in-parts": Doubt(
-        "{what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s, so "
-        "means are over the others: {why}; divide by subject, into fewer parts"
-    ),
-    "ties-in-partitions": (
-        "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
-        "partitions, by the rule of ties; ties = optimistic and ties = pessimistic give the range"
-    ),
-    "no-spread-between-parts": Doubt(
-        "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval"
-    ),
-    "one-part": Doubt(
-        "there is only one {unit}: no interval and no standard deviation; divide the data more "
-        "than once"
-    ),
-    "pairs-across-parts": (
-        "each division into folds leaves {pairs:count pairs} of subjects in different parts "
-        "untested, and tests {tested:count}; fewer folds test more"
-    ),
-    "galleries-of-different-sizes": (
-        "training and test have galleries of different sizes, so their rates are not comparable: "
-        "a smaller gallery makes fewer errors"
-    ),
-    "subjects-in-both-parts": Doubt(
-        "up to {subjects:count subjects} of a test part are in its training part, too (in "
-        "{parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide "
-        "by subject, as SubjectKFold does"
-    ),
-    # Threshold studies
-    "fewer-folds": (
-        "{folds:count folds} instead of {usual:count}, because there are only {there:count} {what}"
-    ),
-    "no-spread-in-folds": Doubt(
-        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"
-    ),
-    "pairs-divided": (
-        "pairs are divided, not subjects, so a subject in several pairs may be in both the "
-        "training and the test part; give the subjects of the pairs, so that folds divide people"
-    ),
-    "no-interval-by-subject": (
-        "the subjects of the pairs are not given, so there is no interval by subject; if template "
-        "names contain the subjects, give `subject_from`, such as '{pattern:name}'"
-    ),
-    "target-not-shown": (
-        "the data cannot show {rate:term} {target:rate}: even without a {error:term}, "
-        "{needed:amounts} would be needed (rule of 3)"
-    ),
-    "threshold-uncertain": (
-        "the threshold {which}is uncertain: to expect 30 {errors:term} at {rate:term} "
-        "{target:rate}, {needed:amounts} are needed (rule of 30){beside:template}"
-    ),
-    "wilson-without-subjects": Doubt(
-        "the subjects of the test set are not known, so the intervals are Wilson's and "
-        "assume independent attempts: they are too narrow, since the attempts of one subject are "
-        "dependent; if names contain the subjects, give `subject_from`, such as "
-        "'{pattern:name}'"
-    ),
-    "target-missed": (
-        "at the threshold without a guarantee, the {far} on {people} was {rate:rate}, "
-        "{times:digits 2} times the target of {target:rate}[, but its interval, from {low:rate}, "
-        "contains the target]"
-    ),
-    # Assured thresholds
-    "kinds-of-people-absent": (
-        "kinds of people[ rarer than {share:rate} (3 in {people:count})] may be absent from the "
-        "data"
-    ),
-    "no-impostor-attempts": Doubt("there are no impostor attempts"),
-    "too-few-people-to-resample": Doubt(
-        "there are only {people:count} {who}; at least {needed:count} are needed"
-    ),
-    "strictest-threshold-above-target": Doubt(
-        "even at the strictest threshold that was tried, {far:rate} {event} in these data, above "
-        "the target of {target:rate}; more people would not help"
-    ),
-    "too-few-people-to-promise": Doubt(
-        "even at a strict threshold, at which {far:rate} {event} in these data, the upper limit "
-        "of this rate is {high:rate} with {confidence:rate} confidence, above the target of "
-        "{target:rate}; {people:count} {over} are too few"
-    ),
-    "unequal-numbers-of-templates": (
-        "the assured {far}, {far_of_means:rate}, gives all {over} equal weight; over all attempts "
-        "{far} is {far_of_attempts:rate}, because people have unequal numbers of templates"
-    ),
-    "assurance-of-derived-scores": (
-        "the scores were derived from others ({origin:name}); the guarantee holds only if "
-        "nothing was fitted to these same people"
-    ),
-    # Attacks and their detection
-    "genuine-pairs-of-attack-list-left-out": (
-        "{pairs:count genuine pairs} in the list of attacks left out: the genuine pairs of "
-        "the other list are used"
-    ),
-    "too-few-presentations": (
-        "fewer than {needed:count presentations} (rule of 3: 3 / {target:rate}) cannot show "
-        "{rate} {target:rate}, even without an error: {species:counts}"
-    ),
-    "few-instruments": (
-        "there are fewer than {needed:count instruments} of a species, however often each is "
-        "presented: {species:counts}"
-    ),
-    "species-without-response": Doubt(
-        "{rate} is without {species:names}, of which no presentation {has}{advice:template}"
-    ),
-    "no-bona-fide-response": Doubt(
-        "no bona fide presentation has a response (NaN stands for no response)"
-    ),
-    # Galleries of other sizes
-    "one-subject-left-out": Doubt(
-        "{far} at {subjects:count subjects} is undefined: an enrolled probe has {others:count "
-        "other subjects}"
-    ),
-    # Plans
-    "plan-uncertain": "the plan is rough: {why:template}",
-    # Tracking
-    "results-without-truth": Doubt(
-        "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "
-        "compare the names of both sides"
-    ),
-    "cameras-of-one-side": Doubt(
-        "the {other} lacks {number:count cameras} of the {side} ({cameras:names}), whose "
-        "{boxes:count boxes} count as {counted_as}; compare the numbers of the cameras, or leave "
-        "these out of both"
-    ),
-    "no-boxes": Doubt("the {side} has no box to evaluate"),
-    "no-matches": Doubt(
-        "no box of the result overlaps a target by {iou:digits 6}; compare the coordinates (left, "
-        "top, width and height in pixels) and the frame numbers (from 1) of both sides"
-    ),
-    "class-0-ignored": (
-        "ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1 alone is "
-        "evaluated; `classes` chooses others"
-    ),
-    "boxes-beyond-truth": (
-        "counted as false positives: {boxes:count boxes} of the result beyond frame {last:name}, "
-        "the last one of the ground truth"
-    ),
-    "ignored-boxes": (
-        "ignored: {boxes:count boxes} of the ground truth; boxes of the result that match {which} "
-        "{treatment}; `ignored` chooses the convention"
-    ),
-    "frames-not-given": (
-        "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
-        "rates per frame are over the frames with rows; give this number in seqinfo.ini or as "
-        "`frames`"
-    ),
-    "few-sequences": Doubt(
-        "no intervals over {sequences:count sequences}: at least {needed} are needed"
-    ),
-    "sequences-not-in-common": (
-        "left out: {left_out:count} of {sequences:count sequences}, such as {names:names}; "
-        "sequences without a result: {trackers:counts}"
-    ),
-    "sequences-of-one-video": (
-        "{sequences:count sequences} show {videos:count videos}, each with the detections of "
-        "several detectors: the intervals leave out one video at a time"
-    ),
-}
+#: All sentences; a code with an exclamation mark is of a doubt.
+SENTENCES = ANSWERS | dict(
+    _read("""
+# Scores, attempts, kinds and intervals: of every evaluation
+listed-pairs-missing: {pairs:count} of the {listed:count pairs} in the list are left out, because
+    one of their templates is missing
+no-mate-in-gallery!: no subject of a probe is in the gallery (probe labels are {probe_dtype},
+    gallery labels {gallery_dtype}): check that both sides use the same labels
+same-labels-twice: probe and gallery labels are the same list; if these are the same templates,
+    leave `gallery_labels` out, so that no template is compared with itself
+diagonal-counted!: each template seems to be compared with itself: probe and gallery labels are the
+    same list, and the scores on the diagonal are the nearest; leave `gallery_labels` out, so that
+    no template is compared with itself
+templates-again!: {templates:count templates} added again, with the embedding and the subject of an
+    earlier template, and counted twice; if batches were repeated, give `index`, so that each
+    template is counted once
+failures: {genuine:count} genuine and {impostor:count impostor comparisons} failed: they are
+    {meaning}
+visits-joined!: {visits:count visits} {why}, the first of {person:name} with {column:name}
+    {visit:name}: if the names start again each day, tries of several visits are joined; give each
+    visit its own name
+failures-of-visits: {genuine:count} genuine and {impostor:count impostor attempts} failed in each of
+    their tries and are {meaning}; of the tries, {tries_genuine:count} genuine and
+    {tries_impostor:count impostor comparisons} failed
+same-value-counted!: pairs of the same {column} make rates optimistic; {advice:template} leaves
+    {which} out
+not-all-against-all!: the matrix does not look like one of all templates against all: most templates
+    are not nearest to themselves (the diagonal), and it is not symmetric; if its columns are other
+    templates than its rows, `gallery_labels` is missing, and each row lacks a comparison
+half-matrix!: all values on one side of the diagonal are the same, so half of the comparisons are
+    not scores: give the whole matrix (D + D.T if this half is 0), or exclude this half with a mask
+exclusion-without-effect!: the exclusion {exclusion:name} leaves out no comparison: check whether
+    both sides spell its values alike
+values-look-alike!: {values:count} of {of:count values} of {column:name} differ from another value
+    only in case, spaces, or leading or trailing zeros, and are treated as different values
+    ({examples}); spell them alike
+cameras-not-used: both sides have a column {column:name}, which this evaluation does not use:
+    `protocol="market1501"` uses it for re-identification (mAP, CMC), and reading with
+    `exclude="camera"` leaves out genuine pairs of the same camera
+unknown-values: {column:name} is unknown (None, NaN, empty text, camera -1) for {probes:count
+    probes} and {templates:count gallery templates}: {treatment}
+labels-doubtful!: {why}, so there is no {role} attempt: the labels of both sides must name subjects,
+    not templates
+attacks-left-out: {presentations:count attack presentations} left out (column {column:name});
+    be.vulnerability (bioeval vulnerability) evaluates them
+one-gallery: there is one gallery: the metadata have no column {column:name} with several values,
+    over which rates would be averaged
+mean-over-galleries: means over the galleries {galleries:names}, each at its own thresholds; numbers
+    of attempts are sums over the galleries, and do not weight the means
+repeated-pairs: {pairs:count pairs} listed again{how}; each counts once{option:template}
+self-comparisons-left-out: {comparisons:count comparisons} of a template with itself left out;
+    {option:template} counts them
+no-person: {templates} whose label stands for no known person ({labels:names}): {treatment};
+    `distractor_ids` sets these labels
+pairs-of-no-person: {pairs:count pairs} left out: neither template belongs to a known person
+infinite-scores!: {scores:count infinite scores}{first} accepted at {accepted} finite threshold;
+    check that these comparisons did not fail
+pairs-in-one-order: {one_order:count} of {pairs:count pairs} are listed in one order
+    only{consequence}; {option:template} treats all pairs alike
+pairs-left-out: pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts;
+    {orders:count} repeat such a pair in the other order, and {others:count} are impostor pairs in
+    which a template is not the first of its subject
+pairs-missing: pairs = {rule}: {genuine:count genuine pairs} and {impostor:count impostor pairs}
+    that the protocol compares are not among the scores
+first-by-order: for {what}, the first template of a subject is the one that comes first in the rows:
+    there are no names (metadata template or name) and no column impression
+not-listed: {missing:count} of {comparisons:count comparisons} are not listed, and are excluded
+candidates-missing!: {probes:count} of {searches:count probes} were compared with only a part of the
+    gallery (each probe with at least {least:count} and at most {most:count} of {candidates:count
+    templates}), and ranks and identification rates refer to the compared templates only; compare
+    each probe with the whole gallery
+transactions-incomplete: {genuine:count} genuine and {impostor:count impostor attempts} are
+    incomplete (not all of their tries were compared with the claimed subject), and are excluded
+    from all rates; compare all tries of an attempt with the same subjects
+too-few-templates: {genuine:count} genuine and {impostor:count impostor attempts}{where} are left
+    out: the claimed subject has fewer than the {templates:count templates} that fusion
+    kth:{templates} needs; take a smaller K, or another rule
+attacks-of-few-templates: {attacks:count attack presentations} are left out: the target has fewer
+    than the {templates:count templates} that fusion kth:{templates} needs; take a smaller K, or
+    another rule
+only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, and all other pairs
+    are impostor pairs
+lines-left-out: {lines:count lines} of {file:name} left out: they have {have}
+arrays-left-out: the arrays {arrays:names} are not used as metadata; metadata have one value per
+    template, and names that begin with probe_ or gallery_ where the sides differ
+taken-in-order: {named} have names, and {unnamed} have none: both are assumed to be in the same
+    order
+in-order-of-trials: the scores are assumed to be in the order of the trials in {file:name}; check
+    this, because a shifted list gives error rates near chance
+lists-begin-with-query: {lists:count} of {queries:count lists} seem to begin with their own query;
+    if the gallery was searched with its own templates, leave these entries out: `query_positions`
+    gives their positions, and `lists={{"leave_out_query": ...}}` states that query i is entry i
+no-attempt!: no {what}: {rates:terms} are not defined (NaN); check the labels of both sides
+probes-without-mate: {probes:count probes} without a usable mate in the gallery left out{where}
+fewer-templates-than-enrolled: {subjects:count subjects} with fewer than {templates:count
+    templates}: all of their templates are enrolled
+enrolled-without-mate: {probes:count enrolled probes} without a genuine attempt, because no mate is
+    left to compare with; check the exclusions
+claims-not-enrolled: {claims:count claims} of subjects who are not enrolled left out
+ties-decide!: equal scores decide {words:template}: {pessimistic:rate} if genuine scores come last
+    among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the scores are
+    rounded
+threshold-beyond-scores!: the threshold {threshold:digits 6} {does} {part} attempts of both classes:
+    check its scale, and the kind of the scores
+thresholds-beyond-scores!: the {number:count} thresholds, from {smallest:digits 6} to
+    {largest:digits 6}, each accept or reject at least 99.9 % of the attempts of both classes: check
+    their scale, and the kind of the scores
+fewer-tries!: no {role} pair of a person and a claimed person has {tries:count tries}: the rates of
+    so many are not defined
+no-threshold!: there is no finite threshold: {why}; choose another rule, or give a number as
+    `threshold`
+not-all-ranks: ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at
+    {thresholds:count thresholds} exceed {limit:count values}; `max_rank` sets another number
+target-not-supported: {rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts}
+    (the rule of 3 requires {needed:range} {unit})
+target-uncertain: {rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent
+    {errors:term} expected from {have:amounts} (the rule of 30 requires {needed:range} {unit})
+near-chance!: the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample
+    of attempts, 0.5 by chance): check the labels, and whether `kind` is {other}
+labels-wrong!: the scores are no better than chance (AUC {auc:decimals 2} of a sample of attempts),
+    and their kind is certain (metric {metric}): the labels are probably wrong; check them and their
+    order
+kind-wrong!: the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a sample of
+    attempts): they are probably of the other kind; give {other} as `kind`
+kind-or-classes-wrong!: the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a
+    sample of attempts), and scores alone cannot say why: either they are of the other kind, or
+    {classes} were exchanged; find out which before you change either
+scores-not-counted: the scores cannot be evaluated: {why}
+interval-of-few-subjects!: only {subjects:count subjects}: intervals by subject ({method}) are
+    {fault}
+dependent-attempts!: {method} intervals assume independent {attempts}, but {attempts} of one subject
+    are dependent, so the intervals are too narrow: use `interval="people"`, which is by subject
+left-out-in-groups: for the intervals, {groups:count groups} of the {subjects:count subjects} are
+    left out in turn, instead of one subject at a time
+no-interval!: no interval of {of:template}: {why:template}
+limit-not-supported: the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates},
+    because there are too few people or attempts
+actual-cost-above-1: the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse
+    than a system that always {answer}; choose the threshold on scores like these, or calibrate them
+people-of-both-sets!: {who} of the test set are also in the training set, so the error rates are
+    optimistic; test on other people
+# Ranked lists of the nearest K
+queries-without-match: no match for {queries:count queries} ({why:template}): {treatment}
+matches-beyond-lists!: some matches are beyond the end of the lists, so {what:names} are not
+    defined; save longer lists
+# Re-identification
+more-matches-than-places!: {beyond:count} of {queries:count queries} with more matches in the
+    gallery than a list cut at rank {places:count} has places: even a perfect list has a rank-K
+    average precision below 1
+expected-ties!: {queries:count queries} with ties: {measures:names} are not defined under expected
+    ties; choose another value of `ties`
+queries-left-out: left out: {queries:count queries} with an id of {role} ({ids:names}), which match
+    nothing; `junk_ids` and `distractor_ids` choose the ids
+no-query-with-match: no query has a match, and {consequence}: {why}
+all-queries-in-gallery!: the identity of every query is in the gallery, so mFR is not defined; add
+    queries of other people as rows
+# A check of data
+subjects-with-one-template: {subjects:count subjects} with one template, who make no genuine
+    attempt; collect a second template of each if you can
+labels-in-several-spellings: {labels:count labels} in several spellings, counted as different
+    subjects; if these are the same people, write their labels alike
+names-repeated: {values:count values} of {column:name} {how}; leave the repetitions out, unless
+    these are several templates of one file
+notes-of-list: {notes:messages}
+two-names-likely: {pairs:count pairs} of labels are as near to each other as templates of one label:
+    probably one person under two names, whose comparisons are counted as impostor attempts; give
+    both the same label
+labels-likely-wrong: {templates:count templates} much nearer to another label than to the given one,
+    of {compared:count} compared; look at these templates, which are listed, and correct wrong
+    labels
+captures-likely-failed: {templates:count templates} unusually far from their own label, and near no
+    other label, of {compared:count} compared: failed captures or wrong labels; look at these
+    templates, which are listed
+people-few: {size:amounts}: intervals over so few people are rough; collect data of more people
+    (`bioeval sample-size` plans their number)
+comparisons-failed: {comparisons:count comparisons} failed (NaN){treatment:template}
+values-of-failures: {comparisons:counts} of {compared:amounts} have the score {values:scores},
+    {how}; if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt)
+    or `nan="reject"`, or mask them
+templates-repeated: {templates:count templates} more than once (equal rows or columns){labels};
+    correct the labels, or leave the copies out
+copies-of-one: {copies:amounts} of one label {at}: these are copies rather than attempts; leave them
+    out
+copies-of-two: {copies:amounts} {at} of a template with another label: look at these templates, and
+    correct their labels or leave copies out
+# Comparisons of systems
+not-in-common: {what} that some systems lack are left out: {left_out:counts}
+measures-not-defined: measures left out, because some systems lack them: {measures:names}
+attempts-of-systems: {systems:names} did not make the same attempts as {first:name}, because of
+    failed comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and
+    {attempts_of_first:counts} of {first:name}; give all systems the same mask and exclusions, and
+    count failed comparisons with `nan="reject"`
+# Groups
+inequity-undefined!: {what:template} are not defined: {why} ({groups:names}){advice:template}
+groups-of-few-subjects: groups of fewer than {needed:count subjects} are flagged and should not be
+    ranked; they are left out of tests and of all comparisons between groups: {groups:names}
+groups-of-attempts: only {several:count} of {of:count subjects} have templates in several groups
+    (such as {subject:name} in {groups:names}), so attempts are grouped by the value of the probe;
+    to group people, give all templates of a subject the same value
+few-expected-errors-in-groups: at the overall {rate:term} of {overall:rate}, fewer than
+    {needed:count} {errors:term} are expected (rule of {needed:count}, which assumes independent
+    errors[; {once}]): {groups:names}
+groups-not-compared: no conclusion on whether {what:template}: {why}
+# A zoo
+infinite-scores-left-out!: {attempts:count attempts} with an infinite score left out of all means;
+    give failed comparisons as NaN
+animals-not-tested!: the test of {animals} is not defined: {why}
+# Calibration
+scores-are-no-ratios: the scores are {scores}, not log-likelihood ratios: only the minima are given;
+    a calibrator trained on other people turns them into ratios
+cllr-above-1: Cllr is above 1: decisions by these ratios lose more than decisions by the prior
+    alone; calibrate the scores on other people
+cllr-infinite!: Cllr is infinite{where}: some attempts have an infinite ratio of the wrong sign,
+    which isotonic regression gives beyond the scores of one class; calibration with
+    `ends="laplace"` gives finite ratios only
+training-scores-separable!: the genuine and impostor scores of the training data are separable: the
+    logistic regression has no finite solution, and a penalty on its squared weights keeps them
+    finite; ratios far from 0 depend on the penalty rather than on the data, and ratios of `pav`
+    depend on counts
+calibration-turns-order!: in the training scores ({scores}), genuine attempts are farther than
+    impostor attempts, so calibration reverses the order of the scores; check `kind`
+# Fusion and normalisation
+people-of-cohort-not-known: the subjects of the trials or of the cohort are unknown, so it was not
+    checked whether they overlap; `subject_from` or `labels` gives the subjects
+systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digits 4} to
+    {narrow_high:digits 4}, and those of {wide:name} from {wide_low:digits 4} to {wide_high:digits
+    4}, so fusion by {method} is dominated by one of them; give `normalise`, such as min-max, which
+    puts the systems on one scale
+trained-on-same-scores!: the {model} was trained on the scores that it is applied to, so the results
+    are optimistic; train it on scores of other people, or evaluate in folds
+# Folds and repeated partitions
+undefined-in-parts!: {what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s,
+    so means are over the others: {why}; divide by subject, into fewer parts
+ties-in-partitions: equal scores decide the rank of {tied:count} of {probes:count probes} in
+    {number:count} partitions, by the rule of ties; ties = optimistic and ties = pessimistic give
+    the range
+no-spread-between-parts!: {rate:term} is {value} in every {unit}: the spread is 0, so there is no
+    interval
+one-part!: there is only one {unit}: no interval and no standard deviation; divide the data more
+    than once
+pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different
+    parts untested, and tests {tested:count}; fewer folds test more
+galleries-of-different-sizes: training and test have galleries of different sizes, so their rates
+    are not comparable: a smaller gallery makes fewer errors
+subjects-in-both-parts!: up to {subjects:count subjects} of a test part are in its training part,
+    too (in {parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide
+    by subject, as SubjectKFold does
+# Threshold studies
+fewer-folds: {folds:count folds} instead of {usual:count}, because there are only {there:count}
+    {what}
+no-spread-in-folds!: {rate:term} is {value} in every {unit}: the spread is 0, so the folds give no
+    interval
+pairs-divided: pairs are divided, not subjects, so a subject in several pairs may be in both the
+    training and the test part; give the subjects of the pairs, so that folds divide people
+no-interval-by-subject: the subjects of the pairs are not given, so there is no interval by subject;
+    if template names contain the subjects, give `subject_from`, such as '{pattern:name}'
+target-not-shown: the data cannot show {rate:term} {target:rate}: even without a {error:term},
+    {needed:amounts} would be needed (rule of 3)
+threshold-uncertain: the threshold {which}is uncertain: to expect 30 {errors:term} at {rate:term}
+    {target:rate}, {needed:amounts} are needed (rule of 30){beside:template}
+wilson-without-subjects!: the subjects of the test set are not known, so the intervals are Wilson's
+    and assume independent attempts: they are too narrow, since the attempts of one subject are
+    dependent; if names contain the subjects, give `subject_from`, such as '{pattern:name}'
+target-missed: at the threshold without a guarantee, the {far} on {people} was {rate:rate},
+    {times:digits 2} times the target of {target:rate}[, but its interval, from {low:rate}, contains
+    the target]
+# Assured thresholds
+kinds-of-people-absent: kinds of people[ rarer than {share:rate} (3 in {people:count})] may be
+    absent from the data
+no-impostor-attempts!: there are no impostor attempts
+too-few-people-to-resample!: there are only {people:count} {who}; at least {needed:count} are needed
+strictest-threshold-above-target!: even at the strictest threshold that was tried, {far:rate}
+    {event} in these data, above the target of {target:rate}; more people would not help
+too-few-people-to-promise!: even at a strict threshold, at which {far:rate} {event} in these data,
+    the upper limit of this rate is {high:rate} with {confidence:rate} confidence, above the target
+    of {target:rate}; {people:count} {over} are too few
+unequal-numbers-of-templates: the assured {far}, {far_of_means:rate}, gives all {over} equal weight;
+    over all attempts {far} is {far_of_attempts:rate}, because people have unequal numbers of
+    templates
+assurance-of-derived-scores: the scores were derived from others ({origin:name}); the guarantee
+    holds only if nothing was fitted to these same people
+# Attacks and their detection
+genuine-pairs-of-attack-list-left-out: {pairs:count genuine pairs} in the list of attacks left out:
+    the genuine pairs of the other list are used
+too-few-presentations: fewer than {needed:count presentations} (rule of 3: 3 / {target:rate}) cannot
+    show {rate} {target:rate}, even without an error: {species:counts}
+few-instruments: there are fewer than {needed:count instruments} of a species, however often each is
+    presented: {species:counts}
+species-without-response!: {rate} is without {species:names}, of which no presentation
+    {has}{advice:template}
+no-bona-fide-response!: no bona fide presentation has a response (NaN stands for no response)
+# Galleries of other sizes
+one-subject-left-out!: {far} at {subjects:count subjects} is undefined: an enrolled probe has
+    {others:count other subjects}
+# Plans
+plan-uncertain: the plan is rough: {why:template}
+# Tracking
+results-without-truth!: skipped, as there is no ground truth: {number:count results}, such as
+    {names:names}; compare the names of both sides
+cameras-of-one-side!: the {other} lacks {number:count cameras} of the {side} ({cameras:names}),
+    whose {boxes:count boxes} count as {counted_as}; compare the numbers of the cameras, or leave
+    these out of both
+no-boxes!: the {side} has no box to evaluate
+no-matches!: no box of the result overlaps a target by {iou:digits 6}; compare the coordinates
+    (left, top, width and height in pixels) and the frame numbers (from 1) of both sides
+class-0-ignored: ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1
+    alone is evaluated; `classes` chooses others
+boxes-beyond-truth: counted as false positives: {boxes:count boxes} of the result beyond frame
+    {last:name}, the last one of the ground truth
+ignored-boxes: ignored: {boxes:count boxes} of the ground truth; boxes of the result that match
+    {which} {treatment}; `ignored` chooses the convention
+frames-not-given: the number of frames is not given for {unknown:count} of {sequences:count
+    sequences}: rates per frame are over the frames with rows; give this number in seqinfo.ini or as
+    `frames`
+few-sequences!: no intervals over {sequences:count sequences}: at least {needed} are needed
+sequences-not-in-common: left out: {left_out:count} of {sequences:count sequences}, such as
+    {names:names}; sequences without a result: {trackers:counts}
+sequences-of-one-video: {sequences:count sequences} show {videos:count videos}, each with the
+    detections of several detectors: the intervals leave out one video at a time
+""")
+)
 
 
 def sentence_of(message: Message) -> Text:
