@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ KIND_DOUBTS = ("near-chance", "labels-wrong", "kind-wrong", "kind-or-classes-wro
 class KindVerdict:
     """The verdict on the kind of scores: "ok", a warning or an error with its message."""
 
-    severity: str
+    severity: Literal["ok", "warning", "error"]
     message: Message | None = None
 
     @classmethod

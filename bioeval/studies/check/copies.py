@@ -14,7 +14,14 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
 from bioeval.showing.text import Text, say
-from bioeval.studies.check.findings import Finding, listed, listed_pairs, passed, place_in_words
+from bioeval.studies.check.findings import (
+    Finding,
+    Severity,
+    listed,
+    listed_pairs,
+    passed,
+    place_in_words,
+)
 from bioeval.studies.check.scan import SHOWN, DataScan
 
 # Least columns in a digest of a row, of which equal ones are no chance.
@@ -89,7 +96,7 @@ def _finding(
     copy = "distance 0" if scores.kind == "distance" else "similarity 1"
     closeness = f"within {limit:.3g} of {copy}" if limit else f"at {copy}"
     message = Message("copies-of-two" if of_two else "copies-of-one", copies=number, at=closeness)
-    severity = "warning" if of_two or not natural else "note"
+    severity: Severity = "warning" if of_two or not natural else "note"
     return Finding(check, severity, message, count, places)
 
 

@@ -14,7 +14,7 @@ from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
 from bioeval.scores.selecting import of_own_columns
 from bioeval.showing.text import Text, say
-from bioeval.studies.check.findings import Finding, listed, passed, place_in_words
+from bioeval.studies.check.findings import Finding, Severity, listed, passed, place_in_words
 from bioeval.studies.check.scan import SHOWN, DataScan, sign_of
 
 # Least comparisons of a constant row or column.
@@ -97,7 +97,7 @@ _FAILED = {
 def failures(scores: Scores, number: int, where: Text, nearest: int, farthest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
     if number:
-        severity = "error" if scores.nan == "raise" else "note"
+        severity: Severity = "error" if scores.nan == "raise" else "note"
         message = Message("comparisons-failed", comparisons=number, treatment=_FAILED[scores.nan])
         return Finding("failed", severity, message, number, where)
     for infinite, accepted, severity in ((nearest, "every", "warning"), (farthest, "no", "note")):
@@ -186,7 +186,7 @@ def end_finding(
         values=[end.value for end in ends],
         how=" and ".join(dict.fromkeys(end.how for end in ends)),
     )
-    severity = "error" if any(end.accepted for end in ends) else "warning"
+    severity: Severity = "error" if any(end.accepted for end in ends) else "warning"
     return Finding("sentinels", severity, message, sum(numbers), where)
 
 

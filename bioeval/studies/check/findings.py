@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from bioeval.showing.writers.lines import written
 TASK = "verification"
 
 #: From harmless to serious; with an error, a result of the data would mislead.
-SEVERITIES = ("ok", "note", "warning", "error")
+Severity = Literal["ok", "note", "warning", "error"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Finding:
     """
 
     check: str
-    severity: str
+    severity: Severity
     found: Text
     count: int = 0
     places: Text = ""

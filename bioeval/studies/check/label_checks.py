@@ -22,7 +22,7 @@ from bioeval.scores.provenance import (
 )
 from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say
-from bioeval.studies.check.findings import Finding, listed, passed
+from bioeval.studies.check.findings import Finding, Severity, listed, passed
 
 # Metadata columns that name a template.
 _NAMES = (*NAME_COLUMNS, "key")
@@ -115,7 +115,7 @@ def _templates_of_subjects(sizes: np.ndarray) -> Text:
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     templates = scores.shape[0]
     if doubt := scores.doubt_of_square:
-        severity = "error" if doubt == "half-matrix" else "warning"
+        severity: Severity = "error" if doubt == "half-matrix" else "warning"
         return Finding("layout", severity, Message(doubt), count=templates)
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     if self_compared:

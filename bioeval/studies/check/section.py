@@ -16,7 +16,7 @@ from bioeval.showing.printing import Shown
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.studies.check.confusions import ConfusedPair, Confusions
-from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError, Side
+from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError, Severity, Side
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +93,7 @@ class DataCheck(Shown):
     def __getitem__(self, check: str) -> Finding:
         return {finding.check: finding for finding in self.findings}[check]
 
-    def with_severity(self, *severities: str) -> list[Finding]:
+    def with_severity(self, *severities: Severity) -> list[Finding]:
         """Return the findings with these severities, in order."""
         return [finding for finding in self.findings if finding.severity in severities]
 

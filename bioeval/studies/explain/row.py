@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -21,7 +22,11 @@ from bioeval.showing.cells import Label, Score
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written
 
-GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
+#: What an entry of a list is for the probe.
+Role = Literal["genuine", "impostor", "left out"]
+GENUINE: Role = "genuine"
+IMPOSTOR: Role = "impostor"
+LEFT_OUT: Role = "left out"
 
 #: Most templates of a subject whose scores are listed beside its fused score.
 MOST_LISTED = 3
@@ -59,7 +64,7 @@ class Entry:
     subject: str
     score: float | None
     distance: float
-    role: str
+    role: Role
     accepted: bool | None
     failed: bool
     reason: Text = ""
@@ -90,7 +95,7 @@ class RankedList:
     unit: str
     entries: tuple[Entry, ...]
 
-    def with_role(self, *roles: str) -> list[Entry]:
+    def with_role(self, *roles: Role) -> list[Entry]:
         """Return the entries with these roles, in order."""
         return [entry for entry in self.entries if entry.role in roles]
 

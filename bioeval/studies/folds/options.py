@@ -43,7 +43,7 @@ class FoldOptions:
     `priors` those of its least costs; there are none where `far_targets` is None.
     """
 
-    task: str
+    task: FoldTask
     rule: Rule
     interval: IntervalMethod
     use: Use = Use()

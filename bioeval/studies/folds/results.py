@@ -32,7 +32,7 @@ from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.people import ratio
 from bioeval.stats.repeated import attrs_of_interval
-from bioeval.studies.folds.options import FoldOptions
+from bioeval.studies.folds.options import FoldOptions, FoldTask
 from bioeval.studies.folds.splits import SplitPlan
 
 #: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.
@@ -93,7 +93,7 @@ _FIRST = ("threshold", "far", "frr", "hter", "dir", "cms", *FIRST)
 ALIKE = 0.1
 
 
-def fold_names(task: str) -> dict[str, Variable]:
+def fold_names(task: FoldTask) -> dict[str, Variable]:
     """Describe the variables of a task over folds."""
     scripts = {x.name: x for x in rates_of_scripts()}
     first = {"threshold": OF_FOLDS["threshold"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -22,7 +22,7 @@ from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.options import FoldOptions, parse_ranks
+from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.repeat import results_of_partitions
 from bioeval.tasks.options import EvaluationOptions
@@ -85,7 +85,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[name] = make(task=name, search=OpenSet(**search))
+            nodes[name] = make(task=cast("FoldTask", name), search=OpenSet(**search))
     datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

@@ -620,7 +620,7 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
 
 
 def _splitter(
-    scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
+    scores: Scores, folds: int, repeats: int, random_state: RandomState, task: ThresholdTask
 ) -> Any:
     if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")

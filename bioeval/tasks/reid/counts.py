@@ -18,7 +18,7 @@ from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import to_user
-from bioeval.protocol.choices import PlainTies, Ties
+from bioeval.protocol.choices import ApForm, PlainTies, PrecisionOver, Ties
 from bioeval.results.dataset import (
     Scalars,
     Variables,
@@ -343,7 +343,7 @@ def ranked_curves(
     max_rank: int,
     positives: np.ndarray,
     *,
-    precision_over: str,
+    precision_over: PrecisionOver,
 ) -> dict[str, MatchCurve]:
     """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
     query, rank, weight = match_places(matches, ties, max_rank)
@@ -358,7 +358,7 @@ def ranked_curves(
 
 
 def precision_message(
-    lists: MatchLists, counted: np.ndarray, form: str = "sum"
+    lists: MatchLists, counted: np.ndarray, form: ApForm = "sum"
 ) -> Iterator[Message]:
     """Yield the message of mAP where the order of equal scores decides it."""
     if lists.tied.any():

@@ -9,7 +9,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.counting.identification import place_weights
 from bioeval.counting.mate_ranks import MatchLists
-from bioeval.protocol.choices import Ties
+from bioeval.protocol.choices import ApForm, RankKOver, Ties
 from bioeval.results.query_means import OF_MATCH, QueryMean
 
 #: Places of tied entries in memory at a time.
@@ -37,7 +37,7 @@ def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
     return np.where(lists.positives > 0, sums, np.nan)
 
 
-def average_precision(lists: MatchLists, ties: Ties, form: str = "sum") -> np.ndarray:
+def average_precision(lists: MatchLists, ties: Ties, form: ApForm = "sum") -> np.ndarray:
     """Return the average precision of each query; NaN where it has no match.
 
     With ``P(k)`` the precision at rank ``k``, the form ``"sum"`` is the mean of ``P`` at the
@@ -91,7 +91,9 @@ def interpolated_precision(lists: MatchLists, ties: Ties) -> np.ndarray:
     return out
 
 
-def cut_average_precision(lists: MatchLists, ties: Ties, rank_k: int, over: str) -> np.ndarray:
+def cut_average_precision(
+    lists: MatchLists, ties: Ties, rank_k: int, over: RankKOver
+) -> np.ndarray:
     """Return the average precision of lists cut at a rank.
 
     The denominator `over` is ``"positives"``, the number of matches of the query; ``"smaller"``,
@@ -110,7 +112,7 @@ def cut_average_precision(lists: MatchLists, ties: Ties, rank_k: int, over: str)
         return per_query(lists, precisions) / number
 
 
-def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
+def cut_messages(matches: np.ndarray, rank_k: int, over: RankKOver) -> list[Message]:
     """Return a message if a query has more `matches` than fit into a list cut at a rank."""
     beyond = int((matches > rank_k).sum())
     if over != "positives" or not beyond:
