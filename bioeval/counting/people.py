@@ -101,7 +101,8 @@ class CountPeople(Reducer):
         self.names = people.names
         self.no_person = people.no_person
         self._person = people.of_code
-        self._of_probe, self._of_gallery = self._person[codes.probe], self._person[codes.gallery]
+        self._of_probe = self._person[codes.probe]
+        self._of_gallery = self._person[codes.gallery]
         self.listed = isinstance(parts, PairParts)
         self.sizes = np.zeros((2, self.people), dtype=np.int64)
         if not self.listed:
@@ -371,7 +372,8 @@ def _count_listed(
     scores = verified.scores
     people = verified.people
     codes = verified.scores.codes
-    probe, claimed_person = people.of_code[codes.probe], people.of_code[codes.gallery]
+    probe = people.of_code[codes.probe]
+    claimed_person = people.of_code[codes.gallery]
     if verified.claims is None:
         values = scores.pair_distances()
         attempt = np.flatnonzero(~np.isnan(values))

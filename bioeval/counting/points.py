@@ -348,7 +348,8 @@ EXACT_COSTS = 1000
 @lru_cache(256)
 def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
     """Return the costs of FAR and of FRR as whole numbers of a common unit."""
-    of_far, of_frr = (1 - Fraction(prior)) * Fraction(accept), Fraction(prior) * Fraction(miss)
+    of_far = (1 - Fraction(prior)) * Fraction(accept)
+    of_frr = Fraction(prior) * Fraction(miss)
     return of_far.numerator * of_frr.denominator, of_frr.numerator * of_far.denominator
 
 
@@ -473,7 +474,8 @@ def d_prime(genuine: Moments, impostor: Moments) -> float:
     """
     # The scale of the wider class: no score is too large in it, and the narrower may vanish.
     scale = min(genuine.scale, impostor.scale)
-    genuine_scale, impostor_scale = scale / genuine.scale, scale / impostor.scale
+    genuine_scale = scale / genuine.scale
+    impostor_scale = scale / impostor.scale
     spread = math.hypot(genuine.deviation * genuine_scale, impostor.deviation * impostor_scale)
     if not spread > 0:
         return float("nan")

@@ -83,7 +83,8 @@ class Faces:
 
     def __repr__(self) -> str:
         """Return the numbers of images and of people."""
-        people, side = len(np.unique(self.people)), self.images.shape[1:]
+        people = len(np.unique(self.people))
+        side = self.images.shape[1:]
         return f"<Faces: {len(self.images)} images of {people} people, {side[0]} x {side[1]} grey>"
 
 

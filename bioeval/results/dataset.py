@@ -386,7 +386,9 @@ def tree_above(
     dataset = xr.Dataset() if dataset is None else dataset
     node = xr.DataTree.__new__(xr.DataTree)
     node._set_node_data(dataset)
-    node._parent, node._name, node._children = None, None, dict(children)
+    node._parent = None
+    node._name = None
+    node._children = dict(children)
     for name, child in children.items():
         child._parent, child._name = node, name
     return node

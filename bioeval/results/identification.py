@@ -301,13 +301,15 @@ class OpenSetAttempts:
             **points,
             "expected_false_accepts": far_targets * self.impostor,
         }
-        people, independent = searching_people(about, impostors), self.impostor
+        people = searching_people(about, impostors)
+        independent = self.impostor
         if people is not None:
             independent = min(independent, people.number)
         for name in {"dir_at_far", "dir_at_far_at_least", "dir_at_far_at_most"} & points.keys():
             values[f"{name}{SUPPORTED}"] = supported(far_targets, independent)
         if about.people:
-            everyone, enrolled = about.probe_subjects, about.enrolled_subjects
+            everyone = about.probe_subjects
+            enrolled = about.enrolled_subjects
             attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
             values["genuine_subjects"] = np.int64(enrolled)
             values["impostor_subjects"] = np.int64(attempts.get(impostors, everyone))
@@ -407,7 +409,8 @@ class OpenSetCounts:
         accepted, and beyond the last threshold everything is.
         """
         genuine = self.attempts.genuine
-        far, dir_ = rate(self.accepted, self.attempts.impostor), rate(self.identified, genuine)
+        far = rate(self.accepted, self.attempts.impostor)
+        dir_ = rate(self.identified, genuine)
         eer_low = eer_high = np.nan
         dir_low = dir_high = np.full((len(far_targets), dir_.shape[1]), np.nan)
         if not np.isnan(far).any() and not np.isnan(dir_).any():
@@ -419,7 +422,8 @@ class OpenSetCounts:
             eer_low = float(max(far[crossed - 1], frr[crossed]))
             eer_high = float(min(far[crossed], frr[crossed - 1]))
             last = np.array([np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64)
-            dir_low, dir_high = dir_[last], dir_[np.minimum(last + 1, len(far) - 1)]
+            dir_low = dir_[last]
+            dir_high = dir_[np.minimum(last + 1, len(far) - 1)]
         return {
             "eer_at_least": eer_low,
             "eer_at_most": eer_high,

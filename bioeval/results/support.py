@@ -148,7 +148,8 @@ def support_messages(
             counts_people = of_frr or rate == "dir"
             needed_people = needed if counts_people else list(map(people_with, needed))
             if counts_people or by_people.number < min(needed_people):
-                have, needed = {"people": by_people.number}, needed_people
+                have = {"people": by_people.number}
+                needed = needed_people
             else:
                 have = {"pairs of people": by_people.pairs}
         about = {"rate": rate, "chosen": chosen, "targets": missed[code]}
@@ -231,7 +232,8 @@ def beyond_scores(threshold: float, far: float, frr: float, *, given: bool = Tru
         does, is_all = "rejects", far == 0 and frr == 1
     else:
         return []
-    part, outside = "all" if is_all else "at least 99.9 % of the", bool(given and is_all)
+    part = "all" if is_all else "at least 99.9 % of the"
+    outside = bool(given and is_all)
     return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
 
 

@@ -36,7 +36,9 @@ def verification_scalars(verified: Verified) -> Scalars:
 
 
 def _variables_and_labels(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
-    points, attempts, people = verified.points, verified.attempts, verified.compared
+    points = verified.points
+    attempts = verified.attempts
+    people = verified.compared
     requested = points.wanted
     values: Variables = {
         "genuine_attempts": np.int64(attempts.genuine_attempts),
@@ -68,7 +70,9 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
-    points, attempts, about = verified.points, verified.attempts, verified.about
+    points = verified.points
+    attempts = verified.attempts
+    about = verified.about
     thresholds, fa = verified.curve
     thresholds, first = np.unique(np.append(thresholds, points.rows), return_index=True)
     fa = np.append(fa, points.rows_fa)[first]

@@ -61,7 +61,8 @@ def _common_templates(
     square = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
     nouns = ("templates", "templates") if square else ("probes", "gallery templates")
     for side, noun in enumerate(nouns):
-        names, other_names = _names_of(first, side), _names_of(second, side)
+        names = _names_of(first, side)
+        other_names = _names_of(second, side)
         if names is None or other_names is None:
             chosen.append((None, None))
             notes |= dict.fromkeys(without_names(names, other_names, systems))
@@ -83,7 +84,8 @@ def _names_of(scores: Scores, side: int) -> pd.Index | None:
 def _common_pairs(
     first: Scores, second: Scores, systems: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    templates, other_templates = first.pairs.templates, second.pairs.templates
+    templates = first.pairs.templates
+    other_templates = second.pairs.templates
     unordered = first.pairs.unordered and second.pairs.unordered
     if templates is None or other_templates is None:
         if first.pair_names is not None and second.pair_names is not None:
@@ -106,7 +108,8 @@ def _common_pairs(
     rows, other_rows, notes = _common(
         keys, other_keys, "pairs", systems, (templates, other_templates)
     )
-    first, second = _part(first, rows, None), _part(second, other_rows, None)
+    first = _part(first, rows, None)
+    second = _part(second, other_rows, None)
     return first, _turned_as(first, second) if unordered else second, notes
 
 
@@ -181,7 +184,8 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -
 
 
 def _turned_as(reference: Scores, scores: Scores) -> Scores:
-    templates, turned_templates = reference.pairs.templates, scores.pairs.templates
+    templates = reference.pairs.templates
+    turned_templates = scores.pairs.templates
     assert templates is not None and turned_templates is not None
     place = places(as_names(turned_templates.values), as_names(templates.values))
     turned = templates.a != place[turned_templates.a]
@@ -274,20 +278,16 @@ def require_same(first: Scores, second: Scores) -> None:
         require_equal(first.genuine, second.genuine, "genuine flags", "pair")
         if first.pair_subjects is not None and second.pair_subjects is not None:
             for side in (0, 1):
-                subjects, other_subjects = (
-                    first.pair_subjects[:, side],
-                    second.pair_subjects[:, side],
-                )
+                subjects = first.pair_subjects[:, side]
+                other_subjects = second.pair_subjects[:, side]
                 require_equal(subjects, other_subjects, "subjects", "pair")
         return
     require_equal(first.probe_labels, second.probe_labels, "labels", SIDES[0])
     require_equal(first.gallery_labels, second.gallery_labels, "labels", SIDES[1])
     if first.layout == "top-k":
         return
-    subjects, other_subjects = (
-        first.gallery_order.probe_position,
-        second.gallery_order.probe_position,
-    )
+    subjects = first.gallery_order.probe_position
+    other_subjects = second.gallery_order.probe_position
     require_equal(subjects, other_subjects, "templates compared with themselves", "probe")
 
 

@@ -204,7 +204,8 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     row_count, column_count = mask.shape
     i, j = np.nonzero(mask == Mask.GENUINE)
     if square:
-        i, j = np.append(i, np.arange(row_count)), np.append(j, np.arange(row_count))
+        i = np.append(i, np.arange(row_count))
+        j = np.append(j, np.arange(row_count))
     graph = coo_matrix(
         (np.ones(len(i), dtype=np.int8), (i, row_count + j)),
         shape=(row_count + column_count, row_count + column_count),

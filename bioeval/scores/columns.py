@@ -52,7 +52,8 @@ class CodedSides:
         coded = Codes(
             checked(names_a, input_name), checked(names_b, input_name), input_name, of_any_type
         )
-        names_a, names_b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
+        names_a = coded.probe.astype(np.int32)
+        names_b = coded.gallery.astype(np.int32)
         return cls(coded.values.tolist(), names_a, names_b)
 
     def __len__(self) -> int:

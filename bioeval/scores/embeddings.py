@@ -281,7 +281,8 @@ class EmbeddingSource:
                 i, j = places[turn]
                 turned = self.symmetric and j < i
                 sides = (j, i) if turned else (i, j)
-                left, right = self._tile_of_side(0, sides[0]), self._tile_of_side(1, sides[1])
+                left = self._tile_of_side(0, sides[0])
+                right = self._tile_of_side(1, sides[1])
                 tile = self._distances(left, right, str(self.metric), buffer)
                 take(i, j, tile.T if turned else tile)
                 if self.symmetric and i < j and j in bands:

@@ -185,7 +185,8 @@ class ListedTemplates:
             self._leave_out_one_order(later[is_kept], first[is_kept])
 
     def _leave_out_repeated(self, later: np.ndarray, first: np.ndarray) -> None:
-        first_score, later_score = self.values[first], self.values[later]
+        first_score = self.values[first]
+        later_score = self.values[later]
         different = (first_score != later_score) & ~(np.isnan(first_score) & np.isnan(later_score))
         self.different.append(np.stack([first[different], later[different]]))
         self.repeated = len(later)

@@ -132,7 +132,8 @@ def index_of(values: Any, axis: int = 0) -> Any:
     """
     if hasattr(values, "iloc"):
         return values.axes[axis] if axis < len(values.axes) else None
-    dims, coords = getattr(values, "dims", None), getattr(values, "coords", None)
+    dims = getattr(values, "dims", None)
+    coords = getattr(values, "coords", None)
     if isinstance(dims, tuple) and coords is not None and axis < len(dims):
         return coords[dims[axis]].to_index() if dims[axis] in coords else None
     return None
@@ -489,7 +490,8 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
     for column, other_column in combinations(texts, 2):
-        texts_of_column, other_texts = texts[column], texts[other_column]
+        texts_of_column = texts[column]
+        other_texts = texts[other_column]
         if texts_of_column != other_texts and {*texts_of_column} == {*other_texts}:
             named = f"the column {column!r}" if column else "the names of the templates"
             raise DataError(

@@ -56,7 +56,8 @@ def notes_on_scores(scores: Scores) -> list[Message]:
         labelled = scores.codes.labelled
         probe, gallery = labelled.probe, labelled.gallery
         if not present(gallery, len(labelled.values))[probe].any():
-            probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
+            probes = str(scores.probe_labels.dtype)
+            templates = str(scores.gallery_labels.dtype)
             notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
         elif counts_diagonal(scores):
             notes.append(Message("diagonal-counted"))
@@ -176,7 +177,8 @@ def pairs_of_same(column: str) -> Message:
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:
     """Return a message of the templates for which a column that is compared is not known."""
-    probes, templates = int((codes.probe < 0).sum()), int((codes.gallery < 0).sum())
+    probes = int((codes.probe < 0).sum())
+    templates = int((codes.gallery < 0).sum())
     if not probes and not templates:
         return []
     about = {"column": name, "probes": probes, "templates": templates}

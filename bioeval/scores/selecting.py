@@ -44,7 +44,8 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
         chosen["_gallery_meta"] = {k: fixed(v[columns]) for k, v in scores.gallery_meta.items()}
         if scores.gallery_names is not None:
             chosen["_gallery_names"] = scores.gallery_names[columns]
-    codes, source = scores.codes.select(rows, columns), scores._source.select(rows, columns)
+    codes = scores.codes.select(rows, columns)
+    source = scores._source.select(rows, columns)
     return scores._with(_codes=codes, _source=source, **chosen)
 
 

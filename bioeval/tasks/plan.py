@@ -115,7 +115,9 @@ class CardTasks:
                 self.searching[name] = task.of_kind(scores.kind)
 
     def _add_verification(self, task: Verification) -> None:
-        scores, drawn, claims = self.scores, self.card.claims, None
+        scores = self.scores
+        drawn = self.card.claims
+        claims = None
         if drawn is not None:
             from bioeval.partition.claims import ClaimSampler
 

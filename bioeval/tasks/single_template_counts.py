@@ -121,7 +121,9 @@ class SingleTemplateCounted:
         return closed_set.dataset(counts.about, options, notes)
 
     def _open_set(self, impostors: ImpostorProbes) -> xr.Dataset:
-        counts, notes, far_targets = self.counts, self.notes, self.far_targets
+        counts = self.counts
+        notes = self.notes
+        far_targets = self.far_targets
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
         expected = _expected_ranks(counts)
         within = sums_of(counts.within)

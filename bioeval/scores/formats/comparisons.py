@@ -249,7 +249,8 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
         return pd.Index(sides[0] if len(sides) == 1 else sides[0] * name_count + sides[1])
 
     unordered = bool(arguments.peek("lists.unordered")) and len(keys) == 2
-    score_keys, trial_keys = key(scored, unordered), key(listed_names, unordered)
+    score_keys = key(scored, unordered)
+    trial_keys = key(listed_names, unordered)
     if not layout.names_templates:
         refuse_rows(score_keys.duplicated(), table, "is listed before", "list each pair once")
     lines = np.flatnonzero(~trial_keys.duplicated())

@@ -61,7 +61,8 @@ class Arguments:
     """
 
     def __init__(self, arguments: Mapping[str, Any]):
-        columns, lists = _mapping("columns", arguments), _mapping("lists", arguments)
+        columns = _mapping("columns", arguments)
+        lists = _mapping("lists", arguments)
         #: The source of names of templates: ``"auto"``, or None where ``columns`` says that there
         #: are none.
         self.names: str | None = "auto"

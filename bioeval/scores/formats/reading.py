@@ -195,7 +195,8 @@ def _has_names(path: Path) -> bool:
 
 
 def _kind_of_text(path: Path, arguments: Arguments) -> str:
-    labels, gallery = arguments.peek("labels"), arguments.peek("gallery")
+    labels = arguments.peek("labels")
+    gallery = arguments.peek("gallery")
     cells = head_of(path).cells[0]
     if not cells[0] and counts_columns(cells[1:]):
         cells = cells[1:]

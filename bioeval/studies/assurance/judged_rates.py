@@ -76,7 +76,8 @@ class JudgedAttempts:
         probing, claimed = columns.persons.made[:, people] > 0
         self._thresholds = columns.usual
         self.genuine_people = len(np.unique(columns.genuine[1]))
-        self._trying, self._sides = int((probing | claimed).sum()), (probing, claimed)
+        self._trying = int((probing | claimed).sum())
+        self._sides = (probing, claimed)
 
     @property
     def refusal(self) -> Message | None:
@@ -121,10 +122,8 @@ class JudgedAttempts:
             if attempts.genuine_attempts:
                 _, ((threshold,),) = attempts.points.at_far(np.array([far]))
             else:
-                limits, impostors = (
-                    attempts.points.far_limits(np.array([far])),
-                    attempts.impostor.keys,
-                )
+                limits = attempts.points.far_limits(np.array([far]))
+                impostors = attempts.impostor.keys
                 threshold = float(
                     max(impostors[: impostors.searchsorted(limits[0, 0])], default=-np.inf)
                 )
@@ -172,10 +171,12 @@ class SearchesOfOthers:
         """Return FAR along the curve, the mean over people, with its one-sided limits."""
         _, person = np.unique(self.person, return_inverse=True)
         searches = np.bincount(person.reshape(-1))
-        people, population = len(searches), "people who are not enrolled"
+        people = len(searches)
+        population = "people who are not enrolled"
         share = 1 / searches[person.reshape(-1)]
         order = np.argsort(self.other, kind="stable")
-        nearest, genuine = self.other[order], np.sort(self.genuine, kind="stable")
+        nearest = self.other[order]
+        genuine = np.sort(self.genuine, kind="stable")
         means = np.minimum(np.cumsum(share[order]) / max(people, 1), 1.0)
         thresholds, group = grid_of(nearest), groups_of(people)
         groups = int(group.max(initial=-1)) + 1

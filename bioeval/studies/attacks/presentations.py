@@ -110,7 +110,8 @@ class Presentations:
         ISO/IEC 30107-3:2023: APCER of a species is its presentations that are accepted over its
         presentations; BPCER is the bona fide presentations that are rejected over all of them.
         """
-        accepted, number = accepted_at(self.answered, distances), self.number
+        accepted = accepted_at(self.answered, distances)
+        number = self.number
         of_species = ratio(accepted[:, :-1], number[:-1])
         pooled = ratio(accepted[:, :-1].sum(axis=1), number[:-1].sum())
         return {
@@ -291,7 +292,8 @@ def _joined_with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
             f"{key.path}: no column has the names of the presentations of {scores.path.name}, such "
             f"as {scores.columns[0][0]!r}; expected the same names in both"
         )
-    in_scores, in_key = as_names(scores.columns[i]), as_names(key.columns[j])
+    in_scores = as_names(scores.columns[i])
+    in_key = as_names(key.columns[j])
     for cells, listed in ((scores, in_scores), (key, in_key)):
         if (twice := first_twice(listed)) is not None:
             name, (_, row) = twice
@@ -331,7 +333,9 @@ def _score(cells: _Cells) -> int:
 
 
 def _species_by_presentation(cells: _Cells, score: int) -> list[str]:
-    path, columns, attack = cells.path, cells.columns, cells.column_named(COLUMNS["species"])
+    path = cells.path
+    columns = cells.columns
+    attack = cells.column_named(COLUMNS["species"])
     truth = [i for i, name in enumerate(cells.names) if name in COLUMNS["genuine"]]
     if not truth:  # the columns of class words alone
         truth = [

@@ -66,7 +66,8 @@ def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
                 "'bona fide' elsewhere; or give `attacks`"
             )
         bona_fide = scores.select(probes=np.flatnonzero(species == ""), gallery=gallery)
-        attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
+        attack_scores = scores.select(probes=rows, gallery=gallery)
+        species = species[rows]
     else:
         require_scores(attacks, "attacks")
         if _species_of_rows(scores) is not None:
@@ -130,7 +131,8 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
             f"all {counted(len(attacks.genuine), 'pairs')} of `attacks` are genuine; "
             "expected attacks, as spoof, or with the species of each in a column 'attack'"
         )
-    genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
+    genuine = len(attacks.genuine) - len(rows)
+    spoofs = attacks.select(probes=rows)
     names = ["spoof"] * len(rows)
     if spoofs.pair_subjects is not None:
         claimed, real = spoofs.pair_subjects.T.tolist()

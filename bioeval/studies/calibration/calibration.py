@@ -217,7 +217,8 @@ def calibration_dataset(
         values["cllr"] = float(values["ece"][_EVEN])
         coordinates["llr"] = RATIOS
     pooled = counts.pooled
-    none, min_ece = np.full(len(priors), np.nan), np.full(len(LOG_ODDS), np.nan)
+    none = np.full(len(priors), np.nan)
+    min_ece = np.full(len(LOG_ODDS), np.nan)
     values |= {"min_dcf": none, "min_bayes_error": min_ece, "min_c_primary": math.nan}
     if pooled is not None:
         values["min_dcf"] = counts.least_cost(*at_priors)
@@ -424,7 +425,8 @@ class LossesOfPeople(Reducer):
         self._sides = self.people.of_code[codes.probe], self.people.of_code[codes.gallery]
         values = scored(mates.distance) if mates.rejected else mates.distance
         values = np.where(np.isnan(values), np.inf, values)  # failed: a ratio of minus infinity
-        owner, losses = self._sides[0][mates.probe], np.logaddexp(0, values.astype(np.float64))
+        owner = self._sides[0][mates.probe]
+        losses = np.logaddexp(0, values.astype(np.float64))
         sums = (np.bincount(owner, x, self.people.number) for x in (losses, None))
         self.genuine = np.array([*sums], dtype=np.float64)
         self._sums: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}

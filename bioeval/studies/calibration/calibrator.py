@@ -137,7 +137,9 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOd
     """
     attempts = SeveralSystems(systems, purpose)
     number = len(systems)
-    origin, inverse, signs = np.empty(number), np.empty(number), np.ones(number)
+    origin = np.empty(number)
+    inverse = np.empty(number)
+    signs = np.ones(number)
     for k, spread in enumerate(attempts.spreads()):
         require_spread(spread, purpose)
         origin[k], inverse[k] = spread.mean, 1 / spread.sd
@@ -310,7 +312,8 @@ class Calibrator(ScoreTransformer):
         if self.method == "logistic":
             line = fit_log_odds([X], float(self.prior), "logistic calibration")
             self._map = line
-            self.slope_, self.offset_ = float(line.weights[0]), line.offset
+            self.slope_ = float(line.weights[0])
+            self.offset_ = line.offset
             self.separable_ = line.separable
             if self.separable_:
                 remarks.append(SEPARABLE)
@@ -320,7 +323,8 @@ class Calibrator(ScoreTransformer):
         else:
             steps = _Steps(count_for_calibration(X, laplace=True))
             self._map = steps
-            self.knots_, self.ratios_ = steps.knots, steps.ratios([steps.knots])
+            self.knots_ = steps.knots
+            self.ratios_ = steps.ratios([steps.knots])
         self.kind_ = X.kind
         self._learnt([X], remarks)
         return self

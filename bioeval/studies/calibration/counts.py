@@ -49,7 +49,9 @@ class Pooled:
         corners = ErrorCurve(threshold, accepts, rejects, genuine, impostor).corners()
         # The hull leaves out the ends of the ROC where they are on an edge along an axis.
         corners = np.unique(np.concatenate([[0], corners, [len(accepts) - 1]]))
-        accepts, rejects, threshold = accepts[corners], rejects[corners], threshold[corners]
+        accepts = accepts[corners]
+        rejects = rejects[corners]
+        threshold = threshold[corners]
         is_end = np.append(True, (np.diff(accepts) > 0) | (np.diff(rejects) < 0))
         genuine_in_block = -np.diff(rejects[is_end].astype(np.int64))
         impostor_in_block = np.diff(accepts[is_end].astype(np.int64))
@@ -160,7 +162,9 @@ def count_for_calibration(
             # Genuine attempts at the distance -inf have the loss 0.
             genuine_loss = _mean_loss(sums, len(genuine), infinite[0])
             impostor_loss = _mean_loss(losses, impostors, infinite[1])
-        pooled, low, high = None, np.empty(0), np.empty(0)
+        pooled = None
+        low = np.empty(0)
+        high = np.empty(0)
         points = np.empty(0), np.empty(0)
         if len(genuine) and impostors:
             pooled = _pooled(genuine, thresholds, fa, impostors, laplace=laplace)

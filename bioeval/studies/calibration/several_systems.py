@@ -43,7 +43,8 @@ class Spread:
         step = float(shifted.mean())
         mean, squares = low, 0.0
         if high > low:
-            mean, squares = low + step, float(np.square(shifted - step).sum())
+            mean = low + step
+            squares = float(np.square(shifted - step).sum())
         number = self.number + len(values)
         gap = 0.0
         if self.number:

@@ -162,7 +162,8 @@ def check_data(
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     claims = scores if claims is None else claims
     if claims.claims:
-        notes, number = transaction_notes(claims), sum(incomplete_claims(claims))
+        notes = transaction_notes(claims)
+        number = sum(incomplete_claims(claims))
         return Finding("complete", "note", notes[0], number) if notes else passed("complete")
     lists = scores.completeness
     if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
@@ -226,7 +227,8 @@ def _findings(
 
 def _pair_checks(scores: Scores) -> Iterator[Finding]:
     values = scores.values.astype(np.float64)
-    distances, is_finite = sign_of(scores.kind) * values, np.isfinite(values)
+    distances = sign_of(scores.kind) * values
+    is_finite = np.isfinite(values)
     nan = np.flatnonzero(np.isnan(values))
     infinite = (int((distances == end).sum()) for end in (-np.inf, np.inf))
     yield failures(scores, len(nan), listed_pairs(nan[:SHOWN]), *infinite)

@@ -83,7 +83,8 @@ def confusions_at(
     has_people = scores.layout not in ("pairs", "top-k") and knows_people(scores)
     if not has_people or scores.kind == "order":
         return None
-    compared, rule = scores if claims is None else claims, Rule.parse(threshold)
+    compared = scores if claims is None else claims
+    rule = Rule.parse(threshold)
     try:
         chosen = chosen_threshold(compared, rule)
         threshold_used, threshold_next = chosen.in_units(scores.kind).values()

@@ -41,17 +41,16 @@ _ROUNDING = 1e-6
 def copies_of_matrix(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding of comparisons at the distance of a copy, or nearly so."""
     copy = distance_of_copy(scores.kind, scanned.rows[:, 0])
-    away, sample = abs(scanned.nearest - copy).T, scanned.sample[~np.isnan(scanned.sample)]
+    away = abs(scanned.nearest - copy).T
+    sample = scanned.sample[~np.isnan(scanned.sample)]
     limits = [largest_of_copies(x, sample - copy) for x in away]
     of_one_label, of_two_labels = (
         np.flatnonzero(x <= limit) for x, limit in zip(away, limits, strict=True)
     )
     of_two = bool(len(of_two_labels))
-    copied, limit, places = (
-        (of_two_labels if of_two else of_one_label),
-        limits[of_two],
-        list[Text](),
-    )
+    copied = of_two_labels if of_two else of_one_label
+    limit = limits[of_two]
+    places = list[Text]()
     for row in copied[:SHOWN].tolist():
         cells = abs(attempted(scores, row, row + 1)[0] - copy) <= limit
         if knows_people(scores):
@@ -72,7 +71,8 @@ def copies_of_pairs(scores: Scores, distances: np.ndarray) -> Finding:
         np.flatnonzero(x & (away <= y)) for x, y in zip(classes, limits, strict=True)
     )
     of_two = bool(len(of_two_labels))
-    copied, natural = of_two_labels if of_two else of_one_label, is_lattice(distances[is_finite])
+    copied = of_two_labels if of_two else of_one_label
+    natural = is_lattice(distances[is_finite])
     natural |= 2 * len(of_one_label) >= classes[0].sum()
     places = listed_pairs(copied[:SHOWN])
     return _finding(scores, {"pairs": len(copied)}, of_two, limits[of_two], places, natural)

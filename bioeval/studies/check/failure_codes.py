@@ -155,7 +155,8 @@ def sampled_codes(scores: Scores) -> Finding:
     if scores.kind == "order":
         return passed("sentinels")
     if scores.layout == "pairs":
-        values, impostor = np.asarray(scores.values, dtype=np.float64), ~scores.genuine
+        values = np.asarray(scores.values, dtype=np.float64)
+        impostor = ~scores.genuine
     else:
         templates = scores.shape[0]
         rows = np.unique(np.linspace(0, templates - 1, min(templates, _SAMPLED)).astype(np.int64))

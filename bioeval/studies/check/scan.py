@@ -55,7 +55,8 @@ class DataScan:
         raw = scores.cells.read(low, high)  # which need not be exact in float64
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
         values = np.ascontiguousarray(values, dtype=np.float64)
-        place, itself = np.arange(values.shape[1]), self.itself[low:high, None]
+        place = np.arange(values.shape[1])
+        itself = self.itself[low:high, None]
         is_attempt = place != itself
         left_out = left_out_rows(scores, low, high)
         if left_out is not None:
@@ -64,7 +65,8 @@ class DataScan:
             genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
         else:
             genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
-        failed, finite = is_attempt & np.isnan(values), is_attempt & np.isfinite(values)
+        failed = is_attempt & np.isnan(values)
+        finite = is_attempt & np.isfinite(values)
         self.failed += (np.argwhere(failed)[: SHOWN - len(self.failed)] + [low, 0]).tolist()
         self.infinite += [np.count_nonzero(is_attempt & (values == x)) for x in (-np.inf, np.inf)]
         nearest_values, farthest_values = (

@@ -129,7 +129,8 @@ def label_errors(
         for _, side, place in sorted(named)[:most]
     ]
     judged = sum(int((~np.isnan(x)).sum()) for x in contrast.values())
-    wrong_label, failed_capture = passed("label-errors"), passed("failed-captures")
+    wrong_label = passed("label-errors")
+    failed_capture = passed("failed-captures")
     if named:
         message = Message("labels-likely-wrong", templates=len(named), compared=judged)
         where = _places_in_words(scores, [(x.side, x.template.place) for x in errors], len(named))
@@ -203,7 +204,8 @@ def _leave_out_explained(
 def _medians_of_gallery(scores: Scores) -> np.ndarray:
     codes, (probes, templates) = scores.codes, scores.shape
     order, starts = by_label(codes.probe, len(codes.values))
-    medians, step = np.empty((templates, 3)), max(1, _KEPT_VALUES // probes)
+    medians = np.empty((templates, 3))
+    step = max(1, _KEPT_VALUES // probes)
     with threads_for(scores):
         for low in range(0, templates, step):
             columns = np.arange(low, min(low + step, templates))
@@ -222,10 +224,8 @@ def _distances_to_columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
 
 def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> LabelError:
     codes, label = scores.codes, int(medians[2])
-    template, compared = (
-        (scores.probe_labels, scores.probe_meta),
-        (scores.gallery_labels, scores.gallery_meta),
-    )
+    template = (scores.probe_labels, scores.probe_meta)
+    compared = (scores.gallery_labels, scores.gallery_meta)
     if side == "gallery":
         template, compared = compared, template
         candidates = np.flatnonzero(codes.probe == label)
@@ -281,7 +281,8 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
 def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
     codes = scores.codes
     to_own, to_nearest = _scaled(medians, _has_natural_zero(scores, medians))
-    contrast, nearest_label = contrasts(scores, medians), medians[:, 2].astype(np.int64)
+    contrast = contrasts(scores, medians)
+    nearest_label = medians[:, 2].astype(np.int64)
     judged = (
         np.isfinite(to_nearest) & ~codes.no_person[codes.probe] & ~codes.no_person[nearest_label]
     )
@@ -301,7 +302,8 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
         distance[label] = np.median(to_nearest[rows])
         if len(defined := contrast[rows][np.isfinite(contrast[rows])]):
             contrast_of_label[label] = np.median(defined)
-    middle, usual = np.median(distance[labels]), np.median(to_own[np.isfinite(to_own)])
+    middle = np.median(distance[labels])
+    usual = np.median(to_own[np.isfinite(to_own)])
     usual_contrast = np.median(contrast[compared])
     if not (usual < middle and usual_contrast < 0):
         return

@@ -175,7 +175,8 @@ def compare(
     method = required_interval(interval, (PEOPLE,))
     require_choice("adjust", adjust, ADJUSTMENTS)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
-    targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
+    targets = check_targets(far_targets)
+    at_frr = check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is not None and measures is None:
         _refuse_options_unused_by_reid(search, targets, at_frr, rules.name)
@@ -310,7 +311,8 @@ class _Systems:
         for message in (x for x in messages if x.code != "not-in-common"):
             self._messages.setdefault(message, []).append(name)
         for message in (x for x in messages if x.code == "not-in-common"):
-            entries, number = message.arguments["what"], message.arguments["left_out"][name]
+            entries = message.arguments["what"]
+            number = message.arguments["left_out"][name]
             if number:
                 self._left_out.setdefault(entries, {})[name] = number
         return common, numbered_as(common, scores)
@@ -345,7 +347,8 @@ class _Systems:
         return rows
 
     def details(self) -> dict[str, str | int]:
-        scores, first = self.reference, next(iter(self.measured.values()))
+        scores = self.reference
+        first = next(iter(self.measured.values()))
         codes = scores.codes
         sides = {
             "probes": scores.shape[0],

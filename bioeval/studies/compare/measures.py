@@ -182,7 +182,8 @@ def _verification(
     counted = VerificationColumns.count(verified, interval, measures, drawn=quantiles)
     limits, _ = counted.limits()
     for measure in measures:
-        columns, drawn = np.atleast_2d(counted.values[measure.name]), None
+        columns = np.atleast_2d(counted.values[measure.name])
+        drawn = None
         if measure.scalar.quantile:
             drawn = np.atleast_2d(counted.drawn_values[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])

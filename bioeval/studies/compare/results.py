@@ -150,7 +150,8 @@ class ComparedMeasure:
         """
         bounds, drawn = systems[0].scalar.bounds, None
         if len(systems[0].drawn):
-            drawn, method = np.stack([x.drawn for x in systems]), BOOTSTRAP
+            drawn = np.stack([x.drawn for x in systems])
+            method = BOOTSTRAP
         supported = all(x.supported for x in systems)
         differences = Differences.from_columns(
             np.stack([x.columns for x in systems]),
@@ -174,7 +175,8 @@ class ComparedMeasure:
     @cached_property
     def statistics(self) -> dict[str, np.ndarray]:
         """The values and their statistics, by the ends of the names of variables."""
-        between, better = self.differences, self.systems[0].scalar.larger_is_better
+        between = self.differences
+        better = self.systems[0].scalar.larger_is_better
         values = np.array([x.value for x in self.systems])
         low, high = np.array([x.limits for x in self.systems]).T
         rank, rank_low, rank_high = between.ranks(better)
@@ -203,7 +205,8 @@ class ComparedMeasure:
 
         They say what a variable is, how it is shown and compared, and for whom its limits are.
         """
-        scalar, population = self.systems[0].scalar, self.systems[0].population
+        scalar = self.systems[0].scalar
+        population = self.systems[0].population
         if statistic:
             about = STATISTICS[statistic]
             units = scalar.units if statistic in _IN_ITS_UNIT else about.units
@@ -272,8 +275,10 @@ def _variable(
     """
     dims = tuple(measures[0].places)
     statistics = [x.statistics[statistic] for x in measures]
-    systems, shape = statistics[0].shape, tuple(len(labels[dim]) for dim in dims)
-    dtype, is_whole = statistics[0].dtype, len(statistics) == np.prod(shape)
+    systems = statistics[0].shape
+    shape = tuple(len(labels[dim]) for dim in dims)
+    dtype = statistics[0].dtype
+    is_whole = len(statistics) == np.prod(shape)
     if dtype.kind == "i" and not is_whole:
         dtype = np.dtype(np.float64)
     values = np.empty((*systems, *shape), dtype=dtype)

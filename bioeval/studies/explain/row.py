@@ -161,7 +161,8 @@ class RowLists:
     def by_subject(self, i: int, fusion: str) -> RankedList:
         """Return the list of the subjects of row `i`, by their fused scores."""
         templates = {entry.column: entry for entry in self.templates(i).entries}
-        block, gallery = read_rows(self.scores, slice(i, i + 1)), self.scores.gallery_order
+        block = read_rows(self.scores, slice(i, i + 1))
+        gallery = self.scores.gallery_order
         entries = []
         for group, value in enumerate(block.by_person(fusion).values[0].tolist()):
             low, high = gallery.starts[group : group + 2]

@@ -415,7 +415,8 @@ def _rates(totals: Mapping[str, Mapping[TaskCount, float]], notes: Iterable[Text
         before = -1.0
         for rate in quotients(task, counts):
             # Ranks at which no probe is found are left out.
-            is_shown, before = rate.rank in (None, 1) or rate.part != before, rate.part
+            is_shown = rate.rank in (None, 1) or rate.part != before
+            before = rate.part
             if is_shown:
                 rows.append(_rate(task, rate))
     columns = [Column("task"), Column("rate"), Column("fraction"), Column("value")]

@@ -246,7 +246,8 @@ def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient
         genuine, impostor = sum_of("ga", "fr"), sum_of("fa", "gr")
         missed = "FR / TG"
         if task == "open_set":
-            genuine, missed = sum_of("genuine_attempts"), "FR / TG = 1 - {dir}(t, 1)"
+            genuine = sum_of("genuine_attempts")
+            missed = "FR / TG = 1 - {dir}(t, 1)"
             formula = "(DI(t, 1) + ... + DI(t, {rank})) / TG"
             yield from up_to("dir", "di", formula, genuine)
         else:

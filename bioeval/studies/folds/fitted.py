@@ -35,7 +35,8 @@ class TrainedSystem(FoldedSystem):
         self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
     ):
         """Check features, subjects and estimator; `compared_by` are metric and kind."""
-        self.kind, self.metric = kind_of_metric(**compared_by), compared_by["metric"]
+        self.kind = kind_of_metric(**compared_by)
+        self.metric = compared_by["metric"]
         if isinstance(features, Scores):
             raise DataError(
                 "estimator is given with Scores of a finished system; give the features of "
@@ -60,10 +61,8 @@ class TrainedSystem(FoldedSystem):
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
         self.estimator, self._origin = estimator, ""
-        self.plan, self.sides = (
-            SplitPlan(splitter, samples, self.subjects, None, meta),
-            Samples(self.labels.codes),
-        )
+        self.plan = SplitPlan(splitter, samples, self.subjects, None, meta)
+        self.sides = Samples(self.labels.codes)
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return both parts, by a clone that is fitted to the training samples."""
@@ -118,7 +117,8 @@ class TransformedScores(FoldedSystem):
 
     def __init__(self, data: Any, splitter: Any, estimator: Any):
         """Divide the first system; the other systems are divided alike."""
-        self.estimator, self._named = estimator, isinstance(data, Mapping)
+        self.estimator = estimator
+        self._named = isinstance(data, Mapping)
         self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
         first, *further = self.systems.values()
         require_scores(first, "the data")

@@ -333,7 +333,8 @@ class PairSides(Samples):
         if by_subject:
             codes = scores.codes
             person = ~codes.no_person
-            self.labels, self.n = codes.values[person], int(person.sum())
+            self.labels = codes.values[person]
+            self.n = int(person.sum())
             number = np.where(person, np.cumsum(person) - 1, -1)
             self._ends = number[np.stack([codes.probe, codes.gallery])]
 

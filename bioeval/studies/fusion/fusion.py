@@ -206,7 +206,8 @@ class SystemFusion(ScoreTransformer):
                 ]
             self._line = fit_log_odds(entering, 0.5, "logistic fusion")
             self.weights_ = dict(zip(names, self._line.weights.tolist(), strict=True))
-            self.offset_, self.separable_ = self._line.offset, self._line.separable
+            self.offset_ = self._line.offset
+            self.separable_ = self._line.separable
             if self.separable_:
                 remarks.append(SEPARABLE)
         self._learnt(systems.values() if self.learns else (), remarks)

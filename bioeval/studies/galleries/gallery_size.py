@@ -113,14 +113,16 @@ def _dataset(
         identified.append(np.minimum(drawn, genuine))
         fa.append(sum(_accepted(candidates[kind], kind, size) for kind in KINDS[role]))
     counts = np.stack(identified)
-    dir_, cms = rate(counts[:, :-1], genuine), rate(counts[:, -1], genuine)
+    dir_ = rate(counts[:, :-1], genuine)
+    cms = rate(counts[:, -1], genuine)
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
     order = slice(None)
     if about.kind in LARGER_IS_CLOSER:
         order = slice(None, None, -1)
     dir_, far = dir_[:, order], far[:, order]
     frr = 1.0 - dir_[:, :, 0]
-    by_size, by_threshold = ("gallery_size",), ("gallery_size", "threshold")
+    by_size = ("gallery_size",)
+    by_threshold = ("gallery_size", "threshold")
     limits = to_user(grid, about.kind)[order]
     variables = {
         "cms": (("gallery_size", "rank"), cms),

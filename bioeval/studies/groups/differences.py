@@ -51,7 +51,8 @@ class PeopleOfRate:
     @property
     def columns(self) -> np.ndarray:
         """The rate, and the rate without each person, float64 (1 + n,)."""
-        errors, attempts = np.array(self.errors), np.array(self.attempts)
+        errors = np.array(self.errors)
+        attempts = np.array(self.attempts)
         return ratio(without_each(self.errors_of, errors), without_each(self.attempts_of, attempts))
 
     def limits(self, level: float) -> tuple[float, float]:
@@ -99,7 +100,8 @@ def differences_of_groups(
         larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
         separated_pairs = 0
         while separated_pairs < (distinct := int(np.count_nonzero(larger))) < len(first):
-            separated_pairs, ends = distinct, limits(len(first) - distinct)
+            separated_pairs = distinct
+            ends = limits(len(first) - distinct)
             larger = np.where(larger, larger, (ends[0] > 0).astype(np.int64) - (ends[1] < 0))
         separated[first, second], separated[second, first] = larger, -larger
     ranked = (difference > 0).sum(axis=1)

@@ -211,7 +211,8 @@ def groups_dataset(
         far, accepts, impostor, pairs = (x[:, -1] for x in (far, accepts, impostor, pairs))
     else:
         few_of_both = is_small[:, None] | is_small
-        by_pair, coordinates = (*by_group, "claimed_group"), coordinates | {"claimed_group": labels}
+        by_pair = (*by_group, "claimed_group")
+        coordinates = coordinates | {"claimed_group": labels}
     expected_fr, expected_fa = mated * frr[-1], pairs * far.flat[-1]
     frr_flagged = is_small | ~(expected_fr >= RuleOf(30))
     far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
@@ -355,7 +356,8 @@ def group_intervals(
     concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
     differences leave them out.
     """
-    confidence, enough = options.confidence, has_enough_subjects(dataset)
+    confidence = options.confidence
+    enough = has_enough_subjects(dataset)
     number = len(enough)
     counts = people_counts(scores, dataset["threshold"].values[None])
     pairs = PairsOfGroups(counts, group)
@@ -495,13 +497,12 @@ def independent_trials(
 
 def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> PeopleOfRate:
     """Return the people inside a group who have genuine attempts."""
-    attempts_of, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    attempts_of = counts.genuine_attempts
+    accepted = counts.genuine_accepted[0]
     has_attempt = inside & (attempts_of > 0)
-    rejects, attempts, persons = (
-        (attempts_of - accepted)[has_attempt],
-        attempts_of[has_attempt],
-        np.flatnonzero(has_attempt),
-    )
+    rejects = (attempts_of - accepted)[has_attempt]
+    attempts = attempts_of[has_attempt]
+    persons = np.flatnonzero(has_attempt)
     trials = trials_of(trials)
     return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials, persons)
 
@@ -510,7 +511,8 @@ def _p_values(
     counts: PeopleCounts, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
     p_values = {"far": math.nan, "frr": math.nan}
-    attempts, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    attempts = counts.genuine_attempts
+    accepted = counts.genuine_accepted[0]
     is_compared = enough[pairs.group] & ~pairs.no_person
 
     def tested(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -541,7 +543,8 @@ def condition_intervals(
 
     `group` is that of each probe. Groups of fewer than 30 subjects are not compared.
     """
-    threshold, enough = dataset["threshold"].values[None], has_enough_subjects(dataset)
+    threshold = dataset["threshold"].values[None]
+    enough = has_enough_subjects(dataset)
     codes = scores.codes
     persons = np.union1d(codes.probe, codes.gallery)
     place_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}

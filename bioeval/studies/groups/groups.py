@@ -251,7 +251,8 @@ class Groups(NamedTuple):
 def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
     of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
     values = group[0] if of_probes else group
-    name, messages = values if isinstance(values, str) else "", list[Message]()
+    name = values if isinstance(values, str) else ""
+    messages = list[Message]()
     if name in scores.probe_meta:
         gallery = scores.gallery_meta.get(name)
         of_probes |= gallery is None or bool(unknown_values(gallery, name).all())

@@ -119,7 +119,8 @@ class MaskedTasks:
 
     def _of_batch(self, places: Sequence[Places]) -> dict[str, Numbers] | None:
         """Return the numbers of some parts by node; None as from :meth:`numbers`."""
-        parts, layout = MaskedParts(self.matrix, places), self.tasks.scores.layout
+        parts = MaskedParts(self.matrix, places)
+        layout = self.tasks.scores.layout
         if (parts.are_square != (layout == "all-against-all")).any():
             return None  # of another card, perhaps
         if not parts.people.every.all():
@@ -136,7 +137,9 @@ class MaskedTasks:
     def _verification(
         self, parts: MaskedParts, places: Sequence[Places], verification: VerificationTask
     ) -> Numbers:
-        fusion, times, counted_twice = verification.use.fused, 1, np.zeros(len(parts), dtype=bool)
+        fusion = verification.use.fused
+        times = 1
+        counted_twice = np.zeros(len(parts), dtype=bool)
         if fusion is None:
             attempts, times = parts.attempts(), parts.times
             counted_twice = self._are_symmetric(parts)
@@ -257,9 +260,11 @@ class MaskedTasks:
         ranks, is_reported = self._ranks_to_report(
             np.minimum(longest, min(last, task.max_rank or last))
         )
-        targets, roles = self.tasks.far_targets, searches.roles(task.impostors)
+        targets = self.tasks.far_targets
+        roles = searches.roles(task.impostors)
         attempts = searches.attempts(searches.impostors(roles))
-        all_attempts, error = attempts.every, attempts.first.equal_error()
+        all_attempts = attempts.every
+        error = attempts.first.equal_error()
         dir_, threshold = attempts.dir_at_far(targets, ranks)
         has_rank = is_reported[:, None]
         threshold = np.where(has_rank, threshold, np.nan)
@@ -342,7 +347,8 @@ class MaskedTasks:
 
         Returns the targets that at least one part supports.
         """
-        usual, pairs = len(self.tasks.far_targets), numbers["impostor_pairs"]
+        usual = len(self.tasks.far_targets)
+        pairs = numbers["impostor_pairs"]
         is_asked = np.ones((len(pairs), len(self.targets)), dtype=bool)
         is_asked[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
         in_some_part = is_asked.any(axis=0)

@@ -266,7 +266,8 @@ def _subjects_for_interval(
 
 def _people_needed(ds: xr.Dataset, planned: str) -> Iterator[Message]:
     confidence = float(ds.attrs["confidence"])
-    people, sizes = ds["subjects"].values.tolist(), ds[planned].values.tolist()
+    people = ds["subjects"].values.tolist()
+    sizes = ds[planned].values.tolist()
     largest: dict[str, Any] = {}
     if len(sizes) > 1:
         largest = {"fewest_people": people[-1], "most_of_each": sizes[-1]}
@@ -385,7 +386,8 @@ def _threshold_of_pilot(pilot: Scores, far: float, threshold: Any) -> tuple[floa
     messages = []
     if threshold is None:
         ds = verification(pilot, far_targets=[far], n_thresholds=2, auc=False)
-        used, messages = float(ds["threshold_at_far"][0]), messages_of(ds.attrs)
+        used = float(ds["threshold_at_far"][0])
+        messages = messages_of(ds.attrs)
     else:
         rule = Rule.parse(threshold)
         used = require_number(
@@ -521,7 +523,8 @@ def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
     products of two errors that share no template and the number of products.
     """
     is_pair = ~np.isnan(table)
-    errors, weight = np.where(is_pair, table, 0.0), 0.5 if symmetric else 1.0
+    errors = np.where(is_pair, table, 0.0)
+    weight = 0.5 if symmetric else 1.0
     total, squares, number = (weight * x.sum() for x in (errors, errors**2, is_pair))
     together = _sharing(errors, symmetric), _sharing(is_pair.astype(float), symmetric)
     separate = total**2 - squares - together[0], number * (number - 1) - together[1]

@@ -185,7 +185,8 @@ def _next_of_both(test: Scores, variables: Variables, after: float) -> float:
     `variables` have the score of the training set, `after` is the score of the test set. If the
     test set has too many attempts to list, they are counted at the decimal that is to be printed.
     """
-    threshold, of_train = variables["threshold"], variables["threshold_next"]
+    threshold = variables["threshold"]
+    of_train = variables["threshold_next"]
     nearer = max if test.kind in LARGER_IS_CLOSER else min
     short = float(threshold_text(threshold, of_train))
     if math.isnan(of_train) or nearer(after, short) == short:  # which is before both scores
@@ -238,7 +239,8 @@ def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
     trivial = float(trivial_cost(prior, miss, accept))
     if not trivial:
         return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
-    of_frr, of_far = prior * miss / trivial, (1 - prior) * accept / trivial
+    of_frr = prior * miss / trivial
+    of_far = (1 - prior) * accept / trivial
     low, high = limits_of_cost(rates, of_frr, of_far)
     dcf = of_frr * rates["frr"] + of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}

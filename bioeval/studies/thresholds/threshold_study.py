@@ -542,11 +542,14 @@ def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, 
 
     `is_assured` is whether there is an assured threshold beside the one that the data alone allow.
     """
-    rate, searched, compared = rule.name, people.searched, people.compared
+    rate = rule.name
+    searched = people.searched
+    compared = people.compared
     limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not searched)
     if not limited or not rule.values[0] > 0:
         return {}, []
-    target, in_pairs = float(rule.values[0]), rate == "far" and not searched
+    target = float(rule.values[0])
+    in_pairs = rate == "far" and not searched
     independent = people.subjects
     if in_pairs:
         pairs = people.impostors if compared is None else compared.pairs
@@ -606,7 +609,9 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
     if scores.layout == "pairs" and scores.pair_folds is not None:
         return USUAL_FOLDS, []
     if _divides_people(scores) or scores.layout != "pairs":
-        available, most_folds, noun = len(scores.subjects), len(scores.subjects) // 2, "people"
+        available = len(scores.subjects)
+        most_folds = len(scores.subjects) // 2
+        noun = "people"
     else:
         genuine = int(np.count_nonzero(scores.genuine))
         available = most_folds = min(genuine, len(scores.genuine) - genuine)

@@ -287,7 +287,9 @@ def _hota_sums(
     of overlap times the alignment of target and identity over the sequence. The sum ``assa`` is of
     TPA / (TPA + FNA + FPA), ``assre`` of TPA / (TPA + FNA), and ``asspr`` of TPA / (TPA + FPA).
     """
-    box, row, iou = overlaps.truth, overlaps.row, overlaps.iou
+    box = overlaps.truth
+    row = overlaps.row
+    iou = overlaps.iou
     width = int(result.code.max(initial=0)) + 1
     pairs, pair = np.unique(truth.code[box] * width + result.code[row], return_inverse=True)
     of_target = np.bincount(truth.code)[pairs // width]

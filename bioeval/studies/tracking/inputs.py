@@ -125,7 +125,8 @@ def read_boxes(
     else:
         if (columns := columns_of(value)) is not None:
             names, value = _columns_by_name(columns, names, least, role)
-        place, array = f"{role}: row", _rows_of_boxes(value, role, names[:least], of_result)
+        place = f"{role}: row"
+        array = _rows_of_boxes(value, role, names[:least], of_result)
         written = table = list(array.T)
         line = np.arange(1, len(array) + 1)
     numbers = dict(zip(names, table, strict=False))

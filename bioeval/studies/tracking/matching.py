@@ -91,7 +91,8 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
     counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
     frames, frames_from = len(units), "rows"
     if pair.frames is not None:
-        frames, frames_from = pair.frames * max(len(cameras), 1), pair.frames_from
+        frames = pair.frames * max(len(cameras), 1)
+        frames_from = pair.frames_from
     return Scene(
         name=pair.name,
         truth=boxes[0],
@@ -205,7 +206,10 @@ def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
 
 def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the intersection over the union of boxes (left, top, width, height), (4, n)."""
-    a_right, a_bottom, b_right, b_bottom = a[0] + a[2], a[1] + a[3], b[0] + b[2], b[1] + b[3]
+    a_right = a[0] + a[2]
+    a_bottom = a[1] + a[3]
+    b_right = b[0] + b[2]
+    b_bottom = b[1] + b[3]
     wide = np.minimum(a_right, b_right) - np.maximum(a[0], b[0])
     high = np.minimum(a_bottom, b_bottom) - np.maximum(a[1], b[1])
     intersection = np.maximum(wide, 0) * np.maximum(high, 0)
@@ -243,13 +247,16 @@ def match(
     overlaps is the largest. Without `keep`, no earlier pairing is kept.
     """
     frames = len(serial)
-    box, row, iou = overlaps.truth.tolist(), overlaps.row.tolist(), overlaps.iou.tolist()
+    box = overlaps.truth.tolist()
+    row = overlaps.row.tolist()
+    iou = overlaps.iou.tolist()
     target, identity = truth.code.tolist(), result.code.tolist()
     start = overlaps.start[truth.starts(frames)].tolist()
     match: dict[int, int] = {}
     last: dict[int, tuple[int, int]] = {}  # each target's last identity, and the frame's number
     for frame, number in enumerate(serial.tolist()):
-        edges, used_rows = list(range(start[frame], start[frame + 1])), set[int]()
+        edges = list(range(start[frame], start[frame + 1]))
+        used_rows = set[int]()
         pairs: list[tuple[int, int]] = []
         if keep:
             for k in edges:

@@ -304,7 +304,9 @@ def tracking(
 def _dataset(
     evaluated: Evaluated, options: TrackingOptions, method: IntervalMethod | None
 ) -> xr.Dataset:
-    scenes, measured, sums = evaluated.scenes, evaluated.measured, evaluated.sums
+    scenes = evaluated.scenes
+    measured = evaluated.measured
+    sums = evaluated.sums
     names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
     coordinates = {"localisation_threshold": THRESHOLDS}
     variables: dict[str, Any] = {}

@@ -62,7 +62,8 @@ class _Batch:
         return int(np.count_nonzero(is_again))
 
     def require_fit(self, batch: _Batch) -> None:
-        features, expected = batch.embeddings.shape[1], self.embeddings.shape[1]
+        features = batch.embeddings.shape[1]
+        expected = self.embeddings.shape[1]
         if features != expected:
             raise DataError(
                 f"embeddings have {features} features, but those of earlier batches have "
@@ -197,7 +198,8 @@ class Meter:
         if np.shape(embeddings)[:1] == (0,):
             return
         values = np.array(as_embeddings(embeddings, "embeddings"), order="C")
-        number, order = len(values), RowOrder(embeddings, templates="the embeddings")
+        number = len(values)
+        order = RowOrder(embeddings, templates="the embeddings")
         labels = order.bring(labels, "`labels`")
         index = order.bring(index, "`index`")
         meta = order.bring_each(meta, "meta")

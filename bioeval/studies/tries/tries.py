@@ -136,7 +136,9 @@ def tries(
     for k in numbers:
         for name, role in (("far", "impostor"), ("frr", "genuine")):
             rate = pools.rate(name, k)
-            judged, low, high = rate.judged((1 + confidence) / 2), math.nan, math.nan
+            judged = rate.judged((1 + confidence) / 2)
+            low = math.nan
+            high = math.nan
             if judged is not None:
                 low, high = judged.limits_at(rate.mean)
             row = {

@@ -57,16 +57,22 @@ class LeastCells:
         column = np.concatenate([self.column, column])
         if len(value) > self.most:
             is_least = value <= np.partition(value, self.most - 1)[self.most - 1]
-            value, row, column = value[is_least], row[is_least], column[is_least]
+            value = value[is_least]
+            row = row[is_least]
+            column = column[is_least]
         order = np.lexsort((column, row, value))[: self.most]
-        self.value, self.row, self.column = value[order], row[order], column[order]
+        self.value = value[order]
+        self.row = row[order]
+        self.column = column[order]
 
     def without_mirrored(self, scores: Scores, most: int) -> None:
         """Keep each pair of templates once, at its first place, up to `most` pairs."""
         ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
         _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
         first = np.sort(first)[:most]
-        self.value, self.row, self.column = self.value[first], self.row[first], self.column[first]
+        self.value = self.value[first]
+        self.row = self.row[first]
+        self.column = self.column[first]
 
 
 def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:

@@ -192,7 +192,9 @@ def _messages_on_threshold(
 
 
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
-    genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
+    genuine = attempts.genuine
+    as_probe = attempts.as_probe
+    as_claimed = attempts.as_claimed
     subjects = len(as_probe.attempts)
     finite = np.isfinite(genuine.distance)
     person = genuine.person[finite]
@@ -232,7 +234,8 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
     # An impostor attempt has two subjects: it is left out with either of them.
     own, own_number = (np.stack([x[0], x[1] + x[2], x[1] + x[2]]) for x in (errors, number))
     total, total_number = errors.sum(axis=1), number.sum(axis=1)
-    all_errors, all_attempts = errors[:, :people].sum(axis=1), number[:, :people].sum(axis=1)
+    all_errors = errors[:, :people].sum(axis=1)
+    all_attempts = number[:, :people].sum(axis=1)
     return {
         **variables_over(
             ("error",),
@@ -305,7 +308,9 @@ _NEEDED = {
 def _tests(
     attempts: ZooAttempts, layout: Layout, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
-    genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
+    genuine = attempts.genuine
+    as_probe = attempts.as_probe
+    as_claimed = attempts.as_claimed
     subjects = len(as_probe.attempts)
     streams = [Stream(seed, key) for key in (1, 2, 3)]
     tests = {

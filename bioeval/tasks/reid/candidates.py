@@ -175,7 +175,8 @@ class KeptCells:
     ndim = 2
 
     def __init__(self, candidates: Candidates):
-        self.shape, self.given = candidates.scores.shape, candidates.scores.mask
+        self.shape = candidates.scores.shape
+        self.given = candidates.scores.mask
         self.removed = RemovedCells(candidates)
 
     def __getitem__(self, rows: Any) -> np.ndarray:

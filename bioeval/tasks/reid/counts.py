@@ -137,12 +137,17 @@ class ReidCounts:
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of re-identification; see :func:`bioeval.reid`."""
-        candidates, matches, rules = self.candidates, self.matches, self.candidates.rules
-        about, removed_entries = candidates.about(), candidates.removed_entries(rules.removed)
+        candidates = self.candidates
+        matches = self.matches
+        rules = self.candidates.rules
+        about = candidates.about()
+        removed_entries = candidates.removed_entries(rules.removed)
         measures, in_means = self.measures(), self.in_means(matches)
         searching = int((~candidates.left_out).sum())
-        queries, valid = int(in_means.sum()), int((matches.counts > 0).sum())
-        absent, cmc_queries = int(candidates.absent.sum()), int(measures.cmc.counted.sum())
+        queries = int(in_means.sum())
+        valid = int((matches.counts > 0).sum())
+        absent = int(candidates.absent.sum())
+        cmc_queries = int(measures.cmc.counted.sum())
         at_rank = measures.cmc.counts(rules.max_rank)
         if rules.ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
             at_rank = np.rint(at_rank).astype(np.int64)
@@ -231,7 +236,9 @@ class ReidCounts:
 
         Without `curves`, the CMC is the only curve.
         """
-        matches, rules, counted = self.matches, self.candidates.rules, self.in_means(self.matches)
+        matches = self.matches
+        rules = self.candidates.rules
+        counted = self.in_means(self.matches)
         plain = "stable" if rules.ties == "expected" else rules.ties
         cmc, values = self._cmc(rules.ties), self._values(plain)
         query = np.flatnonzero(matches.counts)
@@ -290,7 +297,8 @@ class ReidCounts:
         The thresholds are in the units of the user, in the order of increasing distances.
         """
         candidates, sets = self.candidates, self._retrieved_sets
-        hits, positives = sets.hits.sum(axis=0), int(sets.positives.sum())
+        hits = sets.hits.sum(axis=0)
+        positives = int(sets.positives.sum())
         removed = candidates.removed_entries(candidates.rules.ap_removed) + candidates.itself
         entries = int((candidates.scores.shape[-1] - removed)[~candidates.left_out].sum())
         wrong = rate(sets.retrieved.sum(axis=0) - hits, entries - positives)
@@ -310,8 +318,11 @@ class ReidCounts:
                 chances = self.shots.at_ends[:, ENDS.index(ties)]
             return MatchCurve(counted, query, 1 + place, chances.reshape(-1))
         if self.identities is not None:
-            query, facts = np.flatnonzero(matches.counts), self.identities
-            closer, tied, before = facts.closer[query], facts.tied[query], facts.before[query]
+            query = np.flatnonzero(matches.counts)
+            facts = self.identities
+            closer = facts.closer[query]
+            tied = facts.tied[query]
+            before = facts.before[query]
             if ties == "expected" and tied.any():
                 raise ProtocolError(
                     f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "

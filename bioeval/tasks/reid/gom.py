@@ -240,9 +240,14 @@ class GomCounts(ReidCounts):
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of GOM; see :func:`bioeval.gom`."""
-        candidates, task, tau, matches = self.candidates, self.task, self.thresholds, self.matches
+        candidates = self.candidates
+        task = self.task
+        tau = self.thresholds
+        matches = self.matches
         rules, max_rank = candidates.rules, task.max_rank
-        matched, absent, left_out = matches.counts > 0, candidates.absent, candidates.left_out
+        matched = matches.counts > 0
+        absent = candidates.absent
+        left_out = candidates.left_out
         measures = self._over_distances()
         cmc = measures.cmc
         means = {name: measure.mean for name, measure in measures.means.items()}
@@ -324,7 +329,9 @@ class GomCounts(ReidCounts):
         return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:
-        matches, ties, absent = self.matches, self.task.ties, self.candidates.absent
+        matches = self.matches
+        ties = self.task.ties
+        absent = self.candidates.absent
         matched, counted = matches.counts > 0, self.in_means(matches)
         rp, vp = _per_threshold(self._retrieved_sets, ties, capped=self.task.variant == "reference")
         something = self.retrieved > 0

@@ -94,7 +94,8 @@ class QueryColumns:
 
     def limits_of(self, columns: np.ndarray, counted: np.ndarray, *, rate: bool = False) -> Limits:
         """Return the limits of means, or of rates, over the queries of a mask."""
-        confidence, units = self.options.confidence, self.independent(counted)
+        confidence = self.options.confidence
+        units = self.independent(counted)
         if self.options.resamples:
             return percentile(columns, confidence, units)
         if rate:
@@ -104,7 +105,8 @@ class QueryColumns:
     def limits_of_curve(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
         if rate:
-            units, queries = self.independent(curve.counted), float(curve.counted.sum())
+            units = self.independent(curve.counted)
+            queries = float(curve.counted.sum())
             columns = self.columns_of_curve(curve, grid_of(curve.rank.astype(np.float64)))
             return self.options.rate_curve(columns, queries, units, sides=1).limits_at(means)
         # Bounds memory.

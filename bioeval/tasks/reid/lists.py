@@ -139,7 +139,8 @@ class ListCounts(ReidCounts):
     def measures(self, *, curves: bool = True) -> QueryMeasures:
         """Return the measures that lists determine, by the contribution of each query."""
         matches, rules = self.matches, self.candidates.rules
-        counted, query = self.in_means(matches), np.flatnonzero(matches.positives)
+        counted = self.in_means(matches)
+        query = np.flatnonzero(matches.positives)
         means = {}
         for name, values in self._values_of_queries.items():
             if not np.isnan(values[query]).any():
@@ -156,11 +157,16 @@ class ListCounts(ReidCounts):
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of top-K lists; see :func:`bioeval.reid`."""
-        candidates, matches, last = self.candidates, self.matches, self.last
-        rules, scores, positives = candidates.rules, candidates.scores, matches.positives
+        candidates = self.candidates
+        matches = self.matches
+        last = self.last
+        rules = candidates.rules
+        scores = candidates.scores
+        positives = matches.positives
         measures, counted = self.measures(), self.in_means(matches)
         queries, left_out = int(counted.sum()), candidates.left_out
-        searching, unmatched = int((~left_out).sum()), int(((positives == 0) & ~left_out).sum())
+        searching = int((~left_out).sum())
+        unmatched = int(((positives == 0) & ~left_out).sum())
         notes: list[Message] = [*cut_messages(positives, self.cut, rules.rank_k_over)]
         if unmatched:
             treatment = "left out" if rules.unmatched == "skip" else "counted as 0"

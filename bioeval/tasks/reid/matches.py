@@ -81,7 +81,8 @@ def interpolated_precision(lists: MatchLists, ties: Ties) -> np.ndarray:
     largest at a match.
     """
     is_matched = lists.counts > 0
-    first, count = lists.starts[:-1][is_matched], lists.counts[is_matched]
+    first = lists.starts[:-1][is_matched]
+    count = lists.counts[is_matched]
     precision = np.append(lists.order / ranks_of(lists, ties), 0.0)
     out = np.full((len(is_matched), TENTHS + 1), np.nan)
     for tenth in range(TENTHS + 1):
@@ -186,7 +187,8 @@ def match_places(
         is_listed = rank <= max_rank
         return lists.query[is_listed], rank[is_listed], np.ones(np.count_nonzero(is_listed))
     first, last = _equal_runs(lists)
-    before, tied = lists.closer + first - 1, lists.tied + last - first + 1
+    before = lists.closer + first - 1
+    tied = lists.tied + last - first + 1
     return _each_place(lists, before, np.clip(max_rank - before, 0, tied), 1.0 / tied)
 
 

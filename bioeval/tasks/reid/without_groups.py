@@ -84,7 +84,8 @@ def _counts_without(
             of_rule = {
                 rule: _without(ranks, left_out_group, is_kept) for rule, ranks in matches.items()
             }
-            of_ap, of_cmc = of_rule[rules.ap_removed], of_rule[rules.removed]
+            of_ap = of_rule[rules.ap_removed]
+            of_cmc = of_rule[rules.removed]
             yield (
                 left_out_group,
                 ReidCounts(
