@@ -69,8 +69,8 @@ def _listed_both_ways(scores: Scores) -> bool:
         )
         value = np.asarray(scores.values[piece], dtype=np.float64) + 0.0
         bits = np.where(np.isnan(value), np.nan, value).view(np.uint64)
-        key = _mixed(
-            _mixed(np.minimum(probe, enrolled) * people + np.maximum(probe, enrolled)) ^ bits
+        key = mixed_bits(
+            mixed_bits(np.minimum(probe, enrolled) * people + np.maximum(probe, enrolled)) ^ bits
         )
         sums += [
             key[probe < enrolled].sum(dtype=np.uint64),
@@ -79,8 +79,8 @@ def _listed_both_ways(scores: Scores) -> bool:
     return bool(sums[0] == sums[1] and sums[0])
 
 
-def _mixed(keys: np.ndarray) -> np.ndarray:
-    """Return numbers whose bits all depend on all bits: the finaliser of SplitMix64."""
+def mixed_bits(keys: np.ndarray) -> np.ndarray:
+    """Return numbers, uint64, whose bits all depend on all bits: the finaliser of SplitMix64."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))

@@ -14,6 +14,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import rows_per_block, threads_for
+from bioeval.scores.symmetry import mixed_bits
 
 #: Places that are kept of each kind of comparison.
 SHOWN = 20
@@ -21,9 +22,8 @@ SHOWN = 20
 # Sampled values, about, and the least and the largest number of sampled rows.
 _SAMPLE_VALUES, _SAMPLE_ROWS = 1 << 16, (8, 128)
 
-# Of the finaliser of SplitMix64.
-_ODD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+# The increment of SplitMix64.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass
@@ -138,10 +138,8 @@ def scan(scores: Scores) -> DataScan:
 
 def _mixed(values: np.ndarray) -> np.ndarray:
     """Return 64 well mixed bits of each number; all NaN are alike, and both zeros are alike."""
-    bits = (np.where(np.isnan(values), np.nan, values) + 0.0).view(np.uint64)
-    bits = (bits + _ODD) * _FIRST
-    bits = (bits ^ (bits >> _SHIFT)) * _SECOND
-    return bits ^ (bits >> _SHIFT)
+    numbers = np.where(np.isnan(values), np.nan, values) + 0.0
+    return mixed_bits(numbers.view(np.uint64) + _ODD)
 
 
 def by_label(codes: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
