@@ -1,9 +1,12 @@
 """Data of every plot, of one to six systems with long names, and where its texts lie."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 from study_cases import study_cases
 from systems import NAMES, scores
 
@@ -25,6 +28,9 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
     **study_cases("PLOTS"),
 }
 
+#: Plots whose words lie beside each other inside the axes, as near as the data are.
+INSIDE = {"groups", "matrix", "ranked_lists", "spread", "worst_pairs", "zoo"}
+
 _result = functools.cache(lambda make, i: make(i))
 
 
@@ -42,3 +48,44 @@ def drawn(name: str, systems: int = 1, **options: Any) -> Any:
     display = getattr(be.plot, name)(data, **options)
     display.figure_.canvas.draw()
     return display
+
+
+def texts(figure: Figure) -> list[Text]:
+    """Return the texts of a figure that are seen; labels of ticks beyond an axis are not."""
+    hidden = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.majorTicks, *axis.minorTicks):
+                if not axes.axison or not low <= tick.get_loc() <= high:
+                    hidden |= {tick.label1, tick.label2}
+            if not axes.axison:
+                hidden.add(axis.label)
+    found = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    return [text for text in found if text.get_text().strip()]
+
+
+def overlap(a, b) -> bool:
+    """Whether two boxes have more than a pixel in common, across and down."""
+    return min(a.x1, b.x1) - max(a.x0, b.x0) > 1.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
+
+
+def holds(figure: Figure, name: str) -> None:
+    """Hold that texts are inside the figure, apart from each other, and off the axes."""
+    renderer = figure.canvas.get_renderer()
+    boxes = {text: Text.get_window_extent(text, renderer) for text in texts(figure)}
+    picture = figure.bbox.padded(2)
+    for text, box in boxes.items():
+        fits = picture.x0 <= box.x0 and box.x1 <= picture.x1
+        fits &= picture.y0 <= box.y0 and box.y1 <= picture.y1
+        assert fits, f"{text.get_text()!r} leaves the figure"
+    frames = [axes.get_window_extent(renderer) for axes in figure.axes if axes.axison]
+    labels = [axis.label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    for text in (*figure.texts, *labels):
+        for frame in frames:
+            if text in boxes:
+                assert not overlap(boxes[text], frame), f"{text.get_text()!r} lies on axes"
+    for (a, one), (b, other) in itertools.combinations(boxes.items(), 2):
+        if name in INSIDE and a.axes is not None and a.axes is b.axes:
+            continue
+        assert not overlap(one, other), f"{a.get_text()!r} lies on {b.get_text()!r}"

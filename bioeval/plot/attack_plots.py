@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.plot.display import Curve, Curves, Display, curves_of, numbered
-from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style
+from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style, styled
 from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, floors, with_eer
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.systems import System, agreed, as_plot_text, pick
@@ -50,6 +50,7 @@ def _presentations_in_words(system: System) -> str:
     return f"{int(ds['bona_fide']):,} bona fide and {attacks}"
 
 
+@styled
 def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the DET of zero-effort impostors, and FRR against the IAPAR of each species.
 
@@ -137,6 +138,7 @@ def _by_species(
     return plot, label
 
 
+@styled
 def iapar(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw IAPAR of each attack instrument species, FAR and FRR against the threshold.
 
@@ -157,6 +159,7 @@ def iapar(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     return plot.end("IAPAR by species", x_label, y_label, caption=caption)
 
 
+@styled
 def attack_scores(
     data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any
 ) -> Display:
@@ -195,6 +198,7 @@ def attack_scores(
 # ---------------------------------------------------------------------------- detection
 
 
+@styled
 def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the DET of presentation attack detection: BPCER against APCER, in per cent.
 
@@ -227,6 +231,7 @@ def _least_rates(system: System) -> tuple[float, float]:
     return 1 / int(ds["presentations"].values[:-2].max()), 1 / int(ds["bona_fide"])
 
 
+@styled
 def apcer(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw APCER of each attack instrument species, and BPCER, against the threshold.
 

@@ -11,10 +11,11 @@ from matplotlib.figure import Figure
 from scipy.special import expit
 
 from bioeval.plot.display import Curve, Curves, curves_of, numbered
-from bioeval.plot.plot_style import SQUARE, Style
+from bioeval.plot.plot_style import SQUARE, Style, styled
 from bioeval.plot.systems import pick
 
 
+@styled
 def reliability(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the reliability of log-likelihood ratios: stated against observed posteriors.
 
@@ -49,6 +50,7 @@ def reliability(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Cur
     )
 
 
+@styled
 def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the Tippett plot: the proportions of both classes with a larger likelihood ratio.
 
@@ -89,6 +91,7 @@ def _draw_over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y:
     return plot.end(title, "Natural log of prior odds of a genuine attempt", y, caption=caption)
 
 
+@styled
 def empirical_cross_entropy(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the empirical cross-entropy over priors: actual, and after isotonic regression.
 
@@ -107,6 +110,7 @@ def empirical_cross_entropy(data: Any, ax: Axes | Figure | None = None, **style:
     return _draw_over_priors("ece", data, ax, style, title, f"{title} (bits)")
 
 
+@styled
 def bayes_error(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the normalised Bayes error rate over priors: actual, and at the best threshold.
 

@@ -81,7 +81,10 @@ class Display:
         self._title: str | None = style.pop("title", "")  # the usual one if empty
         if self._title is not None:
             require_text("title", self._title)
-        self.ax_ = plot_style.axes_for(ax, size, style.pop("figsize", None))
+        figsize, self._look = style.pop("figsize", None), Style.look
+        self.ax_ = plot_style.axes_for(ax, size, figsize)
+        is_fixed = isinstance(ax, Axes) or figsize is not None or self._look.height is not None
+        self._grows = self._look.factor > 1 and not is_fixed
         self.figure_ = plot_style.figure_of(self.ax_)
         self.write = lines_of(self.systems[0].dataset).write  # in the terms of its views
         self.legend_: Legend | None = None
@@ -118,14 +121,23 @@ class Display:
     ) -> None:
         """Write the title, one small line below it, the labels of the axes, and the legend."""
         axes, write = ax or self.ax_, self.write
+        legend = plot_style.labelled(axes, write(x), write(y), self._grows)
         if self._title is not None:
             heading = write(title)
             if self._title and axes is self.ax_:
                 heading = plot_style.without_formula(self._title)
             plot_style.titled(axes, heading, joined(*map(write, caption), by="; "))
-        legend = plot_style.labelled(axes, write(x), write(y))
         if axes is self.ax_:
             self.legend_ = legend
+
+    def legend(self, **style: Any) -> Legend | None:
+        """Draw the legend anew, with the names and looks that the artists have now.
+
+        `style` are properties of the legend, such as ``loc="upper right"`` for one inside the axes.
+        """
+        with Style.during(self._look):
+            self.legend_, _ = plot_style.name_artists(self.ax_, **style)
+        return self.legend_
 
     def named(self, label: Text, *rates: str) -> str:
         """Return a label with the other vocabulary's terms for its rates.
@@ -138,14 +150,17 @@ class Display:
         terms = agreed(self.systems, lambda x: other_term(x.dataset, *rates)) if rates else ""
         return f"{self.write(label)} ({terms})" if terms else self.write(label)
 
-    def threshold_line(self, threshold: float, text: str, number: int = 0) -> None:
+    def threshold_line(
+        self, threshold: float, text: str, number: int = 0, ax: Axes | None = None
+    ) -> None:
         """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
         properties: dict[str, Any] = {
             "linestyle": Style.dash(number + 1),
             "linewidth": 0.9,
             "zorder": 4,
         }
-        self.ax_.axvline(threshold, color=Style.text, label=legend_text(text), **properties)
+        axes = ax or self.ax_
+        axes.axvline(threshold, color=Style.text, label=legend_text(text), **properties)
 
 
 def threshold_label(kind: str) -> str:
@@ -256,6 +271,10 @@ class Curves(Display):
         self.style = normalize_kwargs(style, Line2D)  # linewidth for lw
         self.lines_: dict[str, Line2D] = {}
         self.bands_: dict[str, Any] = {}
+        # In the order of the curves, whichever are drawn.
+        self._colours = {
+            name: curve.system.colour(curve.hue, curve.shade) for name, curve in self.curves.items()
+        }
         self.defined = [curve for curve in self.curves.values() if not curve.why_not]
         whys = dict.fromkeys(self.write(curve.why_not) for curve in self.curves.values())
         self.why_empty = "" if self.defined else "; ".join(whys)
@@ -285,12 +304,12 @@ class Curves(Display):
     def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
         """Draw one curve in steps; where a curve has few points, all of them are marked."""
         marked = len(x) <= plot_style.FEW_POINTS if self.marked is None else self.marked
-        defaults: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "linewidth": 1.6}
+        defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": 1.6}
         defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
-        look = {**defaults, **self._look(curve.dash, marked), **properties, **self.style}
+        look = {**defaults, **self._marks(curve.dash, marked), **properties, **self.style}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **look)
 
-    def _look(self, dash: int, marked: bool) -> dict[str, Any]:
+    def _marks(self, dash: int, marked: bool) -> dict[str, Any]:
         """Return the dashes or marks that tell a line from other lines of its colour.
 
         Marks between measured points are hollow, and apart from the marks of other curves.
@@ -334,7 +353,7 @@ class Curves(Display):
 
     def cloud(self, curve: Curve, lines: Iterable[tuple[Any, Any]], **style: Any) -> None:
         """Draw curves of folds behind their mean; a curve of a single point is a dot."""
-        properties: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "alpha": 0.45}
+        properties: dict[str, Any] = {"color": self._colours[curve.name], "alpha": 0.45}
         properties |= {"linewidth": 0.8, "zorder": 1.5}
         for line in lines:
             dot = {"marker": "."} if len(line[0]) == 1 else {}
@@ -408,7 +427,7 @@ class Curves(Display):
                 before.add(curve.system.name)
             self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
         for word, curve in kinds.items() if is_abridged else ():
-            self.ax_.plot([], [], color=Style.text, label=word, **self._look(curve.dash, False))
+            self.ax_.plot([], [], color=Style.text, label=word, **self._marks(curve.dash, False))
 
 
 def curves_of(

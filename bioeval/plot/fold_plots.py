@@ -16,7 +16,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, Display, threshold_label
-from bioeval.plot.plot_style import Style, in_per_cent, note
+from bioeval.plot.plot_style import Style, in_per_cent, note, styled, ticks_across
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.words import percent
 from bioeval.showing.cells import threshold_of
@@ -33,7 +33,11 @@ from bioeval.studies.thresholds.answers import folds_of, new_people, refusal_of
 
 # ------------------------------------------------------------------------ points of the folds
 
+# Letters of a rate on an axis, with the space to the next.
+LETTERS_OF_RATE = 10
 
+
+@styled
 def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw FAR and FRR of each fold, their mean, and the rates where the thresholds were chosen.
 
@@ -62,6 +66,7 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     return _finish_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs))
 
 
+@styled
 def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw the error rates to expect of a threshold with new people.
 
@@ -99,9 +104,9 @@ def _draw_folds(
     """
     ax, ds = plot.ax_, plot.systems[0].dataset
     far, frr = (folds[rate].values.ravel() for rate in ("far", "frr"))
-    dots: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
+    dots: dict[str, Any] = {"color": Style.colour(Style.rule), "alpha": 0.4, "markersize": 4.5}
     label = f"test part of a {unit_of(ds.attrs)}"
-    ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **dots)
+    ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **{**dots, **style})
     looks: list[dict[str, Any]] = [
         {"fmt": "o", "capsize": 4},
         {"fmt": "D", "markerfacecolor": "white", "linewidth": 1.0},
@@ -118,7 +123,7 @@ def _draw_folds(
         right = target > 0.8 * ax.get_xlim()[1]
         step, side = ((-4, -3), "right") if right else ((4, -3), "left")
         note(ax, f"target {percent(target, '.3g')}", (target, 1), step, va="top", ha=side)
-    ax.locator_params("x", nbins=4 if Style.look.is_narrow else 8)
+    ax.locator_params("x", nbins=min(8, int(ticks_across(ax, LETTERS_OF_RATE))))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():
@@ -132,7 +137,8 @@ def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> N
         low, high = (float(point.get(f"{rate}_{end}", np.nan)) for end in ("low", "high"))
         middle[axis] = value = float(point[rate])
         bars[f"{axis}err"] = np.maximum([[value - low], [high - value]], 0)
-    properties: dict[str, Any] = {"color": Style.text, "markersize": 7, "linewidth": 1.6, **style}
+    properties: dict[str, Any] = {"color": Style.colour(Style.text), "markersize": 7}
+    properties |= {"linewidth": 1.6, **style}
     drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **properties)
     drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
@@ -163,6 +169,7 @@ _RATES: dict[str, Text] = {
 }
 
 
+@styled
 def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the mean curve over many partitions, with its band.
 
@@ -249,6 +256,7 @@ def _mean_rates(dataset: xr.Dataset) -> xr.Dataset:
 # --------------------------------------------------------------------- scalars of each fold
 
 
+@styled
 def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw how each scalar varies over folds or repeats: EER, HTER, FRR at FAR, DIR, CMS ...
 
@@ -370,6 +378,7 @@ def _in_decimals(row: _Spread, value: float) -> str:
 # --------------------------------------------------------------------------------------- promises
 
 
+@styled
 def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw the costs of an assured threshold: FAR, its upper limit and FRR over the threshold.
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from bioeval.base.errors import short_name
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note, room
+from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note, room, styled
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.results.words import percent
 from bioeval.showing.header import rule_of
@@ -43,6 +43,7 @@ WITHOUT_TITLE = 0.75
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 
 
+@styled
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw rates by group: FRR of each beside FAR of each pair of groups of people.
 
@@ -102,11 +103,11 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 
 
 def _size_in_inches(groups: int) -> tuple[float, float]:
-    height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * groups
+    height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * Style.look.factor * groups
     height = float(np.clip(height, LEAST_HEIGHT, MOST_HEIGHT))
     if Style.look.is_narrow:
         return WIDTH_OF_PANEL, PANELS_IN_COLUMN * height
-    return WIDTH_OF_PANELS, height
+    return WIDTH_OF_PANELS * Style.look.factor**0.5, height
 
 
 def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import textwrap
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
+import matplotlib
 import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import to_rgb
+from matplotlib.colors import is_color_like, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
-from bioeval.base.arguments import require_choice, require_numbers
-from bioeval.base.errors import DataError, received
+from bioeval.base.arguments import require_choice, require_list, require_number, require_numbers
+from bioeval.base.errors import BioevalError, DataError, received
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -53,7 +58,26 @@ SIZE, SQUARE = (6.4, 4.8), (5.8, 6.0)
 # Of a curve with no more points, each is marked.
 FEW_POINTS = 40
 
-LETTER = 0.56  # mean width of a letter by its height
+# By the height of a letter: the mean width of one, and of a bold one, and the distance of lines.
+LETTER, BOLD, LINE = 0.56, 0.64, 1.3
+
+# By the height of a letter: the width of a key of a legend and the space around it, and the height
+# of a row. Where a legend would leave a smaller part of the height to the axes, it is inside them.
+LEGEND_KEY, LEGEND_ROW, LEAST_AXES = 6, 1.4, 0.35
+
+# What is about left for the words around the axes, in points: left, below, right and above. It
+# grows with the letters.
+MARGINS = 44, 36, 8, 34
+
+# The width of the numbers at an axis, by the height of a letter.
+NUMBERS = 24 / 8.5
+
+# Inches by which a figure is higher, so that its axes are not smaller, if its letters are twice as
+# large.
+HEIGHT_OF_LETTERS = 2.6
+
+# Points from the axes to the title, without a caption, and to the numbers; they grow with letters.
+TITLE_GAP, TICK_PAD = 9, 3.5
 
 
 @dataclass(frozen=True)
@@ -76,6 +100,16 @@ class Look:
         """Whether figures are too narrow for panels side by side."""
         return self.width is not None and self.height is None
 
+    @property
+    def factor(self) -> float:
+        """How much larger than usual the letters are."""
+        return self.label / Look.label
+
+    def scaled(self, factor: float) -> Look:
+        """Return the look with letters larger by a factor."""
+        sizes = (factor * size for size in (self.title, self.label, self.small))
+        return replace(self, **dict(zip(("title", "label", "small"), sizes, strict=True)))
+
 
 #: The styles by name. Letters of a slide have at least 1/30 of its height; those on paper are those
 #: of a column of a journal.
@@ -86,13 +120,67 @@ LOOKS = {
 }
 
 
+RGB = tuple[float, float, float]
+
+
+class Palette:
+    """The colours of one plot: the usual ones, or `colors`, a list or a mapping by system.
+
+    The colours of a list are used in the order in which the plot asks for them, and again where
+    they are fewer.
+    """
+
+    def __init__(self, colors: Any = None):
+        self.by_system: dict[str, RGB] = {}
+        self._listed: list[RGB] = []
+        self._places: dict[Any, int] = {}
+        if isinstance(colors, Mapping):
+            for name, colour in colors.items():
+                self.by_system[str(name)] = _rgb(f"colors[{name!r}]", colour)
+        elif colors is not None:
+            listed = require_list("colors", colors)
+            self._listed = [_rgb(f"colors[{i}]", colour) for i, colour in enumerate(listed)]
+            if not listed:
+                raise DataError("colors is empty; expected at least one colour")
+
+    def colour(self, number: int | str, shade: int, names: Iterable[str]) -> RGB:
+        """Return a colour by its number and shade, or by the names of its system.
+
+        In place of a number is the usual colour of artists that are of no class or system.
+        """
+        for name in names:
+            if name in self.by_system:
+                return self.by_system[name]
+        if self._listed:
+            place = self._places.setdefault((number, shade), len(self._places))
+            return self._listed[place % len(self._listed)]
+        if isinstance(number, str):
+            return to_rgb(number)
+        turn, place = divmod(number, len(PALETTE))
+        rgb = 0.5 + (np.array(to_rgb(PALETTE[place])) - 0.5) * 0.45**turn
+        lighter = SHADES[shade % len(SHADES)]
+        rgb += abs(lighter) * (float(lighter > 0) - rgb)
+        return float(rgb[0]), float(rgb[1]), float(rgb[2])
+
+
+def _rgb(name: str, colour: Any) -> RGB:
+    if not is_color_like(colour):
+        raise DataError(
+            f"{name} is {received(colour)}; expected a colour of matplotlib, such as 'tab:blue' "
+            "or '#0072B2'"
+        )
+    return to_rgb(colour)
+
+
 class Style:
     """Colours, line styles and sizes of all plots: ``Style.text``, ``Style.colour(0)``."""
 
     text = "#222222"  # of what is read
     quiet = "#666666"  # of what is read last
     rule = "#9a9a9a"  # of lines that are no curves
-    look: ClassVar = LOOKS["default"]  # set by :func:`style`
+    look: ClassVar = LOOKS["default"]  # set by :func:`style`, and scaled while a plot is drawn
+    palette: ClassVar = Palette()  # of the plot that is drawn
+    labels: ClassVar[Any] = None  # of its systems, as they were given
     #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
     hues: ClassVar = {
         **dict.fromkeys(
@@ -109,17 +197,27 @@ class Style:
         """Draw from now on in the sizes of `look`."""
         cls.look = look
 
-    @staticmethod
-    def colour(number: int, shade: int = 0) -> tuple[float, float, float]:
+    @classmethod
+    @contextmanager
+    def during(
+        cls, look: Look, palette: Palette | None = None, labels: Any = None
+    ) -> Iterator[None]:
+        """Draw in the sizes of `look`, with the colours and labels of one plot, in a block."""
+        before = cls.look, cls.palette, cls.labels
+        cls.look, cls.palette, cls.labels = look, palette or Palette(), labels
+        try:
+            yield
+        finally:
+            cls.look, cls.palette, cls.labels = before
+
+    @classmethod
+    def colour(cls, number: int | str, shade: int = 0, names: Iterable[str] = ()) -> RGB:
         """Return the colour of a curve by its number; colours beyond the palette are greyer.
 
-        Curves of one meaning have one number, and differ in their `shade`.
+        Curves of one meaning have one number, and differ in their `shade`. The `names` of a system
+        are those by which ``colors=`` may name its colour.
         """
-        turn, place = divmod(number, len(PALETTE))
-        rgb = 0.5 + (np.array(to_rgb(PALETTE[place])) - 0.5) * 0.45**turn
-        lighter = SHADES[shade % len(SHADES)]
-        rgb += abs(lighter) * (float(lighter > 0) - rgb)
-        return float(rgb[0]), float(rgb[1]), float(rgb[2])
+        return cls.palette.colour(number, shade, names)
 
     @staticmethod
     def dash(number: int) -> Any:
@@ -130,6 +228,48 @@ class Style:
     def marker(number: int) -> str:
         """Return the marker of a solid curve by its number; it shifts when the colours repeat."""
         return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
+
+
+P = ParamSpec("P")
+Drawn = TypeVar("Drawn")
+
+#: The size of letters in points for which the looks are made: the setting of matplotlib.
+USUAL_FONTSIZE = 10.0
+
+
+def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
+    """Return a public plot that takes ``colors``, ``fontsize`` and ``labels``.
+
+    Letters have `fontsize`, or else grow with the setting ``font.size`` of matplotlib. Properties
+    that matplotlib does not take are errors that name them.
+    """
+    arguments = inspect.signature(draw).parameters
+
+    @functools.wraps(draw)
+    def draw_styled(*args: P.args, **options: P.kwargs) -> Drawn:
+        look, fontsize = Style.look, options.pop("fontsize", None)
+        factor = matplotlib.rcParams["font.size"] / USUAL_FONTSIZE
+        if fontsize is not None:
+            factor = require_number("fontsize", fontsize, low=1, high=100) / look.label
+        palette = Palette(options.pop("colors", None))
+        properties = ", ".join(f"{x}={y!r}" for x, y in options.items() if x not in arguments)
+        if "label" in options:
+            raise DataError("label is no property of a plot; labels=[...] names the systems")
+        with Style.during(look.scaled(factor), palette, options.pop("labels", None)):
+            try:
+                return draw(*args, **options)
+            except BioevalError:
+                raise
+            except (AttributeError, TypeError, ValueError) as error:
+                *_, last = traceback.extract_tb(error.__traceback__)
+                of_matplotlib = Path(matplotlib.__file__).parent in Path(last.filename).parents
+                if not properties or not of_matplotlib:
+                    raise
+                raise DataError(
+                    f"be.plot.{draw.__name__} cannot be drawn with {properties}: {error}"
+                ) from error
+
+    return draw_styled
 
 
 def style(name: str) -> AbstractContextManager[object]:
@@ -196,21 +336,28 @@ def axes_for(
             ).tolist()
         elif look.width is not None:  # room for the words, larger on paper
             size = look.width, look.height or look.width * size[1] / size[0] + 0.8
+        else:
+            size = size[0], size[1] + (look.factor - 1) * HEIGHT_OF_LETTERS
         ax.set_size_inches(size)
         wide, high = 72 * ax.get_size_inches()
-        # About what constrained layout leaves for the words around the axes, in points.
-        ax.subplotpars.update(44 / wide, 36 / high, 1 - 8 / wide, 1 - 34 / high)
+        left, below, right, above = np.array(MARGINS) * look.factor
+        ax.subplotpars.update(left / wide, below / high, 1 - right / wide, 1 - above / high)
         ax = ax.add_subplot()
     elif figsize is not None:
         raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=Style.rule, linewidth=0.8)
-    colours: dict[str, Any] = {"color": Style.rule, "labelcolor": Style.text}
-    ax.tick_params(which="both", labelsize=look.small, width=0.8, **colours)
+    ticks: dict[str, Any] = {"color": Style.rule, "labelcolor": Style.text, "width": 0.8}
+    ax.tick_params(which="both", labelsize=look.small, pad=TICK_PAD * look.factor, **ticks)
     ax.tick_params(which="minor", length=2)
     ax.grid(True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
     return ax
+
+
+def ticks_across(ax: Axes, letters: float) -> float:
+    """Return how many labels of so many letters there is room for below the axes."""
+    return room(ax)[0] / (LETTER * Style.look.small * letters)
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -223,8 +370,10 @@ def room(ax: Axes) -> tuple[float, float]:
     box, dpi = ax.get_window_extent(), figure_of(ax).dpi
     ticks = [x.get_text() for x in ax.get_yticklabels()] if ax.axison else []
     letters = max((len(x) for x in ticks if "$" not in x), default=0)
-    names = max(0, LETTER * Style.look.small * letters - 24)  # more than is left for numbers
-    return 72 * box.width / dpi - names, 72 * box.height / dpi
+    # More than the margin has for numbers.
+    names = max(0, LETTER * Style.look.small * letters - NUMBERS * Style.look.small)
+    lines = LINE * Style.look.label * ax.get_ylabel().count("\n")
+    return 72 * box.width / dpi - names - lines, 72 * box.height / dpi
 
 
 # --------------------------------------------------------------------------------- words
@@ -258,42 +407,64 @@ def titled(ax: Axes, title: str, caption: str = "") -> None:
     """Write the title, and a small line between it and the axes."""
     look, wide = Style.look, room(ax)[0]
     lines = folded(caption, wide, look.small) if caption else ""
-    pad = 9 + 1.3 * look.small * len(lines.splitlines())
+    pad = TITLE_GAP * look.factor + LINE * look.small * len(lines.splitlines())
     properties: dict[str, Any] = {"fontsize": look.title, "fontweight": "bold", "color": Style.text}
-    ax.set_title(folded(title, wide, look.title, 0.64), loc="left", pad=pad, **properties)
+    ax.set_title(folded(title, wide, look.title, BOLD), loc="left", pad=pad, **properties)
     if lines:
         place: dict[str, Any] = {"xycoords": "axes fraction", "va": "bottom", "linespacing": 1.25}
         note(ax, lines, (0, 1), (0, 5), annotation_clip=False, **place)
 
 
-def labelled(ax: Axes, x: str, y: str) -> Legend | None:
-    """Label both axes, and name the labelled artists in a legend, as they were drawn.
+def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
+    """Label both axes, and name the labelled artists in a legend, for which a figure may `grow`.
+
+    The lines of the label at the left leave less room for the others.
+    """
+    size = Style.look.label
+    properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
+    _, height = name_artists(ax, grow)
+    ax.set_ylabel(folded(y, room(ax)[1] - height, size), loc="bottom", **properties)
+    ax.set_xlabel(folded(x, room(ax)[0], size), loc="left", **properties)
+    return name_artists(ax, grow)[0]
+
+
+def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | None, float]:
+    """Name the labelled artists in a legend, as they were drawn; return its height below the axes.
 
     The legend is below the axes if the figure has a layout engine, which makes room for it; else,
-    or where too little of the axes would be left, in their emptiest corner.
+    or where too little of the axes would be left and the figure may not `grow`, in their emptiest
+    corner, with a height of 0.
     """
-    size, small, (wide, high) = Style.look.label, Style.look.small, room(ax)
-    properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
-    ax.set_xlabel(folded(x, wide, size), loc="left", **properties)
-    legend = None
     artists, texts = ax.get_legend_handles_labels()
-    if artists:
-        texts = [folded(text, wide - 6 * small, small) for text in texts]
-        longest = max(len(line) for text in texts for line in text.splitlines())
-        columns = max(1, min(len(texts), int(wide / ((LETTER * longest + 6) * small))))
-        rows = sum(1 + text.count("\n") for text in texts) / columns
-        style: dict[str, Any] = {"fontsize": small, "labelcolor": Style.text, "edgecolor": "none"}
-        style |= {"handlelength": 3.2, "labelspacing": 0.35, "columnspacing": 1.6}
-        left = high - 1.4 * small * rows
-        if figure_of(ax).get_layout_engine() is not None and left > 0.35 * high:
-            high = left
-            below = small + 9 + 1.3 * size * (1 + ax.get_xlabel().count("\n"))
-            drop = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
-            style |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
-            style |= {"loc": "upper left", "borderpad": 0.1, "borderaxespad": 0.0, "ncols": columns}
-        legend = ax.legend(artists, texts, alignment="left", **style)
-    ax.set_ylabel(folded(y, high, size), loc="bottom", **properties)
-    return legend
+    if not artists:
+        return None, 0.0
+    size, small, (wide, high) = Style.look.label, Style.look.small, room(ax)
+    texts = [folded(text, wide - LEGEND_KEY * small, small) for text in texts]
+    longest = max(len(line) for text in texts for line in text.splitlines())
+    columns = max(1, min(len(texts), int(wide / ((LETTER * longest + LEGEND_KEY) * small))))
+    rows = sum(1 + text.count("\n") for text in texts) / columns
+    height = LEGEND_ROW * small * rows
+    properties: dict[str, Any] = {
+        "fontsize": small,
+        "labelcolor": Style.text,
+        "edgecolor": "none",
+        "handlelength": 3.2,
+        "labelspacing": 0.35,
+        "columnspacing": 1.6,
+    }
+    has_layout = figure_of(ax).get_layout_engine() is not None
+    fits = high - height > LEAST_AXES * high
+    is_below = has_layout and (fits or grow) and "loc" not in style
+    if is_below and not fits:
+        wide, high = figure_of(ax).get_size_inches()
+        figure_of(ax).set_size_inches(wide, high + height / 72)
+    if is_below:
+        below = small + 9 + LINE * size * (1 + ax.get_xlabel().count("\n"))
+        drop = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
+        properties |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
+        properties |= {"loc": "upper left", "ncols": columns, "borderpad": 0.1, "borderaxespad": 0}
+    legend = ax.legend(artists, texts, alignment="left", **{**properties, **style})
+    return legend, height if is_below else 0.0
 
 
 def label_rows(ax: Axes, texts: Sequence[str]) -> None:

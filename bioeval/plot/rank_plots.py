@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 from bioeval.base.arguments import require_integer
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, numbered
+from bioeval.plot.plot_style import styled
 from bioeval.plot.systems import System, agreed, pick
 from bioeval.showing.text import Term, say
 
 
+@styled
 def cmc(
     data: Any, ax: Axes | Figure | None = None, *, max_rank: int | None = None, **style: Any
 ) -> Curves:
@@ -65,6 +67,7 @@ def convention(systems: Sequence[System]) -> list[str]:
     return [agreed(systems, lambda system: system.text_of("convention")), queries]
 
 
+@styled
 def gallery_size(
     data: Any, ax: Axes | Figure | None = None, *, ranks: Sequence[int] | None = None, **style: Any
 ) -> Curves:

@@ -12,12 +12,13 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import short_name
 from bioeval.plot import plot_style
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import as_plot_text, pick
+from bioeval.plot.plot_style import Style, styled
+from bioeval.plot.systems import as_plot_text, labels_of, pick
 from bioeval.showing.text import Text, say
 from bioeval.studies.compare.outcomes import measures_of
 
 
+@styled
 def ranking(
     data: Any, ax: Axes | Figure | None = None, *, measure: str = "", **style: Any
 ) -> Display:
@@ -39,7 +40,7 @@ def ranking(
     **style
         Properties of the points; ``name`` is written in the title.
     """
-    results = pick(data, "ranking", single=True)
+    results = pick(data, "ranking", single=True, relabel=False)
     ds = results[0].dataset
     by_name = {x.key: x for x in measures_of(ds)}
     if require_text("measure", measure):
@@ -58,9 +59,12 @@ def ranking(
         for name in ("", "low", "high", "rank_low", "rank_high")
     )
     # A system has its colour in all plots of the same systems, whatever its rank.
-    colours = [Style.colour(i) for i in order]
+    labels = labels_of(ranked.systems, ranked.systems)
+    of_systems = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
+    colours = [of_systems[i] for i in order]
     longest = 14 if narrow else 28
-    names = [as_plot_text(short_name(str(ranked.systems[i]), longest)) for i in order]
+    shown = [labels.get(ranked.systems[i], ranked.systems[i]) for i in order]
+    names = [as_plot_text(short_name(name, longest)) for name in shown]
     for axes, row_names in ((left, names), (right, [""] * number)):
         axes.set(ylim=(number - 0.5, -0.5))
         axes.set_yticks(range(number), row_names)

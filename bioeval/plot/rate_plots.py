@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, legend_text
-from bioeval.plot.plot_style import SIZE, SQUARE, Style
+from bioeval.plot.plot_style import SIZE, SQUARE, Style, styled
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
@@ -176,6 +176,7 @@ def _draw_against_far(plot: Curves, log: bool) -> list[str]:
     return caption
 
 
+@styled
 def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any) -> Curves:
     """Draw the ROC: GAR against FAR over all thresholds.
 
@@ -197,9 +198,13 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
         attained at FAR 0 is drawn from there on, and the FAR below is shaded.
     **style
-        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system,
-        ``figsize`` is the size of a new figure in inches, and ``title=None`` leaves out the title
-        and the line below it.
+        Properties of all lines, such as ``linewidth=1``, and the words that all plots take.
+        ``labels`` rename the systems: a list, or a mapping of name to new name; ``name`` names a
+        single one. ``colors`` is a list, used in the order of the legend, or a mapping of the name
+        of a system to its colour. ``fontsize`` is the size of the labels in points; the other
+        letters follow. ``title`` replaces the title; None leaves it out, and the line below it.
+        ``figsize`` is the size of a new figure in inches. ``display.legend()`` draws the legend
+        anew.
 
     Examples
     --------
@@ -220,6 +225,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     return plot.end("ROC", _FAR, y, last=last)
 
 
+@styled
 def dir_far(
     data: Any,
     ax: Axes | Figure | None = None,
@@ -257,6 +263,10 @@ def dir_far(
 _LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)
 TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
 
+# The room of a tick, by the height of a letter.
+TICK_WIDTH, TICK_HEIGHT = 3.06, 1.3
+
+# Rates of 0 and 1 are so far from these.
 _EDGE = 1e-9
 
 DET_LABELS = say("{False accept rate, far} (%)"), say("{False reject rate, frr} (%)")
@@ -300,8 +310,10 @@ def draw_det(
             ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
     floors = np.array([floors_of(system) for system in plot.systems]).T
     room, shaded = plot_style.room(ax), False
-    for k, (axis, length) in enumerate(((ax.xaxis, 26), (ax.yaxis, 11))):
-        axis.set_major_locator(FixedLocator(_ticks(*limits[k], room[k] / length)))
+    for k, (axis, length) in enumerate(((ax.xaxis, TICK_WIDTH), (ax.yaxis, TICK_HEIGHT))):
+        axis.set_major_locator(
+            FixedLocator(_ticks(*limits[k], room[k] / (length * Style.look.small)))
+        )
         axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
         axis.set_minor_locator(NullLocator())
         shaded |= shade_below(axis, least(floors[k]))
@@ -375,6 +387,7 @@ def _ticks(low: float, high: float, most: float) -> list[float]:
     return ticks
 
 
+@styled
 def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw the DET: FRR against FAR, in per cent on axes of normal deviates.
 
@@ -405,6 +418,7 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 # ------------------------------------------------------------- FAR and FRR against the threshold
 
 
+@styled
 def error_rates(
     data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any
 ) -> Curves:
@@ -436,7 +450,7 @@ def error_rates(
         threshold = value_or_nan(system.dataset, "eer_threshold")
         if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
             continue
-        colour: Any = Style.colour(number)  # which names the system
+        colour: Any = system.colour(number)
         text = ""
         if len(plot.systems) == 1:
             threshold_words = written(threshold_of(system.dataset, "eer_threshold"))

@@ -12,15 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.plot.display import Curve, Curves, Display, curves_of
-from bioeval.plot.plot_style import Style, label_rows
+from bioeval.plot.plot_style import Style, label_rows, styled
 from bioeval.plot.rank_plots import convention as convention_of
-from bioeval.plot.systems import System, agreed
+from bioeval.plot.systems import System, agreed, labelled
 from bioeval.showing.writers.numbers import threshold_text
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
+@styled
 def precision_recall(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw interpolated precision against recall, the mean over the queries.
 
@@ -44,6 +45,7 @@ def precision_recall(data: Any, ax: Axes | Figure | None = None, **style: Any) -
     return plot.end("Precision and recall", *labels, caption=convention_of(plot.systems))
 
 
+@styled
 def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw mReP and mFR against the threshold: the figure of GOM.
 
@@ -73,6 +75,13 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     return plot.end("", "Threshold τ", "Mean rate: mReP, mFR", caption=caption)
 
 
+# Inches of ranked lists: of an entry, of the measures at a threshold, of the name of a query, of a
+# list, of all other words; and the shape of the figure where its width is fixed.
+WIDTH_OF_ENTRY, WIDTH_OF_MEASURES, WIDTH_OF_QUERY = 0.42, 2.2, 0.8
+HEIGHT_OF_LIST, HEIGHT_WITHOUT_LISTS, NARROW_LISTS = 0.5, 1.4, (1.0, 0.3)
+
+
+@styled
 def ranked_lists(
     scores: Scores,
     ax: Axes | Figure | None = None,
@@ -104,12 +113,13 @@ def ranked_lists(
     match, sign = ds["match"].values, -1 if ds.attrs["kind"] != "distance" else 1
     rows, places = match.shape
     words = [_measures_in_words(ds.isel(probe=i)) for i in range(rows)]
-    size = 0.42 * places + 2.2 * len(words[0]) + 0.8, 0.5 * rows + 1.4
+    wide = WIDTH_OF_ENTRY * places + WIDTH_OF_MEASURES * len(words[0]) * Style.look.factor
+    size = wide + WIDTH_OF_QUERY * Style.look.factor, HEIGHT_OF_LIST * rows + HEIGHT_WITHOUT_LISTS
     if Style.look.is_narrow:
-        size = 1.0, 0.3 * rows
+        size = NARROW_LISTS[0], NARROW_LISTS[1] * rows
     within = (sign * ds["entry_score"].values[:, :, None] <= ds["threshold"].values).sum(axis=1)
     drawn = {"match": match, "within": within, "words": words}
-    plot = Display([System("", ds)], ax, style, size, drawn=drawn)
+    plot = Display(labelled([System("", ds)]), ax, style, size, drawn=drawn)
     ax = plot.ax_
     matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
     for kind, edge, face in ((1, matched, matched), (0, unmatched, "white")):
@@ -141,6 +151,7 @@ def _measures_in_words(query: xr.Dataset) -> list[str]:
     return [f"AP {precision:.2f}", *at_thresholds]
 
 
+@styled
 def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw HOTA, detection and association accuracy against the localisation threshold.
 

@@ -17,8 +17,16 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot import plot_style
 from bioeval.plot.display import MOST_NAMED, Display, legend_text
-from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, agreed, as_plot_text, attempts_in_words, joined, kind_of
+from bioeval.plot.plot_style import LOOKS, SIZE, Style, styled
+from bioeval.plot.systems import (
+    System,
+    agreed,
+    as_plot_text,
+    attempts_in_words,
+    joined,
+    kind_of,
+    labelled,
+)
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
+@styled
 def score_distributions(
     data: Any,
     ax: Axes | Figure | None = None,
@@ -43,7 +52,8 @@ def score_distributions(
     Parameters
     ----------
     data : Scores, or mapping of str to Scores
-        They are counted in one pass in blocks of rows, however large the matrix.
+        They are counted in one pass in blocks of rows, however large the matrix. Two systems have
+        a panel each; other numbers of systems, and systems on a given `ax`, share one.
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the outlines.
     thresholds : mapping of str to float, optional
@@ -63,6 +73,10 @@ def score_distributions(
     return draw_histograms(histograms_of(data), ax, style, thresholds=thresholds, log=log)
 
 
+# Systems that have a panel each, and the size of their figure by the size of one.
+PANELS, PANEL_WIDTH, PANEL_HEIGHT = 2, 1.6, 1.7
+
+
 def draw_histograms(
     by_system: Mapping[str, ScoreHistograms],
     ax: Axes | Figure | None = None,
@@ -78,28 +92,70 @@ def draw_histograms(
 
     `about` gives the attempts behind the histograms in words.
     """
-    style = style or {}
-    by_system = {as_plot_text(name): each for name, each in by_system.items()}
-    systems = [System(name, each.about) for name, each in by_system.items()]
+    given = [System(as_plot_text(name), each.about) for name, each in by_system.items()]
+    systems = labelled(given)
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
-    plot = Display(systems, ax, style, drawn=by_system)
-    ax = plot.ax_
     if not isinstance(thresholds, Mapping | None):
         words = received(thresholds)
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
+    in_panels = len(systems) == PANELS and not isinstance(ax, Axes)
+    narrow = Style.look.is_narrow
+    wide, high = SIZE
+    size = (wide, PANEL_HEIGHT * high) if narrow else (PANEL_WIDTH * wide, high)
+    style, histograms = style or {}, dict(zip(systems, by_system.values(), strict=True))
+    drawn = {system.name: each for system, each in histograms.items()}
+    plot = Display(systems, ax, style, size if in_panels else SIZE, drawn=drawn)
+    panels = [plot.ax_]
+    if in_panels:
+        panels.append(plot.divide(2, 1) if narrow else plot.divide(1, 2))
+    missing: list[str] = []
+    for axes, system in zip(panels, systems, strict=False):
+        shown = {system: histograms[system]} if in_panels else histograms
+        of_panel = None if in_panels else plot.name
+        densities, absences, off = _draw_outlines(axes, shown, classes, of_panel, style)
+        missing += absences
+        _limit_densities(axes, densities, log)
+        for number, (text, threshold) in enumerate((thresholds or {}).items()):
+            if np.isfinite(require_number("thresholds", threshold)):
+                plot.threshold_line(threshold, text, number, axes)
+        if len(missing) == len(classes) * len(systems):
+            axes.set(xticks=[], yticks=[])
+            plot.empty("; ".join(missing))
+            absences = []
+        heading = system.name if in_panels and axes is not plot.ax_ else title
+        if in_panels and axes is plot.ax_:
+            heading = f"{title}: {system.name}"
+        caption = [agreed([*shown], about), *off, *absences]
+        plot.finish(heading, caption, _score_label(kind), "Density within each class", axes)
+    return plot
+
+
+def _draw_outlines(
+    ax: Axes,
+    histograms: Mapping[System, ScoreHistograms],
+    classes: Sequence[tuple[str, str]],
+    name: str | None,
+    style: Mapping[str, Any],
+) -> tuple[np.ndarray, list[str], list[str]]:
+    """Draw the histograms of systems, filled if the system is alone; without names if None.
+
+    Returned are all densities, the histograms without scores and why, and words about scores that
+    lie off the axis.
+    """
     ax.set_xmargin(0)  # the axis ends with the scores
-    several = len(systems) > 1
+    several = len(histograms) > 1
     # In a legend of many histograms, each system and each line style is named once.
-    is_abridged = several and len(classes) * len(systems) > MOST_NAMED
+    is_abridged = several and len(classes) * len(histograms) > MOST_NAMED
     missing = []
     unplaced = []
     densities = [np.empty(0)]
     for i, (class_name, word) in enumerate(classes):
-        histograms = {name: each.of_class(class_name) for name, each in by_system.items()}
-        for number, (system, histogram) in enumerate(histograms.items()):
-            label = joined(plot.name, system)
+        of_class = {system: each.of_class(class_name) for system, each in histograms.items()}
+        for number, (system, histogram) in enumerate(of_class.items()):
+            label = "" if name is None else joined(name, system.name)
             text = f"{label} {word.lower()}" if label else word
+            colour = system.colour(number) if several else system.colour(i)
             if not histogram.counts.sum():
                 reason = f"all {histogram.total:,} are infinite" if histogram.total else "none"
                 missing.append(f"{text} scores: {reason}")
@@ -107,28 +163,18 @@ def draw_histograms(
             densities.append(histogram.density)
             bins = histogram.density, histogram.edges
             outline: dict[str, Any] = {"linestyle": Style.dash(i), "linewidth": 1.4, "zorder": 3}
-            outline |= {"color": Style.colour(number if several else i), **style}
+            outline |= {"color": colour, **style}
             if not several:
                 ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
             if is_abridged:
                 text = "" if i else label
             ax.stairs(*bins, label=legend_text(text), **outline)
-        if number := sum(each.unplaced for each in histograms.values()):
+        if number := sum(each.unplaced for each in of_class.values()):
             unplaced.append(f"{number:,} {word.lower()}")
     for i, (_, word) in enumerate(classes) if is_abridged else ():
         ax.plot([], [], color=Style.text, linestyle=Style.dash(i), label=word.lower())
-    _limit_densities(ax, np.concatenate(densities), log)
-    for number, (text, threshold) in enumerate((thresholds or {}).items()):
-        if np.isfinite(require_number("thresholds", threshold)):
-            plot.threshold_line(threshold, text, number)
-    if len(missing) == len(classes) * len(systems):
-        ax.set(xticks=[], yticks=[])
-        plot.empty("; ".join(missing))
-        missing = []
     off = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
-    caption = [agreed(systems, about), *off, *missing]
-    plot.finish(title, caption, _score_label(kind), "Density within each class")
-    return plot
+    return np.concatenate(densities), missing, off
 
 
 def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
@@ -154,10 +200,15 @@ _STATES = {
     INFINITE: ("infinite", "#000000"),
 }
 
-# Most subjects that are named, and separated by lines.
-NAMED = 24
+# Most subjects that are named, and separated by lines; the letters of a name, and of all names that
+# are written side by side.
+NAMED, LETTERS_OF_NAME, LETTERS_OF_NAMES = 24, 14, 48
+
+# Inches of a figure whose pixels are square, by the least ratio of its sides, and of any other.
+LEAST_SQUARE, SQUARE_MATRIX, WIDE_MATRIX = 0.4, (6.6, 6.2), (7.0, 4.6)
 
 
+@styled
 def matrix(
     scores: Scores, ax: Axes | Figure | None = None, *, pixels: int = 600, **style: Any
 ) -> Display:
@@ -179,9 +230,9 @@ def matrix(
 
     picture = matrix_image(scores, pixels)
     rows, columns = len(picture.rows), len(picture.columns)
-    square = 0.4 < rows / columns < 2.5
-    system = System("", xr.Dataset())
-    plot = Display([system], ax, style, (6.6, 6.2) if square else (7.0, 4.6), drawn=picture)
+    square = LEAST_SQUARE < rows / columns < 1 / LEAST_SQUARE
+    size = SQUARE_MATRIX if square else WIDE_MATRIX
+    plot = Display(labelled([System("", xr.Dataset())]), ax, style, size, drawn=picture)
     ax = plot.ax_
     ax.grid(False)
     properties: dict[str, Any] = {"extent": (0, columns, rows, 0), "interpolation": "nearest"}
@@ -200,12 +251,14 @@ def matrix(
     labels = picture.row_labels, picture.column_labels
     starts = [*map(_starts_of_runs, labels)]
     is_named = picture.subjects is not None and max(map(len, starts)) - 1 <= NAMED
+    most_letters = LETTERS_OF_NAMES * LOOKS["default"].small / Style.look.small
     for axis, places, names in zip((ax.yaxis, ax.xaxis), starts, labels, strict=True):
         if is_named:  # lines between the subjects
             axis.set_ticks(places[1:-1], minor=True)
             axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
-            labels_shown = [as_plot_text(str(x)[:14]) for x in names[places[:-1]].tolist()]
-            turned = axis is ax.xaxis and len("  ".join(labels_shown)) > 48
+            starts_of = names[places[:-1]].tolist()
+            labels_shown = [as_plot_text(str(x)[:LETTERS_OF_NAME]) for x in starts_of]
+            turned = axis is ax.xaxis and len("  ".join(labels_shown)) > most_letters
             axis.set_ticks((places[1:] + places[:-1]) / 2, labels_shown, rotation=90 * turned)
             axis.set_tick_params(length=0)
         else:

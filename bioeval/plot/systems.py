@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted, enumerated, short_name
+from bioeval.base.arguments import require_list, require_text
+from bioeval.base.errors import DataError, bad_choice, counted, enumerated, short_name
 from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_style
+from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
 from bioeval.showing.nodes import datasets, each_once
@@ -26,7 +28,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class System:
     """The dataset of one system, to be drawn."""
 
@@ -39,13 +41,17 @@ class System:
         """Return an attribute of its dataset as text; empty where it has none."""
         return str(self.dataset.attrs.get(attribute, ""))
 
+    def colour(self, number: int, shade: int = 0) -> RGB:
+        """Return the colour of a number, unless the plot has one for the system."""
+        return Style.colour(number, shade, (self.name, self.group))
 
-def pick(data: Any, plot: str, single: bool = False) -> list[System]:
+
+def pick(data: Any, plot: str, single: bool = False, relabel: bool = True) -> list[System]:
     """Return the datasets in `data` that a plot can draw, under distinct names.
 
     `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or
     a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
-    one is an error.
+    one is an error. With `relabel`, their names are the ``labels`` of the plot.
     """
     systems = _systems_in(data, PLOTS[plot], _needs_met(data, PLOTS[plot]) or PLOTS[plot].needs[0])
     if single and len(systems) > 1:
@@ -54,7 +60,51 @@ def pick(data: Any, plot: str, single: bool = False) -> list[System]:
             f"be.plot.{plot} shows one system, but {len(systems)} are given ({names}); draw "
             "each on its own axes, with ax="
         )
-    return systems
+    return labelled(systems) if relabel else systems
+
+
+def labelled(systems: list[System]) -> list[System]:
+    """Return the systems of a plot under its ``labels``, and check the names of its ``colors``."""
+    groups = list(dict.fromkeys(system.group or system.name for system in systems))
+    names = [*dict.fromkeys([*groups, *(system.name for system in systems)])]
+    labels = labels_of(names, groups, [system.name for system in systems])
+    renamed = []
+    for system in systems:
+        if system.name in labels:
+            name = labels[system.name]
+            system = replace(system, name=name, group=name, variant="")
+        elif system.group in labels:
+            group = labels[system.group]
+            system = replace(system, name=joined(group, system.variant), group=group)
+        renamed.append(system)
+    return renamed
+
+
+def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
+    """Return the new names of systems by the `known` ones; colours by name hold for both.
+
+    A list has a name for each of one of the `listed` sequences of known names.
+    """
+    labels, colours = Style.labels, Style.palette.by_system
+    for name in [*colours]:
+        colours[as_plot_text(name)] = colours.pop(name)
+    if colours and not any(known):
+        raise DataError("colors is a mapping by system, but the system has no name; give a list")
+    if labels is None:
+        labels = {}
+    elif not isinstance(labels, Mapping):
+        given = require_list("labels", labels)
+        fitting = [names for names in listed if len(names) == len(given)]
+        if not fitting:
+            raise DataError(f"labels has {len(given)} names, but the plot has {len(listed[0])}")
+        labels = dict(zip(fitting[0], given, strict=True))
+    renamed = {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
+    for argument, names in (("labels", renamed), ("colors", colours)):
+        for name in names:
+            if name not in known:
+                raise DataError(bad_choice(argument, name, known))
+    colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
+    return renamed
 
 
 def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:

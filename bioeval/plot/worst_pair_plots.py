@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_integer, require_path, require_text
 from bioeval.base.errors import DataError, short_name
 from bioeval.plot import plot_style
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import LETTER, SHADE, Style, room
+from bioeval.plot.plot_style import LETTER, LINE, SHADE, Style, room, styled
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.showing.images import Images
 from bioeval.showing.writers.numbers import in_one_precision
@@ -30,6 +30,17 @@ NO_IMAGES = (
 )
 
 
+# Points of the width of a picture for each inch of the figure, and the part that it takes of its
+# place.
+PICTURE, BESIDE = 36, 0.94
+
+# Lines of words below a pair, around it, and the fewest lines that a pair takes with its pictures.
+LINES_BELOW, LINES_OF_WORDS, LEAST_LINES = 2.3, 3.5, 4.8
+
+# Height of the words above all pairs, by the height of a letter.
+HEADING = 6
+
+
 @dataclass(frozen=True)
 class ShownPair:
     """A pair: labels, score, and pictures (None: there is none to show)."""
@@ -40,6 +51,7 @@ class ShownPair:
     pictures: tuple[Image.Image | None, Image.Image | None]
 
 
+@styled
 def worst_pairs(
     results: Any,
     ax: Axes | Figure | None = None,
@@ -85,7 +97,8 @@ def worst_pairs(
     across = max(1, *(len(of_row) for _, of_row in lines))
     shape = pictures[0].size if pictures else (1, 1)
     wide = Style.look.width or 7.2
-    high = len(lines) * (36 * wide / across * shape[1] / shape[0] + 4.4 * small) + 50
+    picture = PICTURE * wide / across * shape[1] / shape[0]
+    high = len(lines) * (picture + LINES_OF_WORDS * LINE * small) + HEADING * small
     plot = Display(systems, ax, style, (wide, high / 72), drawn=by_system)
     ax = plot.ax_
     ax.axis("off")
@@ -95,8 +108,8 @@ def worst_pairs(
         plot.empty(files.remark() or NO_IMAGES)
         return plot
     part = 1 / len(lines)
-    line = 1.25 * small / room(ax)[1]  # of words
-    if part < 5 * line:
+    line = LINE * small / room(ax)[1]  # of words
+    if part < LEAST_LINES * line:
         raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
     letters = max(3, int(room(ax)[0] / across / small / LETTER / 2) - 2)
     for k, (heading, of_row) in enumerate(lines):
@@ -105,7 +118,8 @@ def worst_pairs(
         ax.text(0, top, as_plot_text(heading), va="top", transform=ax.transAxes, **words)
         scores = in_one_precision([pair.score for pair in of_row], 4)
         for i, (pair, score) in enumerate(zip(of_row, scores, strict=True)):
-            place = (i / across, top - part + 2.4 * line, 0.94 / across, part - 3.6 * line)
+            left, foot = i / across, top - part + LINES_BELOW * line
+            place = (left, foot, BESIDE / across, part - LINES_OF_WORDS * line)
             panel = ax.inset_axes(place, xticks=[], yticks=[], anchor="NW")
             properties: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
             panel.imshow(_side_by_side(pair.pictures, shape), **properties)

@@ -13,7 +13,7 @@ from matplotlib.text import Annotation
 from bioeval.base.errors import counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import Style, note
+from bioeval.plot.plot_style import Style, note, styled
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
@@ -23,6 +23,7 @@ _MANY = 300
 _MARKERS = {NO_ANIMAL: "o", "dove": "o", "worm": "s", "chameleon": "^", "phantom": "D"}
 
 
+@styled
 def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw each subject by its mean genuine and mean impostor score, and name the animals.
 

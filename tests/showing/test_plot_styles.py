@@ -6,10 +6,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
-from drawn_plots import MANY, ONE, drawn, made_for
+from drawn_plots import INSIDE, MANY, ONE, drawn, holds, made_for, overlap, texts
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
@@ -20,9 +19,6 @@ import bioeval as be
 from bioeval.plot import plot_style as style
 from bioeval.plot.registry import PLOTS
 from bioeval.showing.terms import in_terms
-
-#: Plots whose words lie beside each other inside the axes, as near as the data are.
-INSIDE = {"groups", "matrix", "ranked_lists", "spread", "worst_pairs", "zoo"}
 
 
 @pytest.fixture(autouse=True)
@@ -37,47 +33,6 @@ def drawn_in(name, look, **options):
     """Return a plot of one system, drawn in a style."""
     with be.plot.style(look):
         return drawn(name, **options)
-
-
-def texts(figure: Figure) -> list[Text]:
-    """Return the texts of a figure that are seen; labels of ticks beyond an axis are not."""
-    hidden = set()
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            for tick in (*axis.majorTicks, *axis.minorTicks):
-                if not axes.axison or not low <= tick.get_loc() <= high:
-                    hidden |= {tick.label1, tick.label2}
-            if not axes.axison:
-                hidden.add(axis.label)
-    found = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
-    return [text for text in found if text.get_text().strip()]
-
-
-def overlap(a, b) -> bool:
-    """Whether two boxes have more than a pixel in common, across and down."""
-    return min(a.x1, b.x1) - max(a.x0, b.x0) > 1.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
-
-
-def holds(figure: Figure, name: str) -> None:
-    """Hold that texts are inside the figure, apart from each other, and off the axes."""
-    renderer = figure.canvas.get_renderer()
-    boxes = {text: Text.get_window_extent(text, renderer) for text in texts(figure)}
-    picture = figure.bbox.padded(2)
-    for text, box in boxes.items():
-        fits = picture.x0 <= box.x0 and box.x1 <= picture.x1
-        fits &= picture.y0 <= box.y0 and box.y1 <= picture.y1
-        assert fits, f"{text.get_text()!r} leaves the figure"
-    frames = [axes.get_window_extent(renderer) for axes in figure.axes if axes.axison]
-    labels = [axis.label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
-    for text in (*figure.texts, *labels):
-        for frame in frames:
-            if text in boxes:
-                assert not overlap(boxes[text], frame), f"{text.get_text()!r} lies on axes"
-    for (a, one), (b, other) in itertools.combinations(boxes.items(), 2):
-        if name in INSIDE and a.axes is not None and a.axes is b.axes:
-            continue
-        assert not overlap(one, other), f"{a.get_text()!r} lies on {b.get_text()!r}"
 
 
 def lies_on(box: Bbox, line: Line2D) -> bool:
