@@ -13,7 +13,7 @@ import click
 from bioeval.base.errors import nearest_name
 from bioeval.base.version import __version__
 from bioeval.cli.command import Command
-from bioeval.cli.table import COMMANDS, HEADINGS, STUDIES
+from bioeval.cli.table import COMMANDS, FILES, HEADINGS
 
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
 @functools.cache
 def _imported(name: str) -> Command:
     function = name.replace("-", "_")
-    file = "studies" if name in STUDIES else function
+    file = next((file for file, names in FILES.items() if name in names), function)
     module = importlib.import_module(f"bioeval.cli.commands.{file}")
     return click.command(name, cls=Command)(getattr(module, f"{function}_command"))
 

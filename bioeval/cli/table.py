@@ -1,6 +1,6 @@
 """The commands under the headings of ``bioeval --help``, each with what it does.
 
-A command ``x-y`` is the function ``x_y_command`` of the file ``x_y.py``, or of ``studies.py``.
+A command ``x-y`` is the function ``x_y_command`` of the file ``x_y.py``, or of one of `FILES`.
 """
 
 HEADINGS = {
@@ -45,7 +45,11 @@ HEADINGS = {
 
 COMMANDS = {name: does for commands in HEADINGS.values() for name, does in commands.items()}
 
-#: Commands that are options and one call, and have one file; each other one has its own.
-STUDIES = (
-    *("explain", "zoo", "groups", "gallery-size", "conventions", "vulnerability", "sample-size"),
-)
+#: The commands of each file that has several.
+FILES = {
+    "attacks": ("vulnerability", "pad"),
+    "data": ("example", "simulate", "check", "convert"),
+    "planning": ("workload", "sample-size"),
+    "studies": ("explain", "zoo", "groups", "gallery-size", "conventions"),
+    "systems": ("compare", "fuse", "calibration", "normalise"),
+}

@@ -14,8 +14,8 @@ import click
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.cli.arguments import PROPORTION, Value, at_least
 from bioeval.cli.command import in_options, option, option_group
+from bioeval.cli.commands.planning import TASKS
 from bioeval.cli.commands.threshold import fail_if_refuted
-from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import IMAGES, image_folder, require_images
 from bioeval.cli.shared import ASSURE, EVALUATED, TERMS, rates, shared
 from bioeval.cli.undefined import require_rates

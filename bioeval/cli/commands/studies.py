@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import (
-    CONFIDENCE,
     NUMBERS,
-    PROPORTION,
-    RATE,
     THRESHOLD,
     WHOLE_NUMBERS,
-    Value,
     at_least,
 )
 from bioeval.cli.command import F, option
-from bioeval.cli.shared import DATA, FUSION_IN_USE, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.shared import DATA, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -223,103 +219,3 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
     from bioeval.studies.conventions.conventions import conventions
 
     run.finish(conventions(run.read(data, second), **options))
-
-
-@click.argument("data")
-@click.argument("attacks", required=False, metavar="[ATTACKS]")
-@option(
-    "--templates",
-    "Whether each presentation is one decision, or each comparison with a template.",
-    ["single", "multi"],
-    "multi",
-)
-@option(
-    "--fusion RULE",
-    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
-    "max.",
-    str,
-    "best",
-)
-@option(
-    "--threshold T|RULE",
-    "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations.",
-    THRESHOLD,
-)
-@rates("--far X", "FAR at which to report FRR.", "far_targets")
-@option("--interval METHOD", "Add confidence intervals by subject.", ["people"])
-@shared(interval=True, plots=True, fails=("iapar_at_eer@species=largest > 10%",))
-def vulnerability_command(
-    run: Run, data: str, attacks: str | None = None, interval: str | None = None, **options: Any
-) -> None:
-    """Evaluate how often presentation attacks are accepted, by species.
-
-    bioeval vulnerability attacked.npz
-    bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
-
-    Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
-    that they target. ATTACKS may hold the attacks instead, against the same gallery. A list of
-    pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
-    presentations.
-    """
-    from bioeval.cli.running import Extras
-    from bioeval.studies.attacks.vulnerability import vulnerability
-
-    limits, scores = run.interval(interval), run.read(data)
-    presented = run.read(attacks) if attacks else None
-    dataset = vulnerability(scores, presented, interval=limits, **options)
-    run.finish(dataset, Extras(name=str(scores.name)))
-
-
-def _numbers_or_multi(text: str) -> Any:
-    """Read numbers of templates, or the word for claims at all templates of a subject."""
-    return text if text.strip() == "multi" else WHOLE_NUMBERS.read(text)
-
-
-@click.argument("pilot", required=False)
-@click.argument("second", required=False, metavar="[FILE]")
-@option("--far X", "FAR of the operating point.", RATE, 0.0001)
-@option(
-    "--width W", "Largest width of the interval of the FRR.", PROPORTION, 0.01, name="frr_width"
-)
-@option(
-    "--threshold T|RULE",
-    "Threshold of the pilot: a number, or a rule; the loosest that keeps the FAR by default.",
-    THRESHOLD,
-)
-@option("--frr P", "Without a pilot: expected FRR.", PROPORTION)
-@option("--icc X", "Without a pilot: correlation of two genuine errors of a subject.", float)
-@option("--confidence P", "Confidence of the interval, and of the rule of 3.", CONFIDENCE)
-@option(
-    "--templates N,N",
-    "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all "
-    "enrolled templates of the subject.  [2,3,5,10]",
-    Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
-    name="n_templates",
-)
-@TRIES_AND_ENROLMENT
-@FUSION_IN_USE
-@shared(name=False, fails=("frr > 5%",))
-def sample_size_command(
-    run: Run,
-    pilot: str | None = None,
-    second: str | None = None,
-    n_templates: Any = None,
-    **options: Any,
-) -> None:
-    """Find how many subjects and templates a verification test needs.
-
-    bioeval sample-size pilot.npz --far 1e-4 --width 0.01
-    bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
-
-    PILOT is the scores of a first, small test, which gives the variation between subjects. Without
-    it, --frr and --icc are assumed.
-    """
-    from bioeval.studies.planning.sample_size import sample_size
-
-    if n_templates == "multi":
-        n_templates = None
-        run.use["templates"] = "multi"
-    if pilot is None and run.use:
-        raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
-    scores = None if pilot is None else run.read(pilot, second)
-    run.finish(sample_size(scores, n_templates=n_templates, **options))

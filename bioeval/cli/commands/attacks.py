@@ -1,4 +1,4 @@
-"""``bioeval pad``: the detection of presentation attacks."""
+"""Commands of attacks: those that a recognition system accepts, and those that are detected."""
 
 from __future__ import annotations
 
@@ -8,12 +8,60 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.arguments import (
+    NUMBERS,
+    THRESHOLD,
+)
 from bioeval.cli.command import option
-from bioeval.cli.shared import shared
+from bioeval.cli.shared import rates, shared
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
+
+
+@click.argument("data")
+@click.argument("attacks", required=False, metavar="[ATTACKS]")
+@option(
+    "--templates",
+    "Whether each presentation is one decision, or each comparison with a template.",
+    ["single", "multi"],
+    "multi",
+)
+@option(
+    "--fusion RULE",
+    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
+    "max.",
+    str,
+    "best",
+)
+@option(
+    "--threshold T|RULE",
+    "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations.",
+    THRESHOLD,
+)
+@rates("--far X", "FAR at which to report FRR.", "far_targets")
+@option("--interval METHOD", "Add confidence intervals by subject.", ["people"])
+@shared(interval=True, plots=True, fails=("iapar_at_eer@species=largest > 10%",))
+def vulnerability_command(
+    run: Run, data: str, attacks: str | None = None, interval: str | None = None, **options: Any
+) -> None:
+    """Evaluate how often presentation attacks are accepted, by species.
+
+    bioeval vulnerability attacked.npz
+    bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
+
+    Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
+    that they target. ATTACKS may hold the attacks instead, against the same gallery. A list of
+    pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
+    presentations.
+    """
+    from bioeval.cli.running import Extras
+    from bioeval.studies.attacks.vulnerability import vulnerability
+
+    limits, scores = run.interval(interval), run.read(data)
+    presented = run.read(attacks) if attacks else None
+    dataset = vulnerability(scores, presented, interval=limits, **options)
+    run.finish(dataset, Extras(name=str(scores.name)))
 
 
 @click.argument("data", metavar="LIST")

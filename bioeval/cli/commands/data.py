@@ -1,0 +1,348 @@
+"""Commands of data: example, simulated, checked and converted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.errors import DataError, wrapped
+from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, THRESHOLD, at_least
+from bioeval.cli.command import in_options, option, option_group
+from bioeval.cli.console import put, show_json, terminal_width
+from bioeval.cli.images import IMAGES, image_folder, require_images
+from bioeval.cli.outputs import take_scores
+from bioeval.cli.shared import DATA, rates, shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bioeval.cli.running import Run
+    from bioeval.scores.matrix import Scores
+
+
+_DISTANCES = (
+    "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan (or "
+    "cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised non-negative "
+    "features."
+)
+
+
+@click.argument("name", required=False, type=click.Choice(["faces"]))
+@option(
+    "--system",
+    "Face recognition system; without --out they are listed.",
+    ["eigenfaces", "fisherfaces", "pixels", "deep"],
+)
+@option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
+@option("--force", "Replace FILE if it exists.", bool)
+@option(
+    "--metric M",
+    _DISTANCES,
+    str,
+    "euclidean",
+)
+@option(
+    "--people",
+    "People compared: 21 to 40, 1 to 20 (those of the training), or all.",
+    ["unseen", "seen", "all"],
+    "unseen",
+)
+@option("--components N", "Number of principal components of eigenfaces and fisherfaces.", int, 64)
+@option("--json", "Describe the written file as JSON.", bool, name="as_json")
+def example_command(
+    name: str | None, system: Any, out: str | None, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Write scores of real faces: 400 images of 40 people, compared by one of four systems.
+
+    bioeval example faces --system eigenfaces --out faces-1991.npz
+    bioeval example faces --system deep --out faces-2017.npz
+
+    Without --out, list the data and the systems. The images are the Database of Faces (AT&T
+    Laboratories Cambridge; F. Samaria and A. Harter, 1994). Each template keeps the name of its
+    image, so that `bioeval report --worst` and `bioeval explain` show faces.
+    """
+    if out is None:
+        if system is not None or as_json:
+            raise click.UsageError("--out FILE is missing: the file to write")
+        put(_listing())
+        return
+    if name is None or system is None:
+        raise click.UsageError(
+            "expected the data and --system, as in: "
+            "bioeval example faces --system eigenfaces --out faces-1991.npz"
+        )
+    from bioeval.datasets import faces
+
+    take_scores(out, force)
+    _write(faces(system, **options), out, as_json, system=system, **options)
+
+
+def _write(scores: Scores, out: str, as_json: bool, **about: Any) -> None:
+    """Write scores, and say so on standard output."""
+    from bioeval.scores.formats import save
+
+    save(scores, out)
+    if as_json:
+        size = {"layout": scores.layout, "shape": scores.shape, "subjects": len(scores.subjects)}
+        show_json({"file": out, **size, "kind": scores.kind, **about})
+    else:
+        put(f"wrote {out}: {scores!r}\n")
+
+
+def _listing() -> str:
+    from bioeval.datasets.face_images import SYSTEMS
+
+    width = max(map(len, SYSTEMS)) + 2
+    lines = ["faces  400 images of 40 people, 64 x 64 grey (Database of Faces, 1992 to 1994)", ""]
+    for system, words in SYSTEMS.items():
+        lines += wrapped(f"  {system:<{width}}{words}", terminal_width(), hang=width + 2)
+    lines += ["", "bioeval example faces --system eigenfaces --out faces-1991.npz"]
+    lines += ["bioeval example faces --system deep --out faces-2017.npz"]
+    return "\n".join(lines) + "\n"
+
+
+#: Numbers that the people of a seed have to themselves, and seeds whose people differ.
+PEOPLE_OF_A_SEED = 1_000_000
+
+
+MOST_SEEDS = 1_000_000_000
+
+
+_OF_ANIMALS = (
+    "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
+    "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
+    " and all scores of others' probes against a lamb nearer."
+)
+
+
+@option("--subjects N", "Enrolled subjects.", int, 100, name="n_subjects")
+@option(
+    "--templates N",
+    "Templates of each subject: 5, a range to draw from, or a list.",
+    COUNTS,
+    "10",
+    name="n_templates",
+)
+@option("--out FILE", "File to write: .npz.", required=True)
+@option("--force", "Replace FILE if it exists.", bool)
+@option(
+    "--model",
+    "Draw embeddings and compare them, or draw each score.",
+    ["gaussian-embeddings", "gaussian-scores"],
+    "gaussian-embeddings",
+)
+@option(
+    "--layout",
+    "Layout of the scores.",
+    ["all-against-all", "probe-against-gallery"],
+    "all-against-all",
+)
+@option("--probes N", "Probes of each person, for probe-against-gallery; 5 by default.", COUNTS)
+@option(
+    "--unenrolled N", "People who only probe: their number, or a fraction of the subjects.", SIZE, 0
+)
+@option("--kind", "Kind of the scores.", ["distance", "similarity"], "distance")
+@option("--seed N", "Seed of the draws.", at_least(0), 0, name="random_state")
+@option_group(
+    option("--dimensions N", "Dimensions of the embeddings; 16 by default.", int),
+    option(
+        "--between X",
+        "Standard deviation of the persons' centres, in each dimension; 1 unless given.",
+        float,
+    ),
+    option(
+        "--within SD",
+        "Standard deviation of a person's templates around the centre, in each dimension; 0.6 "
+        "unless given.",
+        NUMBERS,
+    ),
+    option("--metric M", _DISTANCES),
+    option(
+        "--sessions N",
+        "Number of days on which everyone was seen; adds the metadata column session, from 1.",
+        int,
+    ),
+    option(
+        "--session-sd X",
+        "Standard deviation of the person's offset of the day, in each dimension; 0.3 unless "
+        "given. gaussian-embeddings only.",
+        float,
+    ),
+    option("--cameras N", "Number of cameras; adds the metadata column camera, from 1.", int),
+    option(
+        "--camera-sd X",
+        "Standard deviation of a camera's offset, the same for all its pictures, in each "
+        "dimension; 0.3 unless given. gaussian-embeddings only.",
+        float,
+    ),
+    heading="Embeddings",
+)
+@option_group(
+    option(
+        "--d-prime X",
+        "Decidability: the distance of genuine and impostor mean, over the root of the mean "
+        "variance; 2 unless given.",
+        float,
+    ),
+    option(
+        "--genuine-sd X",
+        "Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.",
+        float,
+    ),
+    *(option(f"--{animal}-sd X", _OF_ANIMALS, float) for animal in ("goat", "wolf", "lamb")),
+    heading="Gaussian scores",
+)
+@option(
+    "--first-subject N", "Number of the first subject, the same for files of the same people.", int
+)
+@option("--json", "Describe the written file as JSON.", bool, name="as_json")
+def simulate_command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
+    """Simulate a population, and write the scores of its templates with labels.
+
+    bioeval simulate --subjects 100 --templates 5 --out scores.npz
+    bioeval simulate --model gaussian-scores --d-prime 3 --out gauss.npz
+
+    Files of two seeds are of other people; those of two systems have the same --first-subject.
+
+    Subjects whose embeddings lie near the common centre are near to all others, and `bioeval zoo`
+    finds them as wolves and lambs. With --model gaussian-scores all subjects are alike, unless
+    --goat-sd, --wolf-sd or --lamb-sd makes them differ.
+    """
+    from bioeval.scores.simulation import simulate
+
+    take_scores(out, force)
+    if within is not None:
+        options["within"] = within[0] if len(within) == 1 else list(within)
+    if options["first_subject"] is None:
+        options["first_subject"] = 1 + PEOPLE_OF_A_SEED * (options["random_state"] % MOST_SEEDS)
+    scores = simulate(**options)
+    probes, templates = scores.shape
+    needed = probes * templates * scores.dtype.itemsize
+    free = shutil.disk_usage(Path(out).parent).free
+    if needed > free:
+        raise DataError(
+            f"{out}: {probes:,} x {templates:,} scores would take {needed / 2**30:,.2f} GiB, and "
+            f"{free / 2**30:,.2f} GiB are free; expected fewer subjects or templates"
+        )
+    _write(scores, out, as_json, fingerprint=scores.fingerprint)
+
+
+@DATA
+@option("--protocol CARD", "Card of the later evaluation.", str, "auto")
+@rates("--far X", "FAR for which to check the number of subjects.", "far_targets")
+@option(
+    "--threshold T|RULE",
+    "Threshold at which people are confused: a number, or a rule applied to these data.",
+    THRESHOLD,
+    "far=0.001",
+)
+@option("--worst N", "Number of pairs of people, and of doubtful labels, that are listed.", int, 10)
+@shared(use=True, name=False, fails=("warnings > 0",))
+@IMAGES
+def check_command(
+    run: Run,
+    data: str,
+    second: str | None = None,
+    images: str = "",
+    images_root: str | None = None,
+    **options: Any,
+) -> None:
+    """Check DATA before an evaluation; each finding says what to do.
+
+    bioeval check scores.npz --far 0.001
+    bioeval check faces.npz --columns embeddings=dlib128,labels=subject
+
+    Checked are labels and copies, wrong labels, failed comparisons, the kind of scores and the
+    number of subjects. Below the findings are the templates whose label is likely wrong, with the
+    person that each looks like, and the pairs of people that are confused with each other most, by
+    name; a page has their pictures.
+
+    The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
+    "warnings > 0" or "count@check=duplicates > 0"; 0 otherwise.
+    """
+    from bioeval.cli.running import Extras
+    from bioeval.studies.check.check_data import check_data
+
+    folder = image_folder(images_root, data)
+    scores, claims, _ = run.read_system(data, second)
+    require_images(scores, images)
+    if run.page is not None and not images:
+        images = _column_of_images(scores, folder)
+    run.stages("looking")
+    checked = check_data(scores, claims=None if claims is scores else claims, **options)
+    of_page = {"images": images, "image_folder": folder}
+    run.finish(checked, Extras(name=str(scores.name), page_options=of_page))
+    if checked.misleads:
+        run.fail("an error in the data makes results misleading")
+
+
+def _column_of_images(scores: Scores, folder: Path) -> str:
+    """Return the column whose names are image files below a folder; empty for none."""
+    from bioeval.scores.labels import NAME_COLUMNS
+    from bioeval.showing.images import Images
+
+    if scores.layout == "pairs":
+        return ""
+    for column in NAME_COLUMNS:
+        files, sides = Images(column, folder), (scores.probe_meta, scores.gallery_meta)
+        named = all(column in meta and len(meta[column]) for meta in sides)
+        if named and all(files.find(str(meta[column][0])) is not None for meta in sides):
+            return column
+    return ""
+
+
+@click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")
+@option("--list", "List the formats that are read and written.", bool, name="listed")
+@option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
+@option("--force", "Replace OUT if it exists.", bool)
+@option("--json", "Describe the written file as JSON.", bool, name="as_json")
+@shared(files=False, page=False, printed=False, name=False)
+def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...] = ()) -> None:
+    """Read DATA, any file that `bioeval run` reads, and write it to OUT.
+
+    bioeval convert features.mat scores.npz
+    bioeval convert --list
+
+    The ending of OUT chooses the format: .npz (everything in one file), .parquet (a list of pairs)
+    or .csv (a list of pairs, also as .tsv, .txt or .csv.gz). The command lists what OUT cannot
+    hold.
+    """
+    from bioeval.scores.formats import losses, save
+
+    if listed:
+        run.keep(_formats(), None)
+        return
+    if len(files) not in (2, 3):
+        raise click.UsageError(
+            f"{len(files)} files are given; expected DATA, perhaps its second file, and OUT; or "
+            "--list"
+        )
+    data, *second, out = files
+    take_scores(out, run.force or dry_run)
+    scores = run.read(data, *second)
+    if not dry_run:
+        run.stages(f"writing {out}")
+        save(scores, out)
+    lost = losses(scores, Path(out))
+    about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
+    document = {"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run}
+    text = f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n"
+    run.keep(text, document)
+    if not run.as_json:
+        run.remark(*(f"bioeval: note: {in_options(line)}" for line in lost))
+
+
+def _formats() -> str:
+    from bioeval.scores.formats.reading import FORMATS
+    from bioeval.scores.formats.writing import WRITTEN
+
+    width = max(map(len, FORMATS)) + 2
+    lines = []
+    for name, (_, _, ends, holds) in FORMATS.items():
+        written = next((form.what for form in WRITTEN if form.endings[0] in ends), "")
+        also = f"; written: {written}" if written else ""
+        lines += wrapped(f"{name:<{width}}{holds}{also}", terminal_width(), hang=width)
+    return "\n".join(lines) + "\n"
