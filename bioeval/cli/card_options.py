@@ -78,12 +78,9 @@ CARD_OPTIONS = option_group(
 
 #: The field of each option, and the sections of the card that may have it, in the order in which
 #: options change a card.
+_OF_PARTITION = ("train", "gallery_templates", "unenrolled", "folds", "repeats")
 _FIELDS = {
-    "train": ("train", ["partition"]),
-    "gallery_templates": ("gallery_templates", ["partition"]),
-    "unenrolled": ("unenrolled", ["partition"]),
-    "folds": ("folds", ["partition"]),
-    "repeats": ("repeats", ["partition"]),
+    **{name: (name, ["partition"]) for name in _OF_PARTITION},
     "target": ("rule", ["decision"]),
     "templates": ("templates", ["verification"]),
     "rank_unit": ("rank_unit", ["open_set", "closed_set"]),
@@ -116,12 +113,8 @@ def with_gallery(protocol: str, scores: Scores, given: dict[str, Any]) -> Scores
     """
     selection = {name: given[name] for name in _SELECTION if name in given}
     experiment_options = {*_EXPERIMENT, "folds", "target"} & {*given}
-    if (
-        protocol != "auto"
-        or not selection
-        or experiment_options
-        or scores.layout != "all-against-all"
-    ):
+    is_all_pairs = protocol == "auto" and scores.layout == "all-against-all"
+    if not is_all_pairs or not selection or experiment_options:
         return scores
     from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.splits import SplitSides
@@ -143,26 +136,22 @@ def resolve(protocol: str, scores: Scores, given: Mapping[str, Any]) -> str | Pr
     """Return the protocol with its values replaced by the options that were given."""
     if not given:
         return protocol
+    from bioeval.protocol.check import mark_checked
     from bioeval.protocol.loading import for_layout, of_claims
 
+    is_of_verification = False
     of_claim_scores = protocol == "auto" and scores.claims
     if protocol == "auto" and "folds" in given:
         protocol = "course-kfold"
         searched = {"rank_unit", "single_gallery"} & {*given}
-        if "templates" in given and not searched:  # verification alone
-            card = for_layout(scores.layout, protocol)
-            return _resolved(replace(card, open_set=None, closed_set=None), given)
+        is_of_verification = "templates" in given and not searched
     elif protocol == "auto" and {*_EXPERIMENT, *_SELECTION} & {*given}:
         protocol = "course-experiment"
     card = for_layout(scores.layout, protocol)
-    if of_claim_scores:
+    if is_of_verification:
+        card = replace(card, open_set=None, closed_set=None)
+    elif of_claim_scores:
         card = of_claims(card)
-    return _resolved(card, given)
-
-
-def _resolved(card: Protocol, given: Mapping[str, Any]) -> Protocol:
-    from bioeval.protocol.check import mark_checked
-
     for name in _FIELDS:
         if name in given:
             card = _changed(card, name, given[name])
@@ -235,11 +224,7 @@ def _with_rule(card: Protocol, target: str) -> Protocol:
             f"bioeval threshold FILE --target {target} chooses one on all data and tries it on "
             "other people"
         )
-    fields: dict[str, Any] = {}
-    if rule.name == "cost":
-        fields["cost"] = rule.values
-    elif rule.name == "fixed":
-        fields["value"] = rule.values[0]
-    elif rule.name in ("far", "frr"):
-        fields[rule.name] = rule.values[0]
+    field = {"cost": "cost", "fixed": "value", "far": "far", "frr": "frr"}.get(rule.name)
+    value: Any = rule.values if field == "cost" else next(iter(rule.values), None)
+    fields = {field: value} if field else {}
     return replace(card, decision=Decision(rule=rule.name, **fields))

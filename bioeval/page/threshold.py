@@ -93,13 +93,19 @@ class RatesByThreshold:
 
 @dataclass(frozen=True)
 class Opening:
-    """The row of the first system with which a page opens, and why."""
+    """The threshold of the first system with which the page of results opens, and why."""
 
-    row: int
+    threshold: float
     rule: str  # as studies take it
-    why: Text  # after "the threshold"
+    why: Text = ""  # after "the threshold"
     of_study: bool = False  # the answer of a study names it
     is_chosen: bool = True  # on these data
+
+    @staticmethod
+    def from_results(results: Any, given: float | None = None) -> Opening | None:
+        """Return where a page opens, `given` if not None; None without rates at thresholds."""
+        control = Moving(with_shared_next(PageResults.collected(results)).nodes, given)
+        return None if control.leader is None else control.opening
 
 
 @dataclass(frozen=True)
@@ -148,10 +154,9 @@ class Moving:
         points = leader.points
         spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
         rows = [int(x) for x in points[spaced]] if len(points) else []
-        if self.opening.row not in rows:
-            rows.append(self.opening.row)
-        rows.sort(reverse=leader.accepts_larger)
-        self.start = rows.index(self.opening.row)
+        opening_row = leader.row(self.opening.threshold)
+        rows = sorted({*rows, opening_row}, reverse=leader.accepts_larger)
+        self.start = rows.index(opening_row)
         self.rows = {id(curve): [0] * len(rows) for curve in self.curves}
         anchors = {x.system: self._first_of(x.system) for x in self.curves}
         for i, row in enumerate(rows):
@@ -193,23 +198,6 @@ class Moving:
     def row_of(self, curve: RatesByThreshold) -> int:
         """Return the row of a curve where the page opens."""
         return self.rows[id(curve)][self.start]
-
-
-@dataclass(frozen=True)
-class Opens:
-    """The threshold with which the page of results opens, and the rule that chose it."""
-
-    threshold: float
-    rule: str
-
-    @staticmethod
-    def from_results(results: Any, given: float | None = None) -> Opens | None:
-        """Return the threshold of a page, `given` if not None; None without rates at thresholds."""
-        moving = Moving(with_shared_next(PageResults.collected(results)).nodes, given)
-        if moving.leader is None:
-            return None
-        threshold = float(moving.leader.thresholds[moving.opening.row])
-        return Opens(threshold, moving.opening.rule)
 
 
 def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
@@ -279,36 +267,33 @@ def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) 
     error rate. Where the thresholds of the curve were given, the page opens at the loosest given
     threshold with at most this FAR.
     """
-    dataset = curve.dataset
     target, exact, support = _supported(curve)
-    if stated is not None and stated.why:
-        row, number = curve.row(stated.threshold.value), repr(stated.threshold.value)
-        return Opening(row, number, stated.why, is_chosen=stated.is_chosen)
     if stated is not None:
-        row = curve.row(stated.threshold.value)
+        threshold, why = stated.threshold.value, stated.why
         rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
-        reason: Text = ""
-        if str(Rule("far", (float(target),))) in rules:
+        if not why and str(Rule("far", (float(target),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
-            reason = say(text, target=target, support=support)
-        return Opening(row, repr(stated.threshold.value), reason, True)
+            why = say(text, target=target, support=support)
+        is_chosen = stated.is_chosen or not stated.why
+        return Opening(threshold, repr(threshold), why, not stated.why, is_chosen)
     if not np.isnan(target):
-        row, rule, loosest = curve.row(exact), f"far={target!r}", "the loosest"
+        threshold, rule, loosest, row = exact, f"far={target!r}", "the loosest", curve.row(exact)
         if not curve.has(exact):
             row, loosest = curve.row_at_far(target), "the loosest of these results"
-            rule = repr(float(curve.thresholds[row]))
+            threshold = float(curve.thresholds[row])
+            rule = repr(threshold)
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
         if row >= 0:
-            reason = say(text, which=loosest, target=target, support=support)
-            return Opening(row, rule, reason)
-    eer = value_of(dataset, "eer_threshold")
-    if eer is not None and curve.has(eer):
-        return Opening(curve.row(eer), "eer", "that of the equal error rate")
+            why = say(text, which=loosest, target=target, support=support)
+            return Opening(threshold, rule, why)
+    eer = value_of(curve.dataset, "eer_threshold")
     if eer is not None and (row := curve.row(eer)) >= 0:
-        return Opening(row, "eer", "the last one of these results before the equal error rate")
-    points = curve.points
-    row = int(points[0]) if len(points) else 0
-    return Opening(row, "eer", "the strictest one of these results", is_chosen=False)
+        why = "that of the equal error rate"
+        if not curve.has(eer):
+            why = "the last one of these results before the equal error rate"
+        return Opening(float(curve.thresholds[row]), "eer", why)
+    strictest = float(curve.thresholds[next(iter(curve.points), 0)])
+    return Opening(strictest, "eer", "the strictest one of these results", is_chosen=False)
 
 
 def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.running import Run
-    from bioeval.page.threshold import Opens
+    from bioeval.page.threshold import Opening
     from bioeval.scores.matrix import Scores
 
 # The kind of file that `read_results` asks for.
@@ -106,7 +106,7 @@ def report_command(
     pairs; folded, the tables of all results, plots, and the origin of the page.
     """
     from bioeval.page.results import NOT_SHARED, PageResults, doubts_of_systems
-    from bioeval.page.threshold import Opens
+    from bioeval.page.threshold import Opening
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
     from bioeval.showing.writers.lines import written
@@ -130,7 +130,7 @@ def report_command(
         if _is_saved(file):
             run.files.append(file)
             tree = read_results(file, _RESULTS)
-            opens = Opens.from_results(tree, threshold)
+            opens = Opening.from_results(tree, threshold)
             tree = _with(tree, _workload(tree, opens, requested["workload"]))
             # Without a name of the user, it says whose results it has.
             saved_results.append({name: tree} if i < len(names) else tree)
@@ -181,17 +181,17 @@ class _SystemOfPage:
 
     def results(self, threshold: float | None) -> tuple[xr.DataTree, list[dict[str, Any]]]:
         """Return the results for a page that opens at a threshold, and rows and checks by name."""
-        from bioeval.page.threshold import Opens
+        from bioeval.page.threshold import Opening
 
         tree = self._evaluated([] if threshold is None else [threshold])
         opens = None
         if threshold is not None or "verification" in tree.children:
-            opens = Opens.from_results(tree, threshold)
+            opens = Opening.from_results(tree, threshold)
         further = self._study(opens) if threshold is None else self._promises(threshold)
         for study in further.values():
             promised = float(study.get("assured_threshold", math.nan))
             if math.isfinite(promised):  # the answer of the page, whose rates are counted
-                tree, opens = self._evaluated([promised]), Opens(promised, repr(promised))
+                tree, opens = self._evaluated([promised]), Opening(promised, repr(promised))
         rule = None if opens is None else opens.rule
         further |= {**self._studies(rule), **_workload(tree, opens, self.requested["workload"])}
         return _with(tree, further), list(self._rows(rule))
@@ -223,7 +223,7 @@ class _SystemOfPage:
         fail_if_refuted(self.run, checked)
         return {"promise": checked}
 
-    def _study(self, opens: Opens | None) -> dict[str, Any]:
+    def _study(self, opens: Opening | None) -> dict[str, Any]:
         """Return the study of the rule of the threshold that the page opens with, by its name."""
         scores, folds, assure = self.under_card, self.requested["folds"], self.requested["assure"]
         if folds <= 1 or opens is None:
@@ -276,7 +276,7 @@ class _SystemOfPage:
             yield {f"{self.in_use.name}, probe {probe}": row}
 
 
-def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, xr.Dataset]:
+def _workload(results: xr.DataTree, opens: Opening | None, use: Any) -> dict[str, xr.Dataset]:
     """Return the errors of a day at the threshold; empty if `use` is None."""
     if use is None:
         return {}
