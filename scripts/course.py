@@ -78,8 +78,10 @@ def write_figures(notebook: NotebookNode, folder: Path) -> list[Path]:
 
 
 def write_slides(notebook: NotebookNode, path: Path) -> Path:
-    """Write the slides; links to other pages of the documentation are plain text in them."""
+    """Write the slides, without warnings; links to other pages are plain text in them."""
     for cell in notebook.cells:
+        if "outputs" in cell:
+            cell.outputs = [x for x in cell.outputs if x.get("name") != "stderr"]
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", cell.source)
     html, _ = SlidesExporter(config=SLIDES).from_notebook_node(notebook)

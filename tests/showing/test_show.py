@@ -108,6 +108,8 @@ def test_a_notebook_displays_html(monkeypatch, capsys):
     ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
     for name, module in (("ipykernel", 1), ("IPython", ipython), ("IPython.display", display)):
         monkeypatch.setitem(sys.modules, name, module)
+    # In a notebook rich displays by itself.
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: ipython.get_ipython() is not None)
     be.show(found)
     ((data, raw),) = shown
     assert raw and set(data) == {"text/html", "text/plain"}

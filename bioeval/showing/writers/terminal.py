@@ -79,7 +79,9 @@ class TerminalDocument:
     def text(self, width: int) -> str:
         """Return the document as plain text of a width."""
         stream = io.StringIO()
-        console = Console(file=stream, width=width, color_system=None, **AS_IT_IS)
+        console = Console(
+            file=stream, width=width, color_system=None, force_jupyter=False, **AS_IT_IS
+        )
         console.print(self, crop=False)
         return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
