@@ -332,7 +332,7 @@ def _messages_on_labels(about: Provenance) -> list[Message]:
     people = about.probe_subjects, about.enrolled_subjects, about.gallery_subjects
     if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
         return [labels_doubtful("impostor")]
-    if about.layout == "all-against-all" and 1 < about.gallery_templates == about.gallery_subjects:
+    if about.layout == "all-against-all" and about.gallery_templates == about.gallery_subjects:
         return [labels_doubtful("genuine")]
     return []
 

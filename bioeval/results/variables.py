@@ -949,7 +949,7 @@ def rates_of_folds() -> tuple[Variable, ...]:
 
 def averaged_over_folds() -> dict[str, Variable]:
     """Return the variables averaged over folds, by name."""
-    names = (*NOT_POOLED, "cms", "dir", "far_unenrolled")
+    names = (*NOT_POOLED, "cms", "far_unenrolled")
     return {x.name: x for x in (*(VARIABLES[name] for name in names), *rates_of_folds())}
 
 

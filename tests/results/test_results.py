@@ -1,6 +1,7 @@
 """Results: what their variables and attributes are, and that files keep them as they are."""
 
 import functools
+import math
 import re
 from collections.abc import Callable
 
@@ -14,8 +15,11 @@ from study_cases import study_cases
 
 import bioeval as be
 from bioeval import protocol
+from bioeval.counting.threshold_rules import Rule
 from bioeval.results import variables
-from bioeval.results.dataset import dataset
+from bioeval.results.dataset import Scalars, dataset, without_slashes
+from bioeval.results.histogram import edges_of
+from bioeval.results.stacking import Stack
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
 
@@ -327,3 +331,48 @@ def test_a_missing_target_names_the_nearest_ones(target, nearest):
     ds = be.verification(be.simulate(8, 3), far_targets=[0.1, 0.001, 0.2, 0.01])
     words = ResultThresholds(ds).other_targets(target)
     assert words.startswith(f"the nearest {nearest}; evaluate with")
+
+
+def test_a_rule_that_a_result_does_not_have_is_no_threshold():
+    ds = be.verification(be.simulate(8, 3))
+    assert ResultThresholds(ds).of_rule(Rule.parse("eer")) == ds.eer_threshold
+    for rule in ("eer", "hter"):
+        with pytest.raises(be.DataError, match="is not an operating point of these results"):
+            ResultThresholds(ds.drop_vars("eer_threshold")).of_rule(Rule.parse(rule))
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [
+        (be.verification, ["eer", "eer_threshold", "frr_at_far", "threshold_at_far"]),
+        (be.open_set, ["eer", "eer_threshold", "dir_at_far", "threshold_at_far"]),
+        (be.closed_set, ["recognition_rate"]),
+    ],
+)
+def test_the_numbers_that_are_looked_for_come_first(task, first):
+    assert [*task(be.simulate(8, 3)).data_vars][: len(first)] == first
+
+
+def test_a_gallery_without_the_subject_of_the_probe_has_one_subject_less():
+    ds = be.open_set(be.simulate(8, 3))
+    assert ds.attrs["impostors"] == "leave-subject-out"
+    assert (ds.attrs["genuine_gallery_subjects"], ds.attrs["impostor_gallery_subjects"]) == (8, 7)
+
+
+def test_names_with_a_slash_have_a_mark_in_place_of_it_and_stay_apart():
+    assert without_slashes(["a/b", "a_b", "c"]) == {"a/b": "a_b_", "a_b": "a_b", "c": "c"}
+
+
+def test_a_variable_that_is_whole_in_some_parts_keeps_the_digits_of_others():
+    stack = Stack(2, {})
+    for place, number in enumerate((np.int64(1), np.float64(0.5))):
+        stack.put(place, Scalars({"x": number}, {}, {}))
+    assert stack.result("part", np.arange(2)).arrays()["x"][1].tolist() == [1.0, 0.5]
+
+
+def test_bins_have_the_width_of_freedman_and_diaconis():
+    scores = np.sort(np.random.default_rng(0).normal(size=1000))
+    width = 2 * (scores[750] - scores[250]) / 10
+    edges = edges_of(scores)
+    assert len(edges) == 1 + math.ceil((scores[-1] - scores[0]) / width)
+    assert edges[-1] == scores[-1] and scores[0] - 1e-9 < edges[0] < scores[0]

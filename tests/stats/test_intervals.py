@@ -486,6 +486,7 @@ def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit
     if gallery == "this gallery":
         scores = scores.select(np.arange(100) % 4 < 2, np.arange(100) % 4 > 1)
     ds = be.open_set(scores, far_targets=[0.2, 0.01], interval="people")
+    assert ds.attrs["interval_for"] == gallery
     assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
     assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
     assert arguments(ds, "limit-not-supported")["targets"] == [0.01]

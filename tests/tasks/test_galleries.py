@@ -121,8 +121,17 @@ def one_by_one(d, labels, i: int, limit: int) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("templates", [3, (2, 6), (30, 40)])
-@pytest.mark.cases(1)
+def test_where_all_templates_are_equally_near_each_rank_is_as_likely():
+    """Of 300 subjects at once the chance that none is ahead underflows."""
+    subjects = np.arange(301)
+    ds = be.closed_set(
+        be.Scores(np.ones((1, 301)), [0], subjects), gallery="single", ties="expected"
+    )
+    np.testing.assert_allclose(ds.cms, (1 + subjects) / 301, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("templates", [3, (2, 6), (1, 40)])
+@pytest.mark.cases(2)
 def test_many_subjects(templates):
     scores = be.simulate(40, templates, within=1.2, random_state=4)
     limit, rows = 30, np.arange(0, scores.shape[0], scores.shape[0] // 12)

@@ -434,7 +434,7 @@ def with_limits_of_groups(
     """
     of_rates = {}
     for name, ends in limits.items():
-        low, high = (np.pad(x, (0, int(x.ndim > 0)), constant_values=np.nan) for x in ends)
+        low, high = (np.pad(x, (0, 1), constant_values=np.nan) for x in ends)  # numbers stay
         of_rates[name] = low, high
     result = options.added_to(dataset, of_rates, GROUPS, remarks)
     for name in filter(variables.__contains__, GROUPS):

@@ -123,7 +123,7 @@ def test_few_presentations_and_few_instruments_are_warned_of():
     (message,) = be.messages(ds)
     assert message.code == "few-instruments"
     assert message.arguments == {"needed": 10, "species": {"mould": 6}}
-    (few,) = be.messages(be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001)))
+    (few,) = be.messages(be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001, 0.0)))
     assert few.code == "too-few-presentations"
     assert few.arguments["needed"] == 3000 and few.arguments["species"] == {"mould": 600}
 

@@ -453,3 +453,11 @@ def test_what_is_refused():
     assert "wilson" not in str(refused.value)
     with raises_about(be.DataError, "interval"):
         be.calibration(scores, interval="wilson")
+
+
+def test_the_reference_is_the_entropy_of_the_prior_in_bits(people):
+    ds = be.calibration(people)
+    for odds, found in zip(ds.prior_log_odds.values, ds.reference_ece.values, strict=True):
+        prior = 1 / (1 + math.exp(-odds))
+        bits = -prior * math.log2(prior) - (1 - prior) * math.log2(1 - prior)
+        assert found == pytest.approx(bits, abs=1e-12)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from result_text import as_text
 
 import bioeval as be
 
@@ -57,6 +58,9 @@ def test_pairs_are_those_of_the_definition(kind, dtype, layout):
     check = be.check_data(scores, threshold=threshold)
     wanted = oracle(scores, threshold)
     assert [x[:3] for x in wanted[:10]] == listed(check)
+    lines = [line.split() for line in as_text(check).splitlines()]
+    for pair in check.confusions.listed:
+        assert any({pair.probe.subject, pair.claimed.subject} <= {*line} for line in lines)
     for pair, (*_, nearest) in zip(check.confusions.listed, wanted, strict=False):
         assert (pair.probe.place, pair.claimed.place) == nearest[1:]
         assert abs(pair.score) == abs(nearest[0])

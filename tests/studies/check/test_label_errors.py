@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from limits import blocks_of, streaming
+from result_text import as_text
 from strategies import examples_of
 
 import bioeval as be
@@ -202,3 +203,22 @@ def test_a_failed_capture_is_no_wrong_label():
     assert "failed captures or wrong labels" in captures.message
     listed = {int(word.strip(",")) for word in captures.where.split() if word.strip(",").isdigit()}
     assert listed <= set(bad.tolist())
+
+
+def test_probes_are_not_called_wrong_for_the_labels_of_the_gallery():
+    """Three templates each of the first two people are exchanged; the first has two more."""
+    rng = np.random.default_rng(0)
+    probes = np.repeat(np.arange(20), 2)
+    enrolled = np.concatenate([np.repeat([0, 1], [5, 3]), np.repeat(np.arange(2, 20), 2)])
+    labels = np.concatenate([[0, 0, 1, 1, 1, 0, 0, 0], enrolled[8:]])
+    values = people(rng, np.concatenate([probes, enrolled]), within=0.1)[:40, 40:]
+    given: dict[str, Any] = {
+        "values": values, "probe_labels": probes, "gallery_labels": labels,
+        "mask": None, "kind": "distance", "nan": "exclude",
+    }  # fmt: skip
+    check = be.check_data(be.Scores(values, probes, labels))
+    found = {(x.side, x.template.place, x.nearest_label) for x in check.label_errors}
+    assert found == naive_label_errors.on_both_sides(**given)
+    assert ("probe", 0, 1) not in found and ("gallery", 5, 1) in found
+    lines = [{*line.split()} for line in as_text(check).splitlines()]
+    assert any({"gallery", "5"} <= words for words in lines)

@@ -139,6 +139,7 @@ def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, 
     ds = be.compare(one, other, interval=FEW)
     assert ds.recognition_rate_difference[0, 1] != 0
     assert ds.recognition_rate.attrs["interval_for"] == population
+    assert np.isfinite(ds.recognition_rate_low).all()
 
 
 @pytest.mark.slow
@@ -486,6 +487,7 @@ def test_an_area_and_its_own_function_have_one_p_value():
         return 1 - float(be.verification(x).auc)
 
     ds = be.compare(scores, rounded, measures=["auc", area]).isel(system=0, other_system=1)
+    assert "cost" not in ds.dims  # it has no prior
     auc, function = ds.auc_p_value.item(), ds.area_p_value.item()
     assert ds.auc_difference.item() == pytest.approx(-ds.area_difference.item())
     assert auc == pytest.approx(function, rel=1e-6) and auc < 1
@@ -504,3 +506,36 @@ def test_answers_say_which_systems_are_better():
     assert unsupported["target"] == 1e-4
     same = be.compare(both["l2"], both["l2"], measures="eer")
     assert codes(same)[0] == "systems-not-different"
+
+
+def adjusted_by_hand(by_measure_of_pairs, p):
+    """Return the least level at which Holm's steps over measures reject a p-value of a measure.
+
+    At each step every measure whose p-values all are below the level over the number of measures
+    that are left is told apart; `p` belongs to one of the measures.
+    """
+    number = len(by_measure_of_pairs)
+    every = {1.0, *(x * k for of in by_measure_of_pairs for x in of for k in range(1, number + 1))}
+    for level in sorted(x for x in every if x <= 1):
+        left = list(by_measure_of_pairs)
+        while decided := [x for x in left if max(x) <= level / len(left) * (1 + 1e-12)]:
+            left = [x for x in left if x not in decided]
+            if not left:
+                break
+        if p <= level / max(len(left), 1) * (1 + 1e-12):
+            return level
+    return 1.0
+
+
+def test_p_values_are_adjusted_for_the_number_of_measures():
+    crowd = be.simulate_embeddings(30, 3, within=0.9, random_state=1)
+    systems = {metric: crowd.scores(metric) for metric in ("l2", "l1", "linf")}
+    ds = be.compare(systems, measures=["eer", "auc", "recognition_rate"], interval=FEW)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    names = ("eer", "auc", "recognition_rate")
+    of_measures = [[ds[f"{name}_p_value"].values[pair] for pair in pairs] for name in names]
+    assert len({*itertools.chain(*of_measures)}) > 5
+    for name, of_pairs in zip(names, of_measures, strict=True):
+        for pair, p in zip(pairs, of_pairs, strict=True):
+            expected = adjusted_by_hand(of_measures, p)
+            assert ds[f"{name}_p_adjusted"].values[pair] == pytest.approx(expected, rel=1e-9)

@@ -43,6 +43,7 @@ def test_a_row_by_hand(scores):
     """Probe a2 at threshold 3: its mate a1 at 1, then b2 and c1 both at 3, then b1 at 5."""
     row = be.explain(scores, "a2", threshold=3)
     assert (row.probe, row.name, row.subject, row.threshold) == (1, "a2", "ann", 3)
+    assert "Threshold 3" in shown(row) and "reject all" not in shown(row)
     templates, subjects = row.lists
     assert [(e.template, e.role, e.outcome) for e in templates.entries] == [
         *(("a1", "genuine", "GA"), ("b2", "impostor", "FA"), ("c1", "impostor", "FA")),

@@ -138,3 +138,38 @@ def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
     ):
         be.repeat(scores, splitter)
     assert done == [1]
+
+
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+def test_folds_by_masks_have_the_points_of_each_task(task, monkeypatch):
+    scores = be.simulate(9, (1, 4), within=1.2, random_state=3)
+    splitter = be.partition.SampleKFold(3, shuffle=True, random_state=1)
+    options = {"task": task, "far_targets": [0.1]}
+    both = both_ways(
+        monkeypatch, lambda: xr.DataTree(be.cross_evaluate(scores, splitter, **options))
+    )
+    assert both is not None
+    assert_same(*(x.to_dataset() for x in both))
+
+
+def test_each_probe_of_a_part_is_an_impostor_whether_its_person_is_enrolled_or_not(monkeypatch):
+    scores = be.simulate(9, (1, 3), within=1.2, random_state=3)
+    people = [np.arange(9), np.arange(3), np.flatnonzero(np.bincount(scores.codes.probe) > 1)]
+    parts = [np.flatnonzero(np.isin(scores.codes.probe, some)) for some in people]
+    both = both_ways(monkeypatch, lambda: be.repeat(scores, parts))
+    assert both is not None
+    found, expected = (x["open_set"].to_dataset() for x in both)
+    assert_same(found, expected)
+    assert found.impostor_attempts.values.tolist() == [*map(len, parts)]
+
+
+def test_a_mask_makes_a_symmetric_matrix_one_of_two_directions(monkeypatch):
+    scores = be.simulate(9, 3, within=1.0, random_state=3)
+    symmetric = np.minimum(scores.values, scores.values.T)
+    mask = np.random.default_rng(0).random(symmetric.shape) < 0.7
+    masked = be.Scores(symmetric, scores.probe_labels, mask=mask)
+    splitter = be.partition.SubjectShuffleSplit(4, test_size=0.6, random_state=0)
+    both = both_ways(monkeypatch, lambda: be.repeat(masked, splitter))
+    assert both is not None
+    for node in both[1].leaves:
+        assert_same(both[0][node.path].to_dataset(), node.to_dataset())

@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 import bioeval as be
 from bioeval import protocol as cards
 from bioeval.cli import main
+from bioeval.studies.folds.results import span
 
 SIZES = {"gallery_templates", "gallery_subjects"}
 
@@ -403,3 +404,14 @@ def test_measures_of_open_world_retrieval_are_shown_over_partitions():
     row = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
     each = 100 * tree["gom"].max_mrep.values
     assert row.replace(" %", "").split()[2:4] == [f"{each.mean():.2f}", f"{each.std(ddof=1):.2f}"]
+
+
+def test_points_of_partitions_end_at_the_last_rank_of_the_card():
+    card = cards.load("course-all-vs-all")
+    card = replace(card, open_set=replace(card.open_set, max_rank=2))
+    tree = be.repeat(be.simulate(20, 4, random_state=1), be.partition.SubjectKFold(2), card)
+    assert tree["open_set"]["rank"].values.tolist() == [1]
+
+
+def test_counts_that_differ_are_a_span():
+    assert (span([3, 1, 2]), span([1200, 1200])) == ("1 to 3", "1,200")

@@ -45,6 +45,8 @@ def test_every_smaller_gallery(drawn_case, fusion, impostors):
         )
         np.testing.assert_allclose(ds.cms[i], floats(cms), rtol=0, atol=1e-13)
         np.testing.assert_allclose(ds.dir[i], floats(dir_), rtol=0, atol=1e-13)
+        missed = [1 - of_ranks[0] for of_ranks in dir_]
+        np.testing.assert_allclose(ds.frr[i], floats(missed), rtol=0, atol=1e-13)
         if None in far:
             assert np.isnan(ds.far[i]).all()
         else:
@@ -87,6 +89,7 @@ def test_far_of_enrolled_probes_ends_one_subject_early():
         ({"sizes": [0, 2]}, "`sizes` is"),
         ({"sizes": [2.5]}, "`sizes` is"),
         ({"sizes": []}, "`sizes` is"),
+        ({"sizes": np.array([], dtype=int)}, "`sizes` is"),
         ({"sizes": [2, 5]}, "from 1 to 4"),
         ({"fusion": "most"}, "fusion"),
         ({"impostors": "all"}, "impostors"),

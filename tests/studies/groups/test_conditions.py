@@ -117,6 +117,8 @@ def test_subjects_of_a_group_have_a_probe_in_it():
     assert ds.subjects.values.tolist() == [1, 6, 6]
     about = {"several": 1, "of": 6, "subject": 1, "groups": ["x", "y"]}
     assert arguments(ds, "groups-of-attempts") == about
+    half = np.isin(np.arange(24), [3, 7, 11])  # of half of the subjects
+    assert "groups-of-attempts" not in codes(be.by_group(scores, np.where(half, "x", "y")))
     many = be.by_group(scores, "light", threshold=3.0)
     assert "groups-of-attempts" not in codes(many)
 

@@ -12,6 +12,7 @@ from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
 
 import bioeval as be
+from bioeval.studies.groups.measures import measure_limits
 
 OPTIONS = {"interval": "people"}
 
@@ -181,3 +182,16 @@ def test_pairs_are_told_apart_step_by_step(rate):
     assert 0 < len(told) < len(pairs) and later, "nothing was at stake"
     rates = ds.frr.values if rate == "frr" else np.diag(ds.far)
     assert "a" in letters["abcd"[rates.argmin()]]
+
+
+def test_measures_of_groups_that_differ_have_the_extremes_within_limits():
+    """Of rates whose limits do not overlap no extreme is 0."""
+    limits = {
+        "far": [(0.01, 0.015), (0.04, 0.05), (0.1, 0.12)],
+        "frr": [(0.2, 0.22), (0.05, 0.06), (0.3, 0.35)],
+    }
+    of_rates = [tuple(np.transpose(x)) for x in limits.values()]
+    found = {}
+    for name, (low, high) in measure_limits(of_rates, of_rates, 0.5).items():
+        found |= {f"{name}_low": low, f"{name}_high": high}
+    assert_extremes(found, ("fdr", "garbe"), limits)

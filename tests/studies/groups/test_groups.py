@@ -164,6 +164,9 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert (one.frr_flagged == 1).all() and (one.far_flagged == 0).all()
     assert (one.expected_fa == 120 * 116 // 2).all()
     assert arguments(one, "inequity-undefined")["groups"] == ["x"] and np.isnan(one.fdr)
+    expected = [x for x in be.messages(one) if x.code == "few-expected-errors-in-groups"]
+    assert [(x.arguments["rate"], x.arguments["groups"]) for x in expected] == [("frr", ["x"])]
+    assert "inequity-undefined" not in codes(drawn)
 
 
 @pytest.mark.parametrize(

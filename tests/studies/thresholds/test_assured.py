@@ -8,6 +8,7 @@ from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
+from bioeval.studies.assurance.assured import kinds_of_people_absent
 
 STUDY = {"interval": "people", "folds": 3, "repeats": 1}
 
@@ -324,3 +325,8 @@ def test_fewer_people_may_refute_a_promise_than_the_rule_of_3_asks_for():
     pairs_of_rule = 3 / 0.00035
     settling = found.people_to_settle.item()
     assert settling * (settling - 1) / 2 < pairs_of_rule
+
+
+def test_of_more_than_three_people_some_kinds_may_be_absent():
+    assert kinds_of_people_absent(3).arguments == {}
+    assert kinds_of_people_absent(4).arguments == {"share": 0.75, "people": 4}

@@ -107,6 +107,8 @@ def test_how_far_the_data_reach_by_hand(scores):
     needs = ds["needs"]
     assert needs.impostors_needed.to_series().to_dict() == {3: 3000, 30: 30_000}
     assert needs.impostors_missing.to_series().to_dict() == {3: 3000 - 780, 30: 30_000 - 780}
+    enough = be.study_threshold(scores, "far=0.1", folds=4, repeats=1)["needs"]
+    assert enough.impostors_missing.values.tolist() == [0, 0]
     # A pair of people counts once, however many templates they have: N (N - 1) / 2 >= wanted.
     for rule, wanted in ((3, 3000), (30, 30_000)):
         n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)

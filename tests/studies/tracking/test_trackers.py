@@ -102,6 +102,9 @@ def test_few_sequences_have_no_limits(capsys):
     text = capsys.readouterr().out
     assert arguments(ds, "systems-not-concluded")["why"] == "there are fewer than 12 sequences"
     assert "95 %" not in text and "limits" not in text
+    truths, results = sequences(FEWEST, FOUR)
+    enough = by_measure(be.tracking(truths, results))["mota"]
+    assert np.isfinite(enough.difference_low.values[~np.eye(4, dtype=bool)]).all()
 
 
 def test_a_tracker_without_a_value(four):

@@ -97,7 +97,8 @@ def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
     assert be.tracking(TRUTH, RESULT).attrs["classes_evaluated"] == "without class"
 
 
-GROUND = [(1, 1, *BOX, 1, 1, 1, 0), (1, 2, 50, 0, 10, 10, 1, 3, 1, 0)]
+# The visibility of the second box is not known.
+GROUND = [(1, 1, *BOX, 1, 1, 1, 0), (1, 2, 50, 0, 10, 10, 1, 3, -1, 0)]
 
 
 @pytest.mark.parametrize("width", [8, 9, 10])

@@ -208,3 +208,16 @@ def test_options_are_checked_before_the_first_epoch():
         be.Meter(metric="cosin")
     with pytest.raises(be.DataError, match="far_targets"):
         be.Meter(far_targets=[2])
+
+
+@pytest.mark.parametrize("length", [0.01, 1.0, 100.0])
+def test_two_embeddings_of_a_template_may_differ_by_five_percent(length):
+    for part, is_rounding in ((0.04, True), (0.06, False)):
+        meter = be.Meter(metric="l2")
+        meter.update(length * np.eye(3), ["a", "a", "b"], index=["x", "y", "z"])
+        meter.update([[0, length * (1 + part), 0]], ["a"], index=["y"])
+        if is_rounding:
+            meter.compute()
+        else:
+            with pytest.raises(be.DataError, match="different embeddings"):
+                meter.compute()

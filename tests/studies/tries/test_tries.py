@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from json_rows import rows, value
+from result_messages import codes
 
 import bioeval as be
 from bioeval.cli import main
@@ -89,6 +90,15 @@ def test_they_are_those_of_all_choices(seed, kind):
             assert found == left_out.tolist()
 
 
+def test_rates_are_compared_only_where_both_are_defined():
+    rows = [x for x in log_of(0) if x[0] == x[2]]  # nobody claims to be another person
+    values, person, gallery, visit, _ = scores_of(rows)
+    scores = be.Scores(values, person, gallery, nan="exclude", probe_meta={"visit": visit})
+    ds = be.tries(be.claim_scores(scores, attempts="visit"), 5.0, [1, 2])
+    assert np.isnan(ds.far).all() and not np.isnan(ds.frr).any()
+    assert "rates-of-tries" not in codes(ds)
+
+
 def test_a_failed_comparison_is_no_accepted_try():
     """All tries are compared with all people, and some comparisons fail."""
     rng = np.random.default_rng(5)
@@ -150,6 +160,13 @@ def ending(scores, threshold):
         if own[i].min() <= threshold:
             accepted.add(visit)
     return scores.select(probes=kept)
+
+
+def test_limits_of_people_who_are_never_claimed_are_for_this_gallery():
+    values = np.random.default_rng(0).random((40, 30))
+    scores = be.Scores(values, np.repeat(range(20), 2), np.repeat(range(100, 115), 2))
+    promise = be.check_promise(be.claim_scores(scores), 0.1, "far=0.5", tries=1)
+    assert promise.interval_for.values.tolist() == ["this gallery"]
 
 
 def test_the_heading_says_that_visits_end_when_accepted():

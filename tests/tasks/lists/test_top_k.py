@@ -105,6 +105,12 @@ def test_nobody_is_matched():
     assert float(be.reid(lists, "top-k", unmatched="zero").rank_k_mean_ap) == 0
 
 
+def test_a_match_that_no_list_has_has_no_rank():
+    lists = be.Scores.from_top_k([[0], [0]], ["ann", "bob"], ["ann", "bob"])
+    ranks = be.reid(lists, "top-k", per_query=True).first_match_rank.values
+    np.testing.assert_array_equal(ranks, [1, np.nan])
+
+
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("k", [5, 20, 100])
 @pytest.mark.parametrize("case", ["many_positives", "multi_camera"])

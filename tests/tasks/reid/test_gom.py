@@ -194,3 +194,18 @@ def test_cards_that_are_not_valid(lines, before, says):
 def test_options_without_effect_are_refused(options, error, says):
     with pytest.raises(error, match=says):
         be.evaluate(searched(), CARD, **options)
+
+
+def test_queries_with_one_match_are_in_the_curve_of_ranks():
+    """The mates are at ranks 1, 1, 2 and 3; all have another camera."""
+    d = np.array([[0, 1, 2, 3], [1, 0, 5, 1.5], [2, 5, 0, 4], [3, 1.5, 4, 0]])
+    camera = {"camera": [0, 1, 0, 1]}
+    scores = be.Scores(d, list("aabb"), list("aabb"), probe_meta=camera, gallery_meta=camera)
+    ds = be.gom(scores, thresholds=[1.0, 3.0], budget=1, max_rank=3, scaled=False)
+    assert ds.cmc.values.tolist() == [0.5, 0.75, 1.0]
+    crowd = be.simulate(12, 2, within=0.9, random_state=1)
+    camera = {"camera": [0, 1] * 12}
+    labels = crowd.probe_labels
+    scores = be.Scores(crowd.values, labels, labels, probe_meta=camera, gallery_meta=camera)
+    ds = be.gom(scores, thresholds=[2.0, 3.0], max_rank=3, scaled=False, interval="people")
+    assert ((ds.cmc_low < ds.cmc) & (ds.cmc < ds.cmc_high)).all()
