@@ -175,6 +175,13 @@ def test_a_mistake_in_the_claims_alone_is_named() -> None:
         assert sentence.startswith(f"{title}: FAR and FRR are exchanged")
 
 
+def test_seeds_are_whole_numbers_of_any_length() -> None:
+    for seed in (7, 7.0, 12345678901234567):
+        assert grade.seed_of({"seed": np.array(seed)}) == seed
+    for seed in (-1, 1.5, np.nan, np.inf, "7", [7, 8]):
+        assert grade.seed_of({"seed": np.array(seed)}) is None
+
+
 def test_an_eer_that_follows_from_wrong_rates_has_no_further_mistake() -> None:
     right = solution.solution(5)
     far, frr = right["far"] ** 2, right["frr"]

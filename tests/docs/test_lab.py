@@ -353,6 +353,15 @@ def test_the_last_part_can_be_repeated_with_other_halves(halves):
     run("check_threshold", last.replace("people[:10], people[10:]", halves))
 
 
+@pytest.mark.slow
+def test_the_galleries_of_the_second_lab_can_be_smaller(capsys):
+    names: Names = {}
+    for source in sources("teacher/lab-2-solution"):
+        exec(source.replace("size = 10", "size = 5"), names)
+    plt.close("all")
+    assert capsys.readouterr().out.count("ok") == 7 and names["size"] == 5
+
+
 @pytest.mark.parametrize(
     ("check", "answer"), [(check, answer) for check in WRONG for answer in WRONG[check]]
 )

@@ -63,8 +63,9 @@ def seed_of(answers: Mapping[str, np.ndarray]) -> int | None:
     seed = answers.get("seed")
     if seed is None or seed.size != 1 or seed.dtype.kind not in "iuf":
         return None
-    number = float(seed.item())
-    return int(number) if number >= 0 and number.is_integer() else None
+    number = seed.item()
+    is_whole = isinstance(number, int) or number.is_integer()
+    return int(number) if is_whole and number >= 0 else None
 
 
 def grade(student: str, file: Path) -> Grade:
