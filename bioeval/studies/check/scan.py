@@ -65,14 +65,14 @@ class DataScan:
             genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
         else:
             genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
+
+        # Failed, infinite, nearest and farthest comparisons of rows and of columns.
         failed = is_attempt & np.isnan(values)
         finite = is_attempt & np.isfinite(values)
         self.failed += (np.argwhere(failed)[: SHOWN - len(self.failed)] + [low, 0]).tolist()
         self.infinite += [np.count_nonzero(is_attempt & (values == x)) for x in (-np.inf, np.inf)]
-        nearest_values, farthest_values = (
-            np.where(finite, values, np.inf),
-            np.where(finite, values, -np.inf),
-        )
+        nearest_values = np.where(finite, values, np.inf)
+        farthest_values = np.where(finite, values, -np.inf)
         nearest = self.nearest[low:high]
         nearest[:, 0] = np.where(genuine, nearest_values, np.inf).min(axis=1)
         nearest[:, 1] = np.where(genuine, np.inf, nearest_values).min(axis=1)
@@ -82,13 +82,17 @@ class DataScan:
         columns[0] = np.minimum(columns[0], nearest_values.min(axis=0))
         columns[1] = np.maximum(columns[1], farthest_values.max(axis=0))
         columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
-        mixed, is_apart = _mixed(values), itself < 0
+
+        # Digests of rows and of columns, by which copies are found.
+        mixed = _mixed(values)
+        is_apart = itself < 0
         used = is_apart | ((place != itself) & (values != rows[:, :1]))
         odd = 2 * place.astype(np.uint64) + np.uint64(1)
         self.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
         self.row_digests[low:high, 1] = used.sum(axis=1)
         odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
         self.column_digests += (mixed * odd[:, None])[is_apart[:, 0]].sum(axis=0)
+
         if len(self.diagonal):
             self.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
         first, last = np.searchsorted(self.sampled, [low, high])
@@ -97,7 +101,7 @@ class DataScan:
         return np.where(is_attempt, values, np.nan)
 
 
-@stage("looking at the scores")
+@stage("reading the scores")
 def scan(scores: Scores) -> DataScan:
     """Read every score of a matrix once."""
     require_all_scores(scores)

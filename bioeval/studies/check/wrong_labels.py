@@ -200,7 +200,7 @@ def _leave_out_explained(
         wrong[side] &= ~explained[label[side]]
 
 
-@stage("looking at the labels of the gallery")
+@stage("comparing labels of the gallery")
 def _medians_of_gallery(scores: Scores) -> np.ndarray:
     codes, (probes, templates) = scores.codes, scores.shape
     order, starts = by_label(codes.probe, len(codes.values))

@@ -33,7 +33,7 @@ class PeopleOfRate:
     - `errors`, `attempts`: all of them
     - `errors_of`, `attempts_of` (int64 (n,)): those that leave with each person
     - `trials`: number of independent trials: people, or disjoint pairs of people
-    - `who` (int64 (n,)): the place of each person in the table of people
+    - `person` (int64 (n,)): the place of each person in the table of people
     """
 
     errors: int
@@ -41,7 +41,7 @@ class PeopleOfRate:
     errors_of: np.ndarray
     attempts_of: np.ndarray
     trials: int
-    who: np.ndarray
+    person: np.ndarray
 
     @property
     def rate(self) -> float:
@@ -76,8 +76,8 @@ def differences_of_groups(
     group is shown to be larger, -1 smaller, else 0; and ``letters``: two groups that share one
     do not differ, the smallest rate has an ``a``, one that is not compared has none.
 
-    The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by
-    limits that would hold together for the pairs that do not differ yet, until no pair differs.
+    The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by limits that
+    hold together for the pairs that do not differ yet, until no further pair differs.
     """
     rates = np.array([np.nan if x is None else x.rate for x in groups])
     difference = rates[:, None] - rates
@@ -195,7 +195,7 @@ def frr_differs(
 
 
 def far_differs(tables: np.ndarray, group: np.ndarray, stream: Stream) -> float:
-    """Return the p-value that FAR within groups differs; `tables` as of `PairsWithinGroups`."""
+    """Return the p-value that FAR within groups differs; `tables` as of :class:`PairsOfGroups`."""
     people, number = len(group), int(group.max()) + 1
     accepted, attempts = tables.astype(np.float64)
 

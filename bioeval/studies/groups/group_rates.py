@@ -557,7 +557,7 @@ def condition_intervals(
         mates = people_with_mates(counts, alone == 0, int(subjects[0]))
         impostors = PairsOfGroups(counts, alone).people_of(0, 0, int(pairs[0, 0]))
         for rates_of_groups, people in zip(rates.values(), (mates, impostors), strict=True):
-            rates_of_groups.append(replace(people, who=places[people.who]))
+            rates_of_groups.append(replace(people, person=places[people.person]))
     limits: dict[str, Limits] = {}
     variables: dict[str, np.ndarray] = {}
     for rate, groups in rates.items():
@@ -581,7 +581,7 @@ def _differences(
     """
     errors, attempts = np.zeros((2, len(groups), people))
     for number, people_of_group in enumerate(groups):
-        errors[number, people_of_group.who], attempts[number, people_of_group.who] = (
+        errors[number, people_of_group.person], attempts[number, people_of_group.person] = (
             people_of_group.errors_of,
             people_of_group.attempts_of,
         )
