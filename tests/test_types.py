@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from typing import get_args, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from optional import optional_import
@@ -112,3 +112,13 @@ def test_types_have_the_words_of_the_cards(task):
         texts = {"kth:K" if x[:4] == "kth:" else x for x in words if isinstance(x, str)}
         assert texts == {*field.words()}, name
     assert fields
+
+
+@pytest.mark.parametrize("section", ["open_set", "closed_set", "reid", "gom"])
+def test_the_type_of_a_field_has_the_words_of_the_field(section):
+    fields = fields_of(SECTIONS[section])
+    hints = get_type_hints(SECTIONS[section])
+    typed = {name: x for name, x in hints.items() if get_origin(x) is Literal}
+    assert len(typed) > 2
+    for name, hint in typed.items():
+        assert {*get_args(hint)} == {*fields[name].words()}, name
