@@ -138,12 +138,15 @@ class SplitPlan:
         meta: Mapping | None,
         *,
         tests_alone: bool = False,
+        given: Any = None,
     ):
         """Read all splits, and refuse a split with a sample in both parts.
 
         With `tests_alone`, test parts may be probes and galleries that have no training part.
+        `given` is the splitter of the user, which `splitter` restricts to these samples.
         """
-        self.splitter, self.n = splitter, n
+        self.splitter = splitter if given is None else given
+        self.n = n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits = []
@@ -250,9 +253,9 @@ class SplitSides(Samples):
     def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
         """Return all splits into training and test, or of galleries where tests are wanted."""
         divided = self._splitter_of_samples(splitter)
-        plan = SplitPlan(divided, self.n, self.labels, None, self.meta, tests_alone=tests_alone)
-        plan.splitter = splitter  # as it was given
-        return plan
+        return SplitPlan(
+            divided, self.n, self.labels, None, self.meta, tests_alone=tests_alone, given=splitter
+        )
 
     def _splitter_of_samples(self, splitter: Any) -> Any:
         if isinstance(splitter, partition.Experiment):
