@@ -459,7 +459,9 @@ def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | N
         wide, high = figure_of(ax).get_size_inches()
         figure_of(ax).set_size_inches(wide, high + height / 72)
     if is_below:
-        below = small + 9 + LINE * size * (1 + ax.get_xlabel().count("\n"))
+        turned = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
+        ticks = small * max([1.0, *(LETTER * letters for letters in turned)])
+        below = ticks + 9 + LINE * size * (1 + ax.get_xlabel().count("\n"))
         drop = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
         properties |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
         properties |= {"loc": "upper left", "ncols": columns, "borderpad": 0.1, "borderaxespad": 0}

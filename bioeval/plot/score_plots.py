@@ -205,7 +205,7 @@ _STATES = {
 NAMED, LETTERS_OF_NAME, LETTERS_OF_NAMES = 24, 14, 48
 
 # Inches of a figure whose pixels are square, by the least ratio of its sides, and of any other.
-LEAST_SQUARE, SQUARE_MATRIX, WIDE_MATRIX = 0.4, (6.6, 6.2), (7.0, 4.6)
+LEAST_SQUARE, SQUARE_MATRIX, WIDE_MATRIX = 0.4, (6.6, 6.5), (7.0, 4.6)
 
 
 @styled

@@ -182,6 +182,14 @@ def test_groups_with_long_names_fit(look, number, terms):
                 assert not overlap(one, other)
 
 
+def test_the_legend_of_a_matrix_leaves_room_for_names_that_are_turned():
+    display = be.plot.matrix(be.datasets.faces("eigenfaces"))
+    display.figure_.canvas.draw()
+    label = display.ax_.xaxis.label.get_window_extent()
+    assert not display.legend_.get_window_extent().overlaps(label)
+    holds(display.figure_, "matrix")
+
+
 def test_six_systems_fit_a_slide():
     """Long names leave the axes at least a third of the height."""
     with be.plot.style("slide"):
