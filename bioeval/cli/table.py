@@ -47,9 +47,13 @@ COMMANDS = {name: does for commands in HEADINGS.values() for name, does in comma
 
 #: The commands of each file that has several.
 FILES = {
+    "about": ("demo", "protocols", "info"),
     "attacks": ("vulnerability", "pad"),
     "data": ("example", "simulate", "check", "convert"),
     "planning": ("workload", "sample-size"),
-    "studies": ("explain", "zoo", "groups", "gallery-size", "conventions"),
+    "studies": (
+        *("explain", "zoo", "groups", "gallery-size", "conventions"),
+        *("gom", "tracking"),
+    ),
     "systems": ("compare", "fuse", "calibration", "normalise"),
 }

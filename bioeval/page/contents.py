@@ -16,11 +16,10 @@ import jinja2
 from bioeval.base.errors import printable
 from bioeval.base.version import __version__
 from bioeval.page.figures import PageFigures
-from bioeval.page.lines import PageLines
 from bioeval.page.next_scores import with_shared_next
 from bioeval.page.rates import rates_table
 from bioeval.page.results import COMPARISON, PageResults, doubts_of_systems
-from bioeval.page.sections import PageDocument
+from bioeval.page.sections import PageDocument, PageLines
 from bioeval.page.threshold import Moving
 from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from bioeval.base.errors import printable
-from bioeval.page.lines import PageLines
+from bioeval.page.sections import PageLines
 from bioeval.page.threshold import RATES, Moving
 from bioeval.showing.cells import Quantity
 from bioeval.showing.text import Term, Text, say

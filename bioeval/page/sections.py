@@ -1,9 +1,12 @@
-"""The sections of a page: the document of all results, without what stands elsewhere."""
+"""The sections of a page: the document of all results but for its other parts, and its lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import base64
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TypeVar
 
 from bioeval.page.results import COMPARISON, SUMMARIES, PageResults, is_evaluation
@@ -16,12 +19,13 @@ from bioeval.showing.blocks import (
     Section,
     Table,
 )
-from bioeval.showing.cells import Label
+from bioeval.showing.cells import Label, Picture
 from bioeval.showing.frame import RECORDS
+from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
 from bioeval.showing.show import sections_of
 from bioeval.showing.text import Text, say
-from bioeval.showing.writers.html import body
+from bioeval.showing.writers.html import HtmlLines, body
 from bioeval.showing.writers.lines import Lines
 
 _Part = TypeVar("_Part")
@@ -129,3 +133,35 @@ def _title(node: Node) -> str:
 
 def _place(nodes: Sequence[Node]) -> int:
     return (not is_evaluation(nodes[0])) + (nodes[0].result_type != COMPARISON)
+
+
+#: Pixels along the longer side of pictures that are stored without loss, and how others are.
+_SMALL, _JPEG = 64, {"quality": 82}
+
+
+class PageLines(HtmlLines):
+    """Lines of HTML with small pictures of templates."""
+
+    def __init__(self, vocabulary: str, task: str, images: Images):
+        super().__init__(vocabulary, task)
+        self.images = images
+
+    def picture(self, picture: Picture) -> str:
+        """Return a small picture of a template; nothing where its name stands for none."""
+        name = picture.source
+        if isinstance(name, Mapping):  # names by the column of metadata
+            column = self.images.column_of(name)
+            if not column:
+                return ""
+            name = name[column]
+        elif not self.images.shows(str(name)):
+            return ""
+        image = self.images.find(name := str(name))
+        if image is None:
+            return escape(f"{name}: no image; {self.images.missing[name]}")
+        raw = io.BytesIO()
+        small = image.mode == "L" and max(image.size) <= _SMALL
+        image.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
+        data = base64.b64encode(raw.getvalue()).decode("ascii")
+        source = f"data:image/{'png' if small else 'jpeg'};base64,{data}"
+        return f'<img class="thumb" src="{source}" alt="{escape(name)}">'

@@ -12,9 +12,8 @@ from bioeval.base.errors import DataError, wrapped
 from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, THRESHOLD, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.console import put, show_json, terminal_width
-from bioeval.cli.images import IMAGES, image_folder, require_images
 from bioeval.cli.outputs import take_scores
-from bioeval.cli.shared import DATA, rates, shared
+from bioeval.cli.shared import DATA, IMAGES, image_folder, rates, require_images, shared
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,16 @@ from bioeval.cli.arguments import PROPORTION, Value, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.commands.planning import TASKS
 from bioeval.cli.commands.threshold import fail_if_refuted
-from bioeval.cli.images import IMAGES, image_folder, require_images
-from bioeval.cli.shared import ASSURE, EVALUATED, TERMS, rates, shared
+from bioeval.cli.shared import (
+    ASSURE,
+    EVALUATED,
+    IMAGES,
+    TERMS,
+    image_folder,
+    rates,
+    require_images,
+    shared,
+)
 from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:

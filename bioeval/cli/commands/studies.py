@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bioeval.cli.arguments import (
+    ENTRIES,
     NUMBERS,
     THRESHOLD,
     WHOLE_NUMBERS,
     at_least,
+    joined_entries,
 )
-from bioeval.cli.command import F, option
-from bioeval.cli.shared import DATA, shared
+from bioeval.cli.command import F, in_options, option
+from bioeval.cli.shared import DATA, INTERVAL, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -219,3 +223,152 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
     from bioeval.studies.conventions.conventions import conventions
 
     run.finish(conventions(run.read(data, second), **options))
+
+
+@click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
+@option(
+    "--protocol CARD",
+    "Card with [gom] or [reid], which defines the gallery of each query.",
+    str,
+    "gom-market1501",
+    name="convention",
+)
+@option(
+    "--as-given",
+    "Distances stay as they are, and are not scaled to 0 ... 1 over all finite ones.",
+    bool,
+)
+@option("--budget N", "Budget B of mFR: the number of false retrievals at which FR reaches 1.", int)
+@option(
+    "--variant",
+    "Definitions of the paper's text, or of the program of its figures.",
+    ["paper", "reference"],
+)
+@option("--thresholds T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", NUMBERS)
+@option("--max-rank N", "Number of ranks of CMC and DIR.", int)
+@INTERVAL
+@shared(interval=True, plots=True, names=True, fails=("mean_ap < 50%",))
+def gom_command(
+    run: Run,
+    systems: tuple[str, ...],
+    as_given: bool,
+    interval: str | None = None,
+    **options: Any,
+) -> None:
+    """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
+
+    bioeval gom osnet.npz agw.npz
+
+    Each system is a file as `bioeval run` reads it, with queries against a gallery; options apply
+    to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
+    largest mReP and its threshold, and the areas under mReP and mFR.
+    """
+    from bioeval.tasks.reid.gom import gom
+
+    results = {}
+    limits = run.interval(interval)
+    for file, name in zip(systems, run.names(systems), strict=True):
+        scores = run.read(file, name=name)
+        dataset = gom(scores, scaled=not as_given, interval=limits, **options)
+        require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
+        results[name] = dataset
+    run.finish(results)
+
+
+@click.argument("truth")
+@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@option("--iou X", "Smallest overlap (IoU) of a match.", float, 0.5)
+@option(
+    "--frames N|NAME=N",
+    "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
+    ENTRIES,
+    multiple=True,
+    callback=joined_entries,
+)
+@option(
+    "--pairing",
+    "Earlier pairings that are kept: each target's last, or the last frame's.",
+    ["last-known", "previous-frame"],
+    "last-known",
+)
+@option(
+    "--mostly-tracked",
+    "Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.",
+    ["at-least", "more-than"],
+    "at-least",
+)
+@option(
+    "--ignored",
+    "Result boxes on ignored ground truth: removed on distractors alone, all removed, or all "
+    "counted.",
+    ["motchallenge", "mot20", "remove", "count"],
+    "motchallenge",
+)
+@option("--columns", "Columns of the rows.", ["motchallenge", "cityflow"], "motchallenge")
+@option(
+    "--classes",
+    "Classes of the ground truth to evaluate, by their numbers in column 8.",
+    WHOLE_NUMBERS,
+)
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over sequences, from 12 sequences on.",
+    ["sequence-jackknife"],
+)
+@option(
+    "--measure M",
+    "Measures by which trackers are compared, such as hota, assa, idf1.",
+    name="measures",
+    multiple=True,
+)
+@shared(interval=True, plots=True, names=True, reading=False, fails=("hota < 50%",))
+def tracking_command(
+    run: Run,
+    truth: str,
+    results: tuple[str, ...],
+    frames: dict[str, str],
+    interval: str | None = None,
+    **options: Any,
+) -> None:
+    """Evaluate tracks against the ground truth, or compare several trackers.
+
+    bioeval tracking gt.txt tracker.txt --frames 1050
+    bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack
+
+    All are files in the format of MOTChallenge, with rows frame,id,left,top,width,height,...
+    separated by commas or blanks, plain or gzip. Or all are folders: the ground truth has
+    <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or <sequence>.txt; the results of a tracker
+    have <sequence>.txt, or data/<sequence>.txt. Counts are added over sequences. Several trackers
+    are ranked, with intervals of their differences over the sequences that all of them have.
+    """
+    from bioeval.cli.running import Extras
+    from bioeval.studies.tracking.tracking import tracking
+
+    options["frames"] = _lengths(frames)
+    source = click.get_current_context().get_parameter_source
+    several = len(results) > 1
+    for name in () if several else ("measures", "name", "random_state"):
+        if source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(in_options(f"`{name}` is of several trackers; 1 given"))
+    run.files += (truth, *results)
+    name = Path(truth).stem
+    if several:
+        trackers = dict(zip(run.names(results), results, strict=True))
+        limits = run.interval("sequence-jackknife")
+        dataset = tracking(truth, trackers, interval=limits, **options)
+        run.finish(dataset, Extras(name=name))
+        return
+    del run.settings["random_state"]  # a jackknife has none
+    dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
+    run.finish(dataset, Extras(name=name))
+
+
+def _lengths(frames: dict[str, str]) -> int | dict[str, int] | None:
+    """Return one number of frames for all sequences, or those given by name."""
+    try:
+        if len(frames) == 1 and [*frames] == [*frames.values()]:
+            return int(next(iter(frames)))
+        return {name: int(number) for name, number in frames.items()} or None
+    except ValueError:
+        text = "expected a whole number, or NAME=N for each sequence"
+        raise click.BadParameter(text, param_hint="'--frames'") from None
