@@ -25,6 +25,7 @@ from bioeval.partition.enrolment import (
     ProbeGallerySplit,
     TooFew,
 )
+from bioeval.partition.folds import require_column
 from bioeval.partition.shuffle_splits import (
     UNITS,
     PartitionUnit,
@@ -92,6 +93,10 @@ class Experiment(Division[ExperimentParts]):
     unseen : float, int or None
         With ``unit="sample"``, the subjects who are only tested, beside those with one template: a
         proportion of the others in (0, 1), rounded up, or their number.
+    stratify : str, optional
+        A metadata column, such as ``"sex"``: training, validation and test have the same
+        proportions of subjects with each of its values, give or take one subject. It must be
+        constant within each subject.
     repeats : int
         How often all this is drawn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -134,6 +139,7 @@ class Experiment(Division[ExperimentParts]):
     probe_templates: int | None = None
     unit: PartitionUnit = "subject"
     unseen: float | int | None = None
+    stratify: str | None = None
     repeats: int = 1
     random_state: RandomState = None
 
@@ -148,6 +154,7 @@ class Experiment(Division[ExperimentParts]):
         for name in ("unseen", "unenrolled", "enrolled"):
             if not _absent(getattr(self, name)):
                 shuffling.as_size(experiment, name, getattr(self, name))
+        require_column(experiment, self.stratify)
         self._galleries = self._gallery_split()
         unit = None if self.by_subject else self.unit
         parts = "`train=0.5`"
@@ -155,6 +162,8 @@ class Experiment(Division[ExperimentParts]):
         for name, value, is_met, needed in (
             ("unit", unit, self.chooses, parts),
             ("unseen", self.unseen, not self.by_subject, '`unit="sample"`'),
+            ("stratify", self.stratify, self.chooses, parts),
+            ("stratify", self.stratify, self.by_subject, '`unit="subject"`'),
             ("unenrolled", self.unenrolled, self.has_galleries, enrols),
             ("enrolled", self.enrolled, self.has_galleries, enrols),
             ("enrolled", self.enrolled, _absent(self.unenrolled), "`unenrolled=0`"),
@@ -260,7 +269,8 @@ class Experiment(Division[ExperimentParts]):
             return
         has_part = ["train_size" in self._sizes, "validation_size" in self._sizes, True]
         if self.chooses:
-            blocks = drawn_parts(samples, True, self._sizes, seed, self.repeats)
+            strata = samples.strata(self.stratify, by_subject=True)
+            blocks = drawn_parts(samples, True, self._sizes, seed, self.repeats, strata)
         else:
             counts = shuffling.blocks(self.repeats, samples.n)
             blocks = (np.ones((count, 1, samples.n), dtype=bool) for count in counts)

@@ -193,8 +193,12 @@ def drawn_parts(
     sizes: Mapping[str, Any],
     seed: np.random.SeedSequence,
     repeats: int,
+    strata: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the samples of the part of each size, bool (splits, sizes, n), of some repeats."""
+    """Yield the samples of the part of each size, bool (splits, sizes, n), of some repeats.
+
+    Each of the `strata` of units has its share of each part.
+    """
     if by_subject:
         unit = samples.subjects.codes
         purpose = shuffling.SUBJECT_PARTS
@@ -206,12 +210,9 @@ def drawn_parts(
         units = "samples"
         total = samples.n
     counts = _count_units(samples.splitter, sizes, total, units)
-    ends = np.cumsum(counts)
-    part = np.searchsorted(ends, np.arange(total), side="right")  # of each place in an order
-    draws = shuffling.stream(seed, purpose)
+    shuffle = shuffling.Shuffle(total, strata, seed, purpose)
     for count in shuffling.blocks(repeats, samples.n):
-        place = draws.permutations(count, total)
-        yield part[place][:, None, unit] == np.arange(len(sizes))[:, None]
+        yield shuffle.parts(count, counts)[:, None, unit] == np.arange(len(sizes))[:, None]
 
 
 def _count_units(splitter: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:

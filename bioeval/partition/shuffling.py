@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,19 +86,43 @@ class Shuffle:
             if self._draws is not None:
                 place = self._draws.permutations(count, units)
             return np.repeat(np.arange(folds), sizes)[place]
-        stratum = self._strata[self._members][None]
-        order = self._members[None]
-        if self._draws is not None and self._of_strata is not None:
-            number = int(self._strata.max()) + 1
-            stratum = self._of_strata.permutations(count, number)[:, stratum[0]]
-            drawn = self._draws.grouped(count, stratum, number)
-            order = self._members[drawn]
-            stratum = np.sort(stratum, axis=1)
+        order, stratum = self._orders(count, self._strata, self._members)
         # The same number of each stratum to each fold, but neighbours stay together.
         dealt = np.sort(stratum * folds + np.arange(units) % folds, axis=1) % folds
         fold = np.empty(order.shape, dtype=np.int64)
         np.put_along_axis(fold, order, dealt, axis=1)
         return fold
+
+    def parts(self, count: int, sizes: Sequence[int]) -> np.ndarray:
+        """Return the part of each unit in the next `count` random orders, (count, n).
+
+        Parts have these sizes; the other units are in a last part. With strata, the units of each
+        part are evenly spread over the orders, so that each stratum has its share of a part, give
+        or take one.
+        """
+        sizes = [*sizes, self._n - sum(sizes)]
+        part = np.repeat(np.arange(len(sizes)), sizes)
+        if self._strata is None or self._members is None:
+            assert self._draws is not None
+            return part[self._draws.permutations(count, self._n)]
+        place = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
+        order, _ = self._orders(count, self._strata, self._members)
+        drawn = np.empty(order.shape, dtype=np.int64)
+        evenly = part[np.argsort(place, kind="stable")]
+        np.put_along_axis(drawn, order, np.broadcast_to(evenly, order.shape), axis=1)
+        return drawn
+
+    def _orders(
+        self, count: int, strata: np.ndarray, members: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the units stratum after stratum, and their strata numbered in this order."""
+        stratum = strata[members][None]
+        if self._draws is None or self._of_strata is None:
+            return members[None], stratum
+        number = int(strata.max()) + 1
+        stratum = self._of_strata.permutations(count, number)[:, stratum[0]]
+        order = members[self._draws.grouped(count, stratum, number)]
+        return order, np.sort(stratum, axis=1)
 
 
 def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:

@@ -117,6 +117,7 @@ PARTITIONS = {
         arguments={
             **dict(zip(EXPERIMENT, EXPERIMENT, strict=True)),
             "unit": "unit",
+            "stratify": "stratify",
             "repeats": "repeats",
             "random_state": "seed",
         },
@@ -157,7 +158,8 @@ class Partition(CardSection):
         default=0.5,
     )
     stratify: str | None = card_field(
-        "a metadata column of subjects whose values have the same proportions in every fold",
+        "a metadata column of subjects whose values have the same proportions in every fold, or "
+        "with an experiment in training, validation and test",
         layouts=SEARCHABLE,
         default=None,
     )

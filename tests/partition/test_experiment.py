@@ -264,3 +264,28 @@ def test_the_best_templates_of_each_part_are_enrolled():
         for one in parts.gallery:
             own = [i for i in np.union1d(parts.gallery, parts.probes) if subject[i] == subject[one]]
             assert one == max(own, key=lambda i: (sharpness[i], -i))
+
+
+@pytest.mark.parametrize("templates", [None, 1])
+@pytest.mark.parametrize("sizes", [{"train": 0.5}, {"train": 9, "validation": 0.2}])
+def test_each_part_has_its_share_of_each_group(templates, sizes):
+    subject = np.repeat([f"s{k:02}" for k in range(30)], 3)
+    sex = np.repeat(np.arange(30) % 3 == 0, 3)
+    options = {**sizes, "gallery_templates": templates, "random_state": 3}
+    plain, stratified = (
+        Experiment(**options, repeats=20, stratify=column) for column in (None, "sex")
+    )
+    shares = []
+    for parts in stratified.split(y=subject, meta={"sex": sex}):
+        test = np.union1d(parts.probes, parts.gallery)
+        for part in filter(len, (parts.train, parts.validation, test)):
+            people = np.unique(subject[part])
+            women = np.unique(subject[part][sex[part]])
+            assert abs(len(women) - len(people) / 3) <= 1
+        shares.append(tuple(parts.train))
+    assert len({*shares}) == 20
+    assert [len(x.train) for x in plain.split(y=subject)] == [*map(len, shares)]
+    with pytest.raises(DataError, match="needs `train=0.5`"):
+        Experiment(stratify="sex")
+    with pytest.raises(DataError, match='needs `unit="subject"`'):
+        Experiment(0.5, unit="sample", stratify="sex")

@@ -159,6 +159,7 @@ def test_summaries_of_re_identification_have_their_figures(capsys):
     shown = capsys.readouterr().out.splitlines()
     row = next(line.replace(" %", "").split() for line in shown if "mAP" in line)
     values = 100 * ds["reid"]["mean_ap"].values.ravel()
+    assert 0 < min(values) < max(values) < 100  # else figures of any formula agree
     assert row[1:] == [f"{x:.2f}" for x in (np.mean(values), np.std(values, ddof=1), min(values),
                                             max(values))]  # fmt: skip
 

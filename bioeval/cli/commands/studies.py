@@ -260,8 +260,9 @@ def gom_command(
     bioeval gom osnet.npz agw.npz
 
     Each system is a file as `bioeval run` reads it, with queries against a gallery; options apply
-    to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
-    largest mReP and its threshold, and the areas under mReP and mFR.
+    to all files. The table has the measures of the paper (arXiv:2011.11506): CMC(1), mAP, largest
+    mVP, largest mReP with its threshold (tau_max), first threshold with false alarms (tau_nz), and
+    the areas under mReP and mFR.
     """
     from bioeval.tasks.reid.gom import gom
 

@@ -119,7 +119,9 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
 
 
 #: Attributes of a result that say what its rates are of.
-_OF_THE_DATA = ("system", "kind", "exclude", "fingerprint", "templates", "use", "most_tries")
+_OF_THE_DATA = (
+    *("system", "kind", "exclude", "fingerprint", "templates", "use", "most_tries", "rank_unit"),
+)
 
 EVENTS = ("false-alarm", "rejected")
 DAYS = (1, 30, 365)

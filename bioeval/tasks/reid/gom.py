@@ -559,7 +559,7 @@ def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> di
     Areas are by the trapezoidal rule. ``tau_max`` is the first threshold with the largest mReP, and
     ``tau_nz`` the first with mFR above 0.
     """
-    names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
+    names = ["mrep_area", "mfr_area", "max_mrep", "tau_max", "tau_nz"]
     if "mvp" in means:
         names.append("max_mvp")
     if "f1" in means:

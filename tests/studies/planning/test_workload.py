@@ -83,7 +83,7 @@ def test_a_result_gives_its_rates():
     assert float(failing.rate[1]) == pytest.approx(0.1 + 0.9 * float(ds.frr[1]))
     listed = be.open_set(scores, thresholds=[3.0])
     result = be.workload(listed, **USE)
-    assert result.attrs["rates"] == "fpir fnir"
+    assert (result.attrs["rates"], result.attrs["rank_unit"]) == ("fpir fnir", "template")
     assert result.rate.values.tolist() == [float(listed.far[0]), float(listed.frr[0])]
     result = be.workload(listed, **USE, threshold="far=0.1")
     assert float(result.rate[1]) == pytest.approx(1 - float(listed.dir_at_far.values[0, 0]))
