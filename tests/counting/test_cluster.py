@@ -264,6 +264,14 @@ def test_a_worker_that_ends_loses_nothing(client, looks):
 
 
 @pytest.mark.slow
+def test_progress_is_in_probes(client, looks):
+    done: list[tuple[int, int]] = []
+    with be.set_options(client=client, progress=lambda *rows: done.append(rows)):
+        be.verification(against_gallery())
+    assert looks and done[-1] == (1200, 1200) and {rows for _, rows in done} == {1200}
+
+
+@pytest.mark.slow
 def test_a_client_that_is_closed_is_named(client):
     with distributed.Client(client.scheduler.address, set_as_default=False) as other:
         pass

@@ -8,6 +8,7 @@ import naive
 import naive_galleries
 import numpy as np
 import pytest
+import scipy
 import strategies as own
 from hypothesis import given, strategies as st
 from reference import floats, one_thread  # noqa: F401
@@ -121,13 +122,13 @@ def one_by_one(d, labels, i: int, limit: int) -> np.ndarray:
     return out
 
 
-def test_where_all_templates_are_equally_near_each_rank_is_as_likely():
-    """Of 300 subjects at once the chance that none is ahead underflows."""
-    subjects = np.arange(301)
-    ds = be.closed_set(
-        be.Scores(np.ones((1, 301)), [0], subjects), gallery="single", ties="expected"
-    )
-    np.testing.assert_allclose(ds.cms, (1 + subjects) / 301, rtol=0, atol=1e-9)
+def test_of_many_subjects_who_are_nearer_by_half_the_ranks_are_binomial():
+    """Of 1,200 subjects the chance that none is nearer underflows."""
+    row = [1.0, *np.tile([0.5, 2.0], 1200)]
+    subjects = np.append(0, np.repeat(np.arange(1, 1201), 2))
+    ds = be.closed_set(be.Scores([row], [0], subjects), gallery="single")
+    expected = scipy.stats.binom.cdf(ds["rank"].values - 1, 1200, 0.5)
+    np.testing.assert_allclose(ds.cms, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("templates", [3, (2, 6), (1, 40)])

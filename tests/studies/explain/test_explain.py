@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from reference import one_thread  # noqa: F401
+from result_text import as_text
 from strategies import FUSIONS, IMPOSTORS, TIES, UNITS, matrices, thresholds
 
 import bioeval as be
@@ -59,6 +60,13 @@ def test_a_row_by_hand(scores):
         {"impostor_attempts": 1, "fa": 1},
         {"attempts": 1, ("cms_count", 1): 1},
     ]
+
+
+def test_sums_of_a_step_stand_once_and_rates_have_their_ranks(scores):
+    text = as_text(be.step_by_step(scores, threshold=3), width=200)
+    assert text.count("TG 1, DI(t, 1) 1, TI 1, GR 1") == 1
+    for formula in ("DIR(t, 1) = DI(t, 1) / TG", "CMS(1) = (mates"):
+        assert text.count(formula) == 1
 
 
 @pytest.mark.parametrize(

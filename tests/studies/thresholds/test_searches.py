@@ -203,3 +203,13 @@ def test_the_interval_is_that_of_open_set_and_of_the_workload():
             limit = study[f"rates/{rate}_{end}"].sel(part="all").item()
             assert limit == there[f"{rate}_{end}"].item()
             assert limit == day[f"rate_{end}"].sel(event=event).item()
+
+
+def test_where_an_impostor_is_accepted_by_every_threshold_there_is_none():
+    rng = np.random.default_rng(0)
+    probes, gallery = np.repeat(np.arange(40), 2), np.repeat(np.arange(20), 2)
+    values = rng.random((80, 40)) + 2 * (probes[:, None] != gallery)
+    values[60, 3] = -np.inf  # a person who is not enrolled
+    scores = be.Scores(values, probes, gallery)
+    ds = be.study_threshold(scores, "far=0", task="open_set", folds=4, repeats=1)
+    assert np.isnan(ds.threshold) and [x.code for x in be.messages(ds)] == ["nothing-to-install"]

@@ -12,6 +12,7 @@ from limits import few_replicates, people_drawn
 from named_arguments import raises_about
 from reference import one_thread  # noqa: F401
 from strategies import examples_of
+from ways import counted_by
 
 import bioeval as be
 from bioeval import stats
@@ -200,3 +201,22 @@ def test_one_person_has_no_interval():
     assert "interval-of-few-subjects" in [message.code for message in be.messages(ds)]
     with raises_about(be.DataError, "interval"):
         be.gom(single, convention="vehicleid", interval="bootstrap")
+
+
+def test_limits_of_many_scores_are_those_of_few():
+    """People are left out of blocks that are counted as of scores that are sorted at once."""
+    crowd = be.simulate(9, 6, within=0.9, random_state=1)
+    values = np.round(4 * crowd.values) / 4  # with ties
+    query, camera = np.arange(54) % 6 < 2, np.arange(54) % 4
+    labels = crowd.probe_labels
+    scores = be.Scores(
+        values[np.ix_(query, ~query)], labels[query], labels[~query],
+        probe_meta={"camera": camera[query]}, gallery_meta={"camera": camera[~query]},
+    )  # fmt: skip
+    options = {"protocol": "market1501", "measures": ["mean_ap", "cmc=1"]}
+    worse = scores.values + np.random.default_rng(0).integers(0, 3, scores.shape) / 4
+    both = scores, scores.with_values(worse, "distance")
+    few = be.compare(*both, **options)
+    with counted_by("counted"):
+        many = be.compare(*both, **options)
+    assert many.identical(few)
